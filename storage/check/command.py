@@ -74,7 +74,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
 
 
 def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[Checked]":
-    """Each partition's outcome, as soon as it is known."""
+    """The result of each partition, as soon as it is known."""
     from .partition_check import check_partition
 
     sizes = sum(entry.stat().st_size for task in tasks[:jobs] for entry in os.scandir(task.directory))
@@ -97,7 +97,7 @@ class _Progress:
         self._is_shown = sys.stderr.isatty()
 
     def one_more(self, size: int) -> None:
-        """A partition is done."""
+        """Counts a partition as done."""
         self._done += 1
         if self._is_shown:
             sys.stderr.write(f"\r{self._done} of {self._total} partitions, {size >> 20} MiB\x1b[K")

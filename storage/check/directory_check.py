@@ -1,4 +1,4 @@
-"""The check of a log directory: what is in its root, and which partitions there are to check.
+"""The check of a log directory: the files in its root, and the list of partitions to check.
 
 Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPropertiesEnsemble.
 """
@@ -25,12 +25,12 @@ from .partition_check import CheckTask
 
 
 def check_root(directory: Path) -> list[Problem]:
-    """What is wrong with the files in the root. Raises OSError."""
+    """The problems of the files in the root. Raises OSError."""
     files = Files()
     problems: list[Problem] = []
     try:
         if read_meta_properties(files, directory) is None:
-            what = "missing: the directory was never formatted, or this is no log directory"
+            what = "missing: the directory was never formatted, or this is not a log directory"
             problems.append(Problem(CheckSeverity.ERROR, str(directory / META_PROPERTIES), None, what))
     except CorruptCheckpointError as damage:
         problems.append(Problem(CheckSeverity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
@@ -65,7 +65,7 @@ def partition_tasks(directory: Path, *, is_deep: bool) -> list[CheckTask]:
     files = Files()
     is_running = lock_holder(directory) is not None
     is_clean = read_clean_shutdown(files, directory) is not None
-    checkpoints = read_root_checkpoints(files, directory).offsets  # check_root names what can't be read
+    checkpoints = read_root_checkpoints(files, directory).offsets  # check_root reports unreadable ones
     recovery_points = checkpoints[RECOVERY_POINT_CHECKPOINT]
     log_starts = checkpoints[LOG_START_OFFSET_CHECKPOINT]
     tasks = []

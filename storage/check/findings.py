@@ -1,6 +1,6 @@
-"""What a check of a directory finds.
+"""The findings of a check of a directory.
 
-Pure. A finding names the file, the byte in it where one is to blame, what was expected and what is there.
+Pure. A finding names the file, the position of the bad byte if there is one, the expected and the actual content.
 """
 
 from enum import StrEnum
@@ -11,15 +11,15 @@ class CheckSeverity(StrEnum):
     """How bad a finding is."""
 
     ERROR = "error"
-    """Data or an index is damaged: `odradek storage repair --dry-run` says what a start would do about it."""
+    """Data or an index is damaged. `odradek storage repair --dry-run` shows what a start would do about it."""
     NOTE = "note"
-    """Worth knowing: a start puts it right, or nothing needs to be done."""
+    """Worth knowing. A start repairs it, or nothing needs to be done."""
     IN_FLUX = "in flux"
-    """A running broker is writing there; check again when it has stopped."""
+    """A running broker is writing the file. Check again after it has stopped."""
 
 
 class Problem(NamedTuple):
-    """One finding. `position`: the byte in the file, None where no single one is to blame."""
+    """One finding. `position`: the bad byte in the file, or None."""
 
     severity: CheckSeverity
     file: str
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was checked, and what was found."""
+    """The checked amounts and the findings."""
 
     files: int
     size: int

@@ -1,7 +1,7 @@
-"""The check of one partition's directory: batches, indexes against the log, snapshots, epochs, what is half done.
+"""The check of one partition's directory: batches, indexes against the log, snapshots, epochs, unfinished operations.
 
-Reads; never writes, never locks. The files' own checks are those of `dump-log` (storage/dump). Source: what Kafka's
-DumpLogSegments, LogLoader and LogSegment.recover look at.
+Reads; never writes, never locks. The files' own checks are those of `dump-log` (storage/dump). Source: the checks of
+Kafka's DumpLogSegments, LogLoader and LogSegment.recover.
 """
 
 import re
@@ -38,7 +38,7 @@ from .findings import Checked, CheckSeverity, Problem
 
 HALF_DONE = {
     CLEANED_SUFFIX: "the cleaner was writing it; the next start removes it",
-    SWAP_SUFFIX: "the cleaner has written it whole; the next start puts it in the place of what it covers",
+    SWAP_SUFFIX: "the cleaner has completed it; the next start replaces the segments that it covers by it",
     DELETED_SUFFIX: "deleted; it goes after file.delete.delay.ms or at the next start",
     ".tmp": "a checkpoint that was being written; the next start removes it",
 }
@@ -46,7 +46,7 @@ KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
 
 
 class CheckTask(NamedTuple):
-    """A partition to check. `is_clean`: the last stop was; `is_running`: a broker has the directory now."""
+    """A partition to check. `is_clean`: the last stop was clean; `is_running`: a broker has the directory open."""
 
     directory: Path
     topic: str
@@ -65,7 +65,7 @@ def check_partition(task: CheckTask) -> Checked:
 
 
 class _PartitionCheck:
-    """What is carried from file to file."""
+    """The check of one partition, with the state that passes from file to file."""
 
     def __init__(self, task: CheckTask) -> None:
         self.task = task
@@ -103,7 +103,7 @@ class _PartitionCheck:
         self.problems.append(Problem(severity, str(path), position, what))
 
     def _take(self, events: Iterator[Event], severity: CheckSeverity) -> None:
-        """The findings among a dump's events; one that is no damage is a note."""
+        """Adds the findings among a dump's events. A finding without damage is a note."""
         try:
             for event in events:
                 if isinstance(event, DumpFinding):
@@ -122,7 +122,7 @@ class _PartitionCheck:
         assert base_offset is not None
         path = task.directory / name
         if base_offset < self.end_offset:
-            what = f"it begins at offset {base_offset}, the segment in front of it ends before {self.end_offset}"
+            what = f"it begins at offset {base_offset}, the segment before it ends before {self.end_offset}"
             self._add(CheckSeverity.ERROR, path, 0, what)
         is_metadata = task.topic == METADATA_TOPIC
         decode = decoders.metadata_record if is_metadata else None
@@ -152,7 +152,9 @@ class _PartitionCheck:
                 )
 
     def _add_damage(self, finding: DumpFinding, *, is_active: bool) -> None:
-        """Damage in a log: at the end of the active segment it is what an unclean stop leaves, or being written."""
+        """Adds damage in a log. At the end of the active segment, an unclean stop or a write in progress is the
+        cause.
+        """
         ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
         if ends_file and self.task.is_running:
             self._add(CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: it may be being written")
@@ -162,7 +164,7 @@ class _PartitionCheck:
         else:
             self._add(CheckSeverity.ERROR, finding.path, finding.position, finding.what)
 
-    # What is beside them -----------------------------------------------------------
+    # Other files -----------------------------------------------------------
 
     def _check_names(self, sizes: dict[str, int]) -> None:
         for name in sizes:

@@ -1,8 +1,8 @@
-"""A segment in chunks of whole batches, read and checked: what a pass over a partition goes through.
+"""Reads and checks a segment in chunks of whole batches, for a pass over a partition.
 
 Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole
-and begins at or behind the end of the one before; it has the CRC that it says, where CRCs are checked. Source: Kafka's
-Cleaner (readBuffer, which grows to the largest batch: growBuffersOrFail), which checks none.
+and does not begin before the end of the previous one; its CRC is right, if CRCs are checked. Source: Kafka's Cleaner
+(readBuffer, which grows to the largest batch: growBuffersOrFail), which does not check CRCs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 
 
 class BatchChunk:
-    """Whole batches that lie one behind the other; `position` is where the first begins in its file, in bytes."""
+    """Adjacent whole batches. `position`: the byte in the file where the first one begins."""
 
     __slots__ = ("data", "first_record", "headers", "is_plain", "path", "position", "record_count", "starts")
 
@@ -39,19 +39,19 @@ class BatchChunk:
         self.position = position
         self.data = data
         self.first_record = first_record
-        """The number of records, by the headers, that lie in front of this chunk in its segment."""
+        """The number of records before this chunk in its segment, from the batch headers."""
         self.record_count = 0
-        """The number of records in this chunk, by the headers."""
+        """The number of records in this chunk, from the batch headers."""
         self.starts: Sequence[int] = []
         self.headers: Sequence[BatchHeader] = []
         self.is_plain = False
-        """Whether all batches are known to hold data outside of transactions, and none to be empty."""
+        """True if all batches hold data, none is transactional and none is empty."""
 
     def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
-        """Takes in the whole batches in the data, which end in front of `size`, the end of the file.
+        """Parses the whole batches in the data, which end before `size`, the end of the file.
 
-        `least`: the first one's offset, or less. (Offset behind the last one, index behind it.) Raises
-        CorruptRecordError, UnsupportedForMessageFormatError.
+        `least`: the lowest valid offset of the first batch. Returns (offset after the last batch, index after it).
+        Raises CorruptRecordError, UnsupportedForMessageFormatError.
         """
         headers: list[BatchHeader] = []
         starts: list[int] = []
@@ -59,7 +59,7 @@ class BatchChunk:
         try:
             least, end = _take_batches(self, headers, starts, least, size)
         except KafkaError:
-            self.check_crcs()  # what is wrong with a batch in front may be why
+            self.check_crcs()  # a damaged batch before it may be the cause
             raise
         if checks_crcs:
             self.check_crcs()
@@ -72,7 +72,7 @@ class BatchChunk:
         return least, end
 
     def check_crcs(self) -> None:
-        """Raises CorruptRecordError for the first batch that has not the CRC that it says."""
+        """Raises CorruptRecordError for the first batch with a wrong CRC."""
         for index, header in enumerate(self.headers):
             computed = crc32c(self.batch(index)[ATTRIBUTES_POSITION:])
             if computed != header.crc:
@@ -86,7 +86,7 @@ class BatchChunk:
         return self.data[start : start + self.headers[index].batch_length + LOG_OVERHEAD]
 
     def first_records(self) -> list[int]:
-        """For each batch: how many records lie in front of it in its segment."""
+        """For each batch, the number of records before it in its segment."""
         count = self.first_record
         counts = []
         for header in self.headers:
@@ -95,23 +95,23 @@ class BatchChunk:
         return counts
 
     def next_offset(self, index: int) -> int:
-        """The offset behind a batch."""
+        """The offset after a batch."""
         return self.headers[index].next_offset
 
     def has_producer_id(self, index: int) -> bool:
-        """Whether a batch says which producer wrote it."""
+        """Whether a batch has a producer id."""
         return self.headers[index].has_producer_id
 
     def indexed(self, first: int, end: int) -> IndexedBatches:
-        """What indexes need of the batches from `first` to `end` (exclusive)."""
+        """The index data of the batches from `first` to `end` (exclusive)."""
         return [(header.last_offset, header.max_timestamp, header.size_in_bytes) for header in self.headers[first:end]]
 
     def place(self, index: int) -> str:
-        """Where a batch lies, for messages."""
+        """The place of a batch, for messages."""
         return place_of(self.path, self.position + self.starts[index], self.headers[index].base_offset)
 
     def refusal(self, index: int, error: KafkaError) -> KafkaError:
-        """The same error with the batch's place in front."""
+        """The same error with the batch's place before its text."""
         return KafkaError(error.error_code, f"{self.place(index)}: {error.message}")
 
 
@@ -133,7 +133,7 @@ def read_chunks(
 ) -> Iterator[BatchChunk]:
     """The batches of a segment's file of `size` bytes, about `buffer_bytes` of them at a time.
 
-    CRCs may be left to who reads the same batches once more before anything comes of them (latest_records.py). Raises
+    A caller may skip the CRCs if it reads the same batches again before it uses the result (latest_records.py). Raises
     CorruptRecordError and UnsupportedForMessageFormatError that name file, position and offset; OSError.
     """
     fd = files.open(path, READ_ONLY)
@@ -167,7 +167,7 @@ def _wanted(chunk: BatchChunk, buffer_bytes: int) -> int:
 def _take_batches(
     chunk: BatchChunk, headers: list[BatchHeader], starts: list[int], least: int, size: int
 ) -> tuple[int, int]:
-    """Fills the lists of a chunk; (offset behind the last, index behind the last)."""
+    """Fills the lists of a chunk. Returns (offset after the last batch, index after it)."""
     data = chunk.data
     unpack, make, count = HEADER.unpack_from, BatchHeader._make, len(data)
     start = 0
@@ -181,7 +181,7 @@ def _take_batches(
             if chunk.position + end > size:
                 raise _refusal(chunk, start, size)
             return least, start
-        if header.base_offset < least:  # which no CRC covers
+        if header.base_offset < least:  # the CRC does not cover it
             where = place_of(chunk.path, chunk.position + start, header.base_offset)
             raise CorruptRecordError(f"{where}: offset {least} or more was expected")
         headers.append(header)
@@ -194,7 +194,7 @@ def _take_batches(
 
 
 def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
-    """What is wrong with the bytes at `start`, where no whole batch begins."""
+    """The error for the bytes at `start`, where no whole batch begins."""
     position = chunk.position + start
     rest = chunk.data[start:]
     offset = int.from_bytes(rest[:8], "big", signed=True) if len(rest) >= 8 else -1

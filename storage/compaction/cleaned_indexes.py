@@ -1,7 +1,8 @@
-"""The indexes of a cleaned segment, made while its batches are written.
+"""The indexes of a cleaned segment, built while its batches are written.
 
-Pure. As if the batches were appended one by one: an entry in front of a batch once more than index.interval.bytes were
-written since the last, a last time index entry at the end. Source: append and onBecomeInactiveSegment of LogSegment.
+Pure. The entries are the same as after appends of the single batches: one before a batch if more than
+index.interval.bytes were written since the last one, and a last time index entry at the end. Source: append and
+onBecomeInactiveSegment of LogSegment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,11 +17,11 @@ from ..segment.time_index import TimeIndex
 from ..segment.transaction_index import AbortedTransaction, TransactionIndex
 
 IndexedBatch = tuple[int, int, int]
-"""What indexes need of a batch: its last offset, its greatest timestamp (ms since 1970), its bytes."""
+"""The index data of a batch: its last offset, its greatest timestamp (ms since 1970), its bytes."""
 
 
 class SegmentOffsetOverflowError(CorruptRecordError):
-    """An offset is too far behind the base of its segment for an index (LogSegmentOffsetOverflowException)."""
+    """An offset is too far after the base of its segment for an index (LogSegmentOffsetOverflowException)."""
 
     def __init__(self, offset: int, base_offset: int) -> None:
         super().__init__(
@@ -30,7 +31,7 @@ class SegmentOffsetOverflowError(CorruptRecordError):
 
 
 class IndexedBatches(Protocol):
-    """Several of them: a list of tuples, or the rows of a table."""
+    """Index data of several batches: a list of tuples, or the rows of a table."""
 
     def __len__(self) -> int: ...
 
@@ -38,7 +39,7 @@ class IndexedBatches(Protocol):
 
 
 class CleanedIndexes:
-    """The three indexes of one segment to be; `size` is the bytes of the log file so far."""
+    """The three indexes of a new segment. `size`: bytes of the log file so far."""
 
     __slots__ = (
         "_base_offset",
@@ -64,7 +65,7 @@ class CleanedIndexes:
         self.size = 0
 
     def append(self, batches: IndexedBatches) -> None:
-        """These batches come next in the file. Raises SegmentOffsetOverflowError for one that does not fit into it."""
+        """Adds the next batches of the file. Raises SegmentOffsetOverflowError if an offset does not fit."""
         interval, since_entry, position = self._index_interval_bytes, self._bytes_since_entry, self.size
         greatest = max(last_offset for last_offset, _, _ in batches)
         if greatest - self._base_offset > MAX_RELATIVE_OFFSET:
@@ -82,7 +83,7 @@ class CleanedIndexes:
         self._bytes_since_entry, self.size = since_entry, position
 
     def append_aborted(self, entries: Iterable[AbortedTransaction]) -> None:
-        """Aborted transactions whose marker was written."""
+        """Adds aborted transactions whose marker was written."""
         for entry in entries:
             self._transactions.append(entry)
 
@@ -92,7 +93,7 @@ class CleanedIndexes:
         return self._offsets.to_bytes(), self._times.to_bytes()
 
     def files(self) -> dict[str, bytes]:
-        """The bytes of each index file by suffix, once all batches are in; no transaction index without entries."""
+        """The bytes of each index file by suffix, after all batches were added; no empty transaction index."""
         offsets, times = self.entries()
         files = {OFFSET_INDEX_SUFFIX: offsets, TIME_INDEX_SUFFIX: times}
         if len(self._transactions):

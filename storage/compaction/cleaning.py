@@ -25,12 +25,14 @@ from .segment_writer import SegmentWriter, write_indexes
 from .swap import swap_in
 
 WRITE_CHUNK = 1 << 21
-"""Large enough that what a chunk costs beside its batches is little, small enough for a processor's caches."""
+"""Large enough to make the fixed cost of a chunk small, small enough for a processor's caches."""
 
 
 @dataclass(slots=True)
 class RoundResult:
-    """What a round did, or would do. Sizes are bytes of log files; `cleaned_up_to` is the next first dirty offset."""
+    """The result of a round, or of a dry run. Sizes are bytes of log files; `cleaned_up_to` is the next first dirty
+    offset.
+    """
 
     cleaned_up_to: int
     bytes_before: int = 0
@@ -42,13 +44,13 @@ class RoundResult:
     records_without_key: int = 0
     map_entries: int = 0
     key_ranges: int = 1
-    """In how many turns the keys were taken."""
+    """The number of key ranges that the round took, one after the other."""
     is_changed: bool = False
 
 
 @dataclass(slots=True)
 class CleanedGroup:
-    """Segments that become one, of `size` bytes; its `.cleaned` files are there once it was written."""
+    """Segments that become one segment of `size` bytes. Its `.cleaned` files exist after it was written."""
 
     sources: list[SegmentFacts]
     size: int = 0
@@ -56,7 +58,7 @@ class CleanedGroup:
 
     @property
     def base_offset(self) -> int:
-        """Of the first source, and of the segment to be."""
+        """The base offset of the first source and of the new segment."""
         return self.sources[0].base_offset
 
 
@@ -74,7 +76,7 @@ class PartitionCleaner:
         buffer_bytes: int = WRITE_CHUNK,
         steps: RecordSteps | None = None,
     ) -> None:
-        """So many bytes are read, and written, at a time; `pace` hears of each. `steps` are PlainSteps without any."""
+        """`pace` is called after each read and write. The default of `steps` is PlainSteps."""
         self._steps = steps or PlainSteps()
         self._pace = pace or full_speed()
         self._buffer_bytes = buffer_bytes
@@ -92,11 +94,11 @@ class PartitionCleaner:
         max_map_bytes: int = UNLIMITED,
         is_dry_run: bool = False,
     ) -> RoundResult:
-        """Cleans everything in front of the range's end, by the keys in the range. `facts` are stale afterwards.
+        """Cleans everything before the range's end, by the keys in the range. `facts` are stale afterwards.
 
-        More keys than `max_map_entries` end the round early; more than fit into `max_map_bytes` are taken in turns
-        (latest_records.py). Nobody else may use the partition meanwhile. Raises CorruptRecordError or
-        InvalidRecordError (the log is then as it was), OSError.
+        More keys than `max_map_entries` end the round early. More than fit into `max_map_bytes` are split into ranges
+        (latest_records.py). No one else may use the partition at the same time. Raises CorruptRecordError or
+        InvalidRecordError (the log is then unchanged), OSError.
         """
         limit = KeyLimit(max_map_entries, max_map_bytes)
         result, groups = self.write_cleaned(facts, offsets, limit, is_dry_run=is_dry_run)
@@ -107,7 +109,7 @@ class PartitionCleaner:
     def write_cleaned(
         self, facts: PartitionFacts, offsets: CleanableRange, limit: KeyLimit, *, is_dry_run: bool = False
     ) -> tuple[RoundResult, list[CleanedGroup]]:
-        """As `clean`, but leaves the `.cleaned` files to be swapped in. Raises CleaningStoppedError too."""
+        """As `clean`, but the caller swaps the `.cleaned` files in. Also raises CleaningStoppedError."""
         latest = find_latest(self._steps, partial(self._chunks, checks_crcs=False), facts, offsets, limit)
         end_offset = latest.latest_offset + 1
         result = RoundResult(
@@ -135,7 +137,9 @@ class PartitionCleaner:
         for group in groups:
             self._clean_group(facts, group, round_, latest, is_dry_run=is_dry_run)
         if not is_dry_run:
-            self._files.sync_directory(self._directory)  # or an index could be swapped in whose log lost its name
+            self._files.sync_directory(
+                self._directory
+            )  # otherwise an index could be swapped in whose log lost its name
         result.bytes_before = sum(segment.size for segment in sources)
         result.bytes_after = sum(group.size for group in groups)
         result.segments_before, result.segments_after = len(sources), len(groups)
@@ -161,7 +165,7 @@ class PartitionCleaner:
     def _clean_group(
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords, *, is_dry_run: bool
     ) -> None:
-        """Writes the `.cleaned` files of a group, or only counts. Raises SegmentOffsetOverflowError."""
+        """Writes the `.cleaned` files of a group, or only counts their bytes. Raises SegmentOffsetOverflowError."""
         base_offset = group.base_offset
         indexes = self._steps.indexes(base_offset, self._config.index_interval_bytes)
         group.is_changed = len(group.sources) > 1
@@ -187,7 +191,7 @@ class PartitionCleaner:
     def _retained(
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords
     ) -> Iterator[Piece]:
-        """What stays of a group's batches; notes in the group whether anything changes."""
+        """The retained parts of a group's batches. Sets in the group whether anything changes."""
         for index, segment in enumerate(group.sources):
             following = index + 1 < len(group.sources)
             upper = group.sources[index + 1].base_offset if following else facts.next_offsets[segment.base_offset]
@@ -199,7 +203,9 @@ class PartitionCleaner:
                 yield from pieces
 
     def _keep_attributes(self, group: CleanedGroup) -> None:
-        """Owner and mode of the first source; the time of the last: it steers retention of records without time."""
+        """Copies owner and mode of the first source, and the time of the last: retention uses it for records without
+        timestamps.
+        """
         model = segment_path(self._directory, group.base_offset, LOG_SUFFIX)
         last = segment_path(self._directory, group.sources[-1].base_offset, LOG_SUFFIX)
         for suffix in SEGMENT_SUFFIXES:
@@ -208,7 +214,7 @@ class PartitionCleaner:
                 self._files.copy_attributes(model, last, path)
 
     def _swap(self, groups: Sequence[CleanedGroup]) -> None:
-        """Swaps in from the first changed group to the last; what lies between must come along (see swap_in)."""
+        """Swaps in all groups from the first changed one to the last, with the unchanged ones between (see swap_in)."""
         changed = [index for index, group in enumerate(groups) if group.is_changed]
         replaced = groups[changed[0] : changed[-1] + 1] if changed else []
         for group in groups:

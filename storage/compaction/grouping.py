@@ -1,4 +1,4 @@
-"""Which neighbouring segments are cleaned into one, and which part of a log may be cleaned at all.
+"""Groups neighbouring segments that are cleaned into one, and finds the part of a log that may be cleaned.
 
 Pure. Source: Kafka's Cleaner.groupSegmentsBySize, LogCleanerManager.cleanableOffsets and calculateCleanableBytes.
 """
@@ -10,7 +10,7 @@ from ..segment.segment import MAX_RELATIVE_OFFSET
 
 
 class SegmentFacts(NamedTuple):
-    """A segment: offsets, bytes of its files, the greatest timestamp in it (or its file's time without any), in ms."""
+    """A segment: offsets, bytes of its files, the greatest timestamp (or the file's time if there is none), in ms."""
 
     base_offset: int
     size: int
@@ -20,17 +20,18 @@ class SegmentFacts(NamedTuple):
 
 
 class CleanableRange(NamedTuple):
-    """Offsets `[first_dirty, first_uncleanable)` have not been cleaned yet and may be; both are segment boundaries
-    or the log's start."""
+    """Offsets `[first_dirty, first_uncleanable)` are not cleaned yet and may be cleaned. Both are segment boundaries or
+    the log's start.
+    """
 
     first_dirty_offset: int
     first_uncleanable_offset: int
 
 
 def first_dirty_offset(cleaned_up_to: int | None, log_start_offset: int, log_end_offset: int) -> tuple[int, str | None]:
-    """(where the part begins that was not cleaned, why not where the checkpoint says; None: it is as it says).
+    """(the first offset that is not cleaned, the reason if it differs from the checkpoint or None).
 
-    A checkpoint outside the log counts as none (LogCleanerManager.cleanableOffsets).
+    A checkpoint outside the log is ignored (LogCleanerManager.cleanableOffsets).
     """
     if cleaned_up_to is None or log_start_offset <= cleaned_up_to <= log_end_offset:
         return log_start_offset if cleaned_up_to is None else cleaned_up_to, None
@@ -52,8 +53,8 @@ def cleanable_range(
     min_compaction_lag_ms: int,
     now_ms: int,
 ) -> CleanableRange:
-    """The range of a round: never the active (last) segment, nothing at or behind the last stable offset, nothing
-    younger than min.compaction.lag.ms. `cleaned_up_to` is the cleaner's checkpoint; one outside the log counts as none.
+    """The range of a round: not the active (last) segment, nothing from the last stable offset on, nothing younger than
+    min.compaction.lag.ms. `cleaned_up_to` is the cleaner's checkpoint; it is ignored if it lies outside the log.
     """
     first_dirty, _ = first_dirty_offset(cleaned_up_to, log_start_offset, log_end_offset)
     bounds = [last_stable_offset, segments[-1].base_offset]
@@ -79,7 +80,9 @@ def _slot_of(segments: Sequence[SegmentFacts], offset: int) -> int:
 def group_segments(
     segments: Sequence[SegmentFacts], *, segment_bytes: int, segment_index_bytes: int, first_uncleanable_offset: int
 ) -> list[list[SegmentFacts]]:
-    """The segments in groups that each fit into one segment, in order; the first counts whatever its size."""
+    """The segments, in order, in groups that each fit into one segment. A group has at least one segment of any
+    size.
+    """
     groups: list[list[SegmentFacts]] = []
     for index, segment in enumerate(segments):
         following = segments[index + 1].base_offset if index + 1 < len(segments) else first_uncleanable_offset

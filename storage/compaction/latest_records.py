@@ -1,14 +1,14 @@
-"""Which records are the latest of their keys: the passes over a log's dirty part that a round begins with.
+"""Finds the latest record of each key: the passes over a log's dirty part at the start of a round.
 
-Keys of control batches and of aborted transactions don't count. When a map of all keys gets too large there are two
-ways. With a limit of keys, as Kafka's cleaner has, the round ends early and another one follows. With a limit of bytes
-the keys are taken in ranges of their hashes, as many as need be, each with a map of its own that marks the latest
-records: the log is read once more for each range, and the round ends in the bytes that a map of all keys would have
-left (rounds that end early would not: a tombstone that only the next round finds superseded has given its batch a
-delete horizon by then). Exact in both.
+Keys of control batches and of aborted transactions don't count. If a map of all keys gets too large, there are two
+ways. With a limit of keys, as in Kafka's cleaner, the round ends early and another one follows. With a limit of bytes,
+the keys are split into ranges of their hashes. Each range has its own map, which marks the latest records, and the log
+is read once for each range. The output is then the same as with one map of all keys. (Rounds that end early would
+differ: a tombstone that only the next round finds superseded has already given its batch a delete horizon.) Both ways
+are exact.
 
-CRCs are left to the pass that rewrites: it reads every batch once more that these passes have read, checks it before
-anything comes of it, and ends the round where one is damaged. Source: Kafka's Cleaner.buildOffsetMap.
+These passes do not check CRCs. The pass that rewrites reads every one of these batches again, checks it before its
+result is used, and ends the round if one is damaged. Source: Kafka's Cleaner.buildOffsetMap.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,18 +31,18 @@ Chunks = Callable[[SegmentFacts], Iterator[BatchChunk]]
 
 @dataclass(slots=True)
 class LatestRecords:
-    """What a round knows of keys. `latest_offset`: the last offset it speaks for; `entries`: how many keys it met."""
+    """The latest records of a round. `latest_offset`: the last offset covered; `entries`: the number of keys."""
 
     latest_offset: int
     entries: int
     ranges: int
-    """Into how many ranges the keys were split, 1 for a map of all."""
+    """The number of ranges that the keys were split into; 1 for a map of all keys."""
     offset_map: OffsetMap | None = None
     marks: dict[int, RecordMarks] = field(default_factory=dict)
-    """For each segment by base offset, where there is more than one range."""
+    """The marks of each segment by base offset, if there is more than one range."""
 
     def of_segment(self, base_offset: int) -> Latest:
-        """What decides about the records of a segment."""
+        """The map or the marks that apply to a segment."""
         return self.marks[base_offset] if self.offset_map is None else self.offset_map
 
 
@@ -77,11 +77,11 @@ def _build(
     offset_map: OffsetMap,
     limit: KeyLimit,
 ) -> list[KeyRange]:
-    """Fills the map; the ranges of keys that it had to leave out."""
+    """Fills the map. Returns the ranges of keys that did not fit."""
     start, end = offsets
     left_out: list[KeyRange] = []
     if start >= end:
-        offset_map.advance_to(end - 1)  # nothing is dirty: only horizons that have passed are looked for
+        offset_map.advance_to(end - 1)  # nothing is dirty: the round only removes tombstones whose horizon has passed
         return left_out
     transactions = CleanedTransactions()
     transactions.add_aborted(facts.aborted_between(start, end))
@@ -92,7 +92,7 @@ def _build(
                 batches = _batches_with_keys(chunk, transactions, start)
                 stopped_at = _put(chunk, batches, offset_map, start, limit, left_out)
             if stopped_at is not None:
-                chunk.check_crcs()  # the last offset may lie in front of its segment, which is then not rewritten
+                chunk.check_crcs()  # the last offset may lie before its segment, which is then not rewritten
             taken = len(chunk.headers) if stopped_at is None else stopped_at
             if taken and chunk.headers[taken - 1].last_offset >= start:
                 offset_map.advance_to(chunk.headers[taken - 1].last_offset)
@@ -110,9 +110,9 @@ def _put(
     limit: KeyLimit,
     left_out: list[KeyRange],
 ) -> int | None:
-    """Puts the keys of these batches; None, or the batch at which there were as many as there may be.
+    """Puts the keys of these batches into the map. Returns the batch at which the limit of keys was reached, or None.
 
-    A map that is full otherwise is narrowed; what it leaves out is added to `left_out`.
+    A map that reaches the limit of bytes is narrowed; the ranges that it drops are added to `left_out`.
     """
     taken = 0
     while batches and (taken := taken + offset_map.put(chunk, batches[taken:], start_offset)) < len(batches):
@@ -127,7 +127,7 @@ def _put(
 
 @contextmanager
 def _damage_named_first(chunk: BatchChunk) -> Iterator[None]:
-    """What goes wrong may come of bytes whose CRC was not checked yet: then that is what is said."""
+    """On an error, checks the CRCs first: a wrong CRC is then the error, since it may be the cause."""
     try:
         yield
     except KafkaError:
@@ -152,7 +152,9 @@ def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, sta
 
 
 def _mark(steps: RecordSteps, chunks: Iterator[BatchChunk], offset_map: OffsetMap, marks: RecordMarks) -> None:
-    """Marks the latest records of the map's range in one segment, aborted ones too: those go anyway."""
+    """Marks the latest records of the map's range in one segment. Aborted records may be marked; they are removed
+    anyway.
+    """
     for chunk in chunks:
         marks.reserve(chunk.first_record + chunk.record_count)
         data: Sequence[int] = range(len(chunk.headers))

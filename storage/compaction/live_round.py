@@ -1,14 +1,13 @@
-"""A round of cleaning over a log that is open and served: what it goes by, and the exchange of segments after it.
+"""A cleaning round over a log that is open and served: its input, and the exchange of segments after it.
 
-    round_ = LiveRound(log, ...)                     on the loop: what the round goes by
-    outcome = carry_out(round_.order, files, pace)   anywhere, for as long as it takes
-    for each group: stage, sync, commit, sync, finish, sync     on the loop, but for the syncs
-    round_.close()
+    round_ = LiveRound(log, ...)                     on the loop: collects the input of the round outcome =
+    carry_out(round_.order, files, pace)   anywhere; this is the long step
+    for each group: stage, sync, commit, sync, finish, sync     on the loop, except for the syncs round_.close()
 
-Owns: the files that are half swapped in. Never does: decoding a batch. Invariants: a group takes the place of segments
-that are those it was made from, or not at all; whoever removes, truncates or moves something of the log meanwhile
-interrupts the round first (`LogFiles`). After a crash anywhere the loader finds the old segments or the cleaned one.
-Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAborted.
+Owns: the files whose swap is unfinished. Never does: decoding a batch. Invariants: a group replaces exactly the
+segments that it was made from, or none. Any other operation that removes, truncates or moves a part of the log
+interrupts the round first (`LogFiles`). After a crash at any point the loader finds the old segments or the cleaned
+one. Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAborted.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,9 @@ class LiveRound:
     """One round; times are ms since 1970."""
 
     def __init__(self, log: Log, offsets: CleanableRange, now_ms: int, limits: RoundLimits) -> None:
-        """Takes down what the round goes by; the log is being cleaned until `close`. Raises OSError, StorageError."""
+        """Collects the input of the round. The log counts as being cleaned until `close`. Raises OSError,
+        StorageError.
+        """
         log.check_usable()
         active = log.segments.active
         sealed = [segment for segment in log.segments if segment is not active]
@@ -47,7 +48,7 @@ class LiveRound:
         )
         self.is_interrupted = False
         self.on_interrupt: Callable[[], object] = lambda: None
-        """Called when the round is interrupted: whoever works for it may stop."""
+        """Called when the round is interrupted, so that its worker can stop."""
         self._log = log
         self._sources = {segment.base_offset: segment for segment in sealed}
         self._staged: CleanedGroup | None = None
@@ -61,23 +62,25 @@ class LiveRound:
         return self._log.log_files.files
 
     def interrupt(self) -> None:
-        """The log changes in a way that the round did not expect: nothing more is swapped in. Raises OSError."""
+        """Ends the round because the log is about to change: nothing more is swapped in. Raises OSError."""
         self.is_interrupted = True
         self.on_interrupt()
         self.finish_pending()
 
     def check(self) -> None:
-        """Raises CleaningStoppedError once the round has been interrupted or its log can't be used any more."""
+        """Raises CleaningStoppedError if the round was interrupted or its log is unusable."""
         if self.is_interrupted or self._log.failure is not None:
             raise CleaningStoppedError(f"{self.order.directory}: the log has changed while it was being cleaned")
 
     def stage(self, group: CleanedGroup) -> None:
-        """The first step: `.cleaned` becomes `.swap`. Raises CleaningStoppedError, OSError with the log as it was."""
+        """The first step: renames `.cleaned` to `.swap`. Raises CleaningStoppedError, OSError; the log is then
+        unchanged.
+        """
         self.check()
         for source in group.sources:
             segment = self._sources[source.base_offset]
             if self._log.segments.floor(source.base_offset) is not segment or segment.size != source.size:
-                raise CleaningStoppedError(f"{segment.path} is not the segment any more that was cleaned")
+                raise CleaningStoppedError(f"{segment.path} has changed since it was cleaned")
         self._staged = group
         try:
             for suffix in SEGMENT_SUFFIXES:
@@ -87,14 +90,14 @@ class LiveRound:
             raise
 
     def sync(self) -> None:
-        """After each step, on any thread: the names are made durable. Raises OSError."""
-        if self.files.exists(self.order.directory):  # it has another name where the topic was deleted
+        """Makes the names durable, after each step and on any thread. Raises OSError."""
+        if self.files.exists(self.order.directory):  # it was renamed if the topic was deleted
             self.files.sync_directory(self.order.directory)
 
     def commit(self, group: CleanedGroup, now_ms: int) -> None:
-        """The second step: the group takes the place of its sources, whose files go after file.delete.delay.ms.
+        """The second step: the group replaces its sources, whose files are removed after file.delete.delay.ms.
 
-        Raises CleaningStoppedError with the log as it was; StorageError where the disk refuses: the log is unusable
+        Raises CleaningStoppedError with the log unchanged; StorageError for a disk error: the log is then unusable
         until it is opened again, which finishes the exchange.
         """
         self.check()
@@ -106,13 +109,13 @@ class LiveRound:
         )
 
     def finish(self) -> None:
-        """The last step: the group's files get their final names. Raises StorageError as `commit`."""
+        """The last step: renames the group's files to their final names. Raises StorageError as `commit`."""
         if self._committed is not None:
             committed, self._committed = self._committed, None
             self._log.finish_replacing(committed)
 
     def finish_pending(self) -> None:
-        """Takes back what was staged, ends what was committed, with a sync on this thread. Raises OSError."""
+        """Undoes a staged group and finishes a committed one, with a sync on this thread. Raises OSError."""
         if self._staged is not None:
             self._unstage()
         if self._committed is not None and self._log.failure is None:
@@ -120,9 +123,9 @@ class LiveRound:
             self.finish()
 
     def close(self, *, is_done: bool) -> None:
-        """The end of a round, however it came: unless all groups were swapped in, what is left of it goes.
+        """Ends the round in any case. Unless all groups were swapped in, its remaining files are removed.
 
-        The log is not being cleaned any more. Raises OSError, StorageError.
+        The log no longer counts as being cleaned. Raises OSError, StorageError.
         """
         try:
             self.finish_pending()
@@ -133,18 +136,20 @@ class LiveRound:
                 self._log.log_files.cleaning = None
 
     def _unstage(self) -> None:
-        """`.log.swap` is `.cleaned` again before anything is removed, so that no crash takes it for a whole segment."""
+        """Renames `.log.swap` back to `.cleaned` before anything is removed: after a crash it must not count as
+        complete.
+        """
         assert self._staged is not None
         base_offset, self._staged = self._staged.base_offset, None
         try:
             self._rename(base_offset, LOG_SUFFIX + SWAP_SUFFIX, LOG_SUFFIX + CLEANED_SUFFIX)
-            self.sync()  # while `.log.cleaned` is there, no `.swap` of an index counts
+            self.sync()  # while `.log.cleaned` exists, a `.swap` of an index is ignored
             for suffixes, marker in ((INDEX_SUFFIXES, SWAP_SUFFIX), (SEGMENT_SUFFIXES, CLEANED_SUFFIX)):
                 for suffix in suffixes:
                     self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
-                self.sync()  # or a power failure could bring back what is stale by then
+                self.sync()  # otherwise a power failure could bring back stale files
         except OSError as error:
-            self._log.fail(error)  # the next start would swap in what is stale by then
+            self._log.fail(error)  # the next start would swap in stale files
             raise
 
     def _rename(self, base_offset: int, old_suffix: str, new_suffix: str) -> None:
@@ -154,7 +159,7 @@ class LiveRound:
 
 
 def sealed_and_active(log: Log) -> list[SegmentFacts]:
-    """The segments as selection looks at them: sizes of indexes are left out, times unless they matter.
+    """The segments for the selection, without the sizes of indexes, and with times only if they matter.
 
     Raises OSError, CorruptRecordError.
     """
@@ -173,9 +178,10 @@ def sealed_and_active(log: Log) -> list[SegmentFacts]:
 
 
 def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, now_ms: int) -> CleanableRange:
-    """What of an open log may be cleaned now.
+    """The range of an open log that may be cleaned now.
 
-    Only what is synced: else a record could go because of a later one of its key, and a power failure take that too.
+    Only synced records: otherwise a record could be removed because of a later one with its key, which a power failure
+    then loses, too.
     """
     return cleanable_range(
         segments,
@@ -191,7 +197,7 @@ def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, 
 def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
     """The least first timestamp of the sealed segments that reach `first_dirty`; None without any. Raises OSError.
 
-    Only asked for where max.compaction.lag.ms is set: it reads the head of each segment once.
+    Only used if max.compaction.lag.ms is set, since it reads the head of each segment once.
     """
     active = log.segments.active
     dirty: list[Segment] = [segment for segment in log.segments.reaching(first_dirty) if segment is not active]
@@ -199,9 +205,9 @@ def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
 
 
 def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: RoundLimits = UNLIMITED) -> CleaningOutcome:
-    """One whole round over an open log, in one go: for tests and tools; the broker does the steps apart.
+    """Runs one whole round over an open log, for tests and tools. The broker runs the steps separately.
 
-    The next round is told `outcome.result.cleaned_up_to`. Raises what `carry_out` raises, StorageError.
+    Pass `outcome.result.cleaned_up_to` to the next round. Raises StorageError and the errors of `carry_out`.
     """
     offsets = range_of(log, sealed_and_active(log), cleaned_up_to, now_ms)
     round_ = LiveRound(log, offsets, now_ms, limits)

@@ -1,9 +1,9 @@
-"""From a key to the offset of its latest record: what decides which records of a compacted log stay.
+"""Maps a key to the offset of its latest record, which decides which records of a compacted log stay.
 
-Exact: keys themselves are compared, where Kafka's SkimpyOffsetMap trusts MD5 hashes not to collide. Pure. Bounded by a
-number of keys, as Kafka's is (a full map ends a round: Kafka's rule for the broker), or by bytes (`odradek compact`:
-a full map takes a smaller range of keys' hashes, and the others have their turn: key_ranges.py). Source: Kafka's
-SkimpyOffsetMap, Cleaner.buildOffsetMapForSegment.
+Exact: it compares the keys themselves, while Kafka's SkimpyOffsetMap relies on MD5 hashes. Pure. Bounded by a number of
+keys, as in Kafka (in the broker, a full map ends a round), or by bytes (`odradek compact`: a full map is narrowed to a
+smaller range of key hashes, and other passes take the rest: latest_records.py). Source: Kafka's SkimpyOffsetMap,
+Cleaner.buildOffsetMapForSegment.
 
 Sketch of costs: about 100 bytes and the key for each key; 5 million keys of 20 bytes take 0.7 GB.
 """
@@ -18,19 +18,19 @@ from .batch_chunk import BatchChunk
 
 UNLIMITED = 1 << 62
 BYTES_OF_AN_ENTRY = 110
-"""What a key takes in the dictionary besides its own bytes: the slot, the object, the offset."""
+"""The memory of a key in the dictionary besides its own bytes: the slot, the object, the offset."""
 HASH_BITS = 32
 
 
 class KeyLimit(NamedTuple):
-    """What a map may hold: keys, bytes."""
+    """The limits of a map: keys, bytes."""
 
     entries: int = UNLIMITED
     size: int = UNLIMITED
 
 
 class KeyRange(NamedTuple):
-    """The keys whose hash begins with `value`, `bits` bits of it; all keys for no bits."""
+    """The keys whose hash begins with the `bits` bits of `value`; all keys if `bits` is 0."""
 
     bits: int = 0
     value: int = 0
@@ -41,7 +41,7 @@ class KeyRange(NamedTuple):
         return KeyRange(self.bits + 1, self.value * 2), KeyRange(self.bits + 1, self.value * 2 + 1)
 
     def holds(self, key_hash: int) -> bool:
-        """Whether a hash of 32 bits belongs here."""
+        """Whether a hash of 32 bits belongs to the range."""
         return key_hash >> (HASH_BITS - self.bits) == self.value
 
 
@@ -49,27 +49,27 @@ class OffsetMap(Protocol):
     """The latest offset of each key in the part of the log that has not been cleaned yet."""
 
     latest_offset: int
-    """The last offset that the map speaks for; records behind it are kept whatever their key."""
+    """The last offset that the map covers. Later records are always kept."""
     key_range: KeyRange
 
     def __len__(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         ...
 
     def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
-        """Takes in the keys of the records from `start_offset` on, of these batches of a chunk, with their offsets.
+        """Puts the keys of these batches of a chunk, for records from `start_offset` on, with their offsets.
 
-        How many batches were taken whole. If not all, the map is full: Kafka stops at the very record, and
-        `latest_offset` is then the last that was put. Raises InvalidRecordError for records that can't be decoded.
+        Returns how many batches were put completely. If not all, the map is full: as in Kafka, it stops at the record,
+        and `latest_offset` is that of the last one put. Raises InvalidRecordError for records that can't be decoded.
         """
         ...
 
     def narrow(self, key_range: KeyRange) -> None:
-        """Forgets the keys outside of a range, and takes in none from now on."""
+        """Forgets the keys outside of a range, and ignores them from now on."""
         ...
 
     def advance_to(self, offset: int) -> None:
-        """Everything up to `offset` has been read."""
+        """Notes that everything up to `offset` has been read."""
         ...
 
 

@@ -1,8 +1,8 @@
-"""What is asked of a round over an open log, and what comes back: all that crosses to the process that does it.
+"""The order for a round over an open log, and its outcome: the data exchanged with the cleaning process.
 
-Never does: touching the log itself; only its sealed segments are read, and `.cleaned` files are written beside them.
-Invariant: an order can be pickled, and what it says stays true while the round runs, or the round is thrown away.
-Source: Kafka's Cleaner.clean and LogToClean.
+Never does: changing the log itself. Only its sealed segments are read, and `.cleaned` files are written beside them.
+Invariant: an order can be pickled, and stays true while the round runs; otherwise the round is discarded. Source:
+Kafka's Cleaner.clean and LogToClean.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from .retention import LastRecord
 
 LEAST_BUFFER_BYTES = 4096
 END = 1 << 63
-"""Behind every offset."""
+"""Greater than every offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundLimits:
-    """What a round may take (log.cleaner.*): keys in memory, bytes read or written at a time, bytes a second."""
+    """The limits of a round (log.cleaner.*): keys in memory, bytes read or written at a time, bytes a second."""
 
     max_map_entries: int
     buffer_bytes: int
@@ -44,14 +44,14 @@ class CleaningOrder:
     segments: tuple[tuple[int, int], ...]
     active_base_offset: int
     active_transactions: bytes
-    """The active segment's transaction index: it may abort what lies in a sealed one."""
+    """The active segment's transaction index, which may abort transactions of sealed segments."""
     last_records: dict[int, LastRecord]
     limits: RoundLimits
 
 
 @dataclass(slots=True)
 class CleaningOutcome:
-    """What a round has left: the totals, and the groups whose `.cleaned` files wait to be swapped in."""
+    """The outcome of a round: the totals, and the groups whose `.cleaned` files can be swapped in."""
 
     result: RoundResult
     groups: list[CleanedGroup]
@@ -60,7 +60,7 @@ class CleaningOutcome:
 
 
 def carry_out(order: CleaningOrder, files: Files, pace: Pace) -> CleaningOutcome:
-    """Writes the `.cleaned` files of the groups that change; on an error none is left.
+    """Writes the `.cleaned` files of the groups that change. Removes them after an error.
 
     Raises KafkaError for damage (naming file and position), CorruptIndexError, OSError, CleaningStoppedError.
     """
@@ -101,7 +101,7 @@ def _discard(files: Files, directory: Path, base_offset: int) -> None:
 
 
 def _facts(order: CleaningOrder, files: Files) -> PartitionFacts:
-    """The partition as the cleaner wants to see it, without reading a single batch."""
+    """The facts about the partition for the cleaner, without reading any batch."""
     bases = [base_offset for base_offset, _ in order.segments]
     segments = [
         SegmentFacts(

@@ -1,22 +1,22 @@
-"""How fast a round of cleaning may go, and how it is stopped between two chunks.
+"""Limits the speed of a cleaning round, and stops it between two chunks.
 
-Pure: the clock and the way to wait are given. Source: Kafka's Throttler, Cleaner.throttler and checkDone;
+Pure: the clock and the wait function are passed in. Source: Kafka's Throttler, Cleaner.throttler and checkDone;
 log.cleaner.io.max.bytes.per.second counts what is read and what is written.
 """
 
 from collections.abc import Callable
 
 WINDOW_S = 1.0
-"""A rate is held over so long; what was not used before is lost."""
+"""The rate is limited over this window. Unused capacity is not carried over."""
 SHORTEST_PAUSE_S = 0.01
 
 
 class CleaningStoppedError(Exception):
-    """The round is to end now: the broker stops, or the log is no longer what is being cleaned."""
+    """The round must end now, because the broker stops or the log has changed."""
 
 
 class Throttle:
-    """Says how long to pause so that no more than so many bytes a second are moved."""
+    """Computes the pauses that limit the bytes moved per second."""
 
     __slots__ = ("_begun_s", "_bytes", "bytes_per_second")
 
@@ -26,7 +26,7 @@ class Throttle:
         self._bytes = 0
 
     def pause_s(self, moved: int, now_s: float) -> float:
-        """Takes in bytes that were just moved; the seconds to wait before the next ones."""
+        """Counts bytes that were just moved. Returns the seconds to wait before the next ones."""
         self._bytes += moved
         pause = self._bytes / self.bytes_per_second - (now_s - self._begun_s)
         if pause < -WINDOW_S:
@@ -35,12 +35,12 @@ class Throttle:
 
 
 class Pace:
-    """What the code of a round calls after each chunk."""
+    """The pace of a round; its code calls this after each chunk."""
 
     __slots__ = ("_clock_s", "_throttle", "_wait", "bytes_read", "bytes_written")
 
     def __init__(self, bytes_per_second: float, clock_s: Callable[[], float], wait: Callable[[float], bool]) -> None:
-        """``wait(seconds)`` pauses (0: not at all) and says whether the round is to stop."""
+        """``wait(seconds)`` pauses (0: not at all) and returns whether to stop the round."""
         self._clock_s = clock_s
         self._throttle = Throttle(bytes_per_second, clock_s())
         self._wait = wait
@@ -48,12 +48,12 @@ class Pace:
         self.bytes_written = 0
 
     def read(self, count: int) -> None:
-        """So many bytes were read. Raises CleaningStoppedError."""
+        """Counts bytes that were read. Raises CleaningStoppedError."""
         self.bytes_read += count
         self._moved(count)
 
     def written(self, count: int) -> None:
-        """So many bytes were written. Raises CleaningStoppedError."""
+        """Counts bytes that were written. Raises CleaningStoppedError."""
         self.bytes_written += count
         self._moved(count)
 
@@ -63,5 +63,5 @@ class Pace:
 
 
 def full_speed() -> Pace:
-    """Without a limit, and never stopped."""
+    """A pace without a limit, which never stops the round."""
     return Pace(float("inf"), lambda: 0.0, lambda _: False)

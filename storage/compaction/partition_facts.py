@@ -1,7 +1,7 @@
-"""A partition's directory as the cleaner sees it: its segments, its end, its producers.
+"""The facts about a partition's directory that the cleaner needs: its segments, its end, its producers.
 
-Reads only, through the file layer. Every batch header is looked at once; of the records only markers are. Source:
-Kafka's LogSegments, ProducerStateManager.loadFromSnapshot.
+Only reads, through the file layer. Reads every batch header once, and of the records only markers. Source: Kafka's
+LogSegments, ProducerStateManager.loadFromSnapshot.
 """
 
 from collections.abc import Iterable
@@ -31,16 +31,18 @@ from .retention import LastRecord
 
 @dataclass(slots=True)
 class PartitionFacts:
-    """Segments in order (the last is the active one), what lies behind each, and the producers at the log's end."""
+    """Segments in order (the last is the active one), the end offset of each, and the producers at the log's end."""
 
     segments: list[SegmentFacts]
     next_offsets: dict[int, int]
-    """Segment's base offset -> the offset behind its last batch, or anything up to the next segment's base."""
+    """Segment's base offset -> its end offset: anything from the offset after its last batch to the next segment's
+    base.
+    """
     transaction_indexes: list[tuple[int, TransactionIndex]]
     last_records: dict[int, LastRecord]
-    """The last record of each producer that is still known."""
+    """The last record of each producer that has not expired."""
     first_unstable_offset: int | None
-    """Where the oldest undecided transaction begins."""
+    """The first offset of the oldest undecided transaction."""
 
     @property
     def log_end_offset(self) -> int:
@@ -48,7 +50,7 @@ class PartitionFacts:
         return self.next_offsets[self.segments[-1].base_offset]
 
     def aborted_between(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that touch `[start_offset, end_offset)`."""
+        """The aborted transactions that overlap `[start_offset, end_offset)`."""
         found: list[AbortedTransaction] = []
         for base_offset, index in self.transaction_indexes:
             if self.next_offsets[base_offset] <= start_offset:
@@ -61,7 +63,7 @@ class PartitionFacts:
 
 
 def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_expiration_ms: int) -> PartitionFacts:
-    """Reads a directory. Producers that are idle for `producer_id_expiration_ms` at `now_ms` are not known any more.
+    """Reads a directory. Producers that are idle for `producer_id_expiration_ms` at `now_ms` are left out.
 
     Raises CorruptRecordError, CorruptIndexError (transaction index), OSError.
     """
@@ -98,14 +100,14 @@ def read_transaction_indexes(files: Files, directory: Path, bases: Iterable[int]
 
 
 def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tuple[ProducerState, int]:
-    """(state, offset) of the newest snapshot that can be read; an empty state at 0 without one."""
+    """(state, offset) of the newest readable snapshot; an empty state at 0 without one."""
     snapshots = ProducerSnapshots(directory, files, names)
     state = ProducerState()
     for offset in reversed(snapshots.offsets):
         try:
             state.reset(offset, snapshots.read(offset))
         except CorruptSnapshotError:
-            continue  # an older one and more of the log say the same
+            continue  # an older one and a longer part of the log give the same state
         return state, offset
     return state, 0
 
@@ -119,7 +121,7 @@ def _read_segment(
     replay_from: int,
     is_active: bool,
 ) -> SegmentFacts:
-    """The facts of one segment; an active segment counts up to its first damage, which a killed broker may leave."""
+    """The facts about one segment. An active segment counts up to its first damage, which a killed broker may leave."""
     path = segment_path(directory, base_offset, LOG_SUFFIX)
     largest_timestamp = NO_TIMESTAMP
     next_offset = base_offset
@@ -151,7 +153,7 @@ def _read_segment(
 
 
 def size_of(files: Files, path: Path) -> int:
-    """A file's length, 0 without the file."""
+    """A file's length; 0 if it does not exist."""
     if not files.exists(path):
         return 0
     fd = files.open(path, READ_ONLY)

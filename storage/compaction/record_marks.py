@@ -1,7 +1,7 @@
 """One bit for each record of a segment: whether it is the latest of its key.
 
-Pure. Set by passes over ranges of keys (key_ranges.py), read when the segment is rewritten. Memory: a byte for eight
-records. Records are numbered by the counts in the headers of all batches in front of them.
+Pure. Set by passes over ranges of keys (latest_records.py), read when the segment is rewritten. Memory: a byte for
+eight records. A record's number is the number of records before it in the segment, from the batch headers.
 """
 
 
@@ -15,7 +15,7 @@ class RecordMarks:
         """The mark of record n is bit n % 8 of byte n // 8."""
 
     def reserve(self, records: int) -> None:
-        """There are so many records at least."""
+        """Makes room for at least `records` records."""
         missing = (records + 7) // 8 - len(self.bits)
         if missing > 0:
             self.bits.extend(bytes(missing))

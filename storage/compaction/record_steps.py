@@ -1,9 +1,9 @@
-"""The heavy steps of a round, which look into records: they can be exchanged, the rules of who calls them can't.
+"""The CPU-heavy steps of a cleaning round, as a replaceable interface. The retention rules live in the callers.
 
-`RecordSteps` is what a round asks for; `PlainSteps` does it record by record with nothing but the core install,
-`odradek compact` has compiled ones (pipeline/compact/compiled_steps.py) that leave the same bytes. What decides about a
-record is one function, `record_stays`, of plain numbers: both call it. Pure. Source: Kafka's Cleaner.cleanInto and
-shouldRetainRecord, MemoryRecords.filterTo.
+`RecordSteps` is the interface. `PlainSteps` works record by record with the core install only; `odradek compact` has
+compiled steps (pipeline/compact/compiled_steps.py) with the same output. Both call one function of plain numbers,
+`record_stays`, to decide about a record. Pure. Source: Kafka's Cleaner.cleanInto and shouldRetainRecord,
+MemoryRecords.filterTo.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +20,16 @@ from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
 from .record_marks import RecordMarks
 
 Latest = OffsetMap | RecordMarks
-"""What knows whether a record is the latest of its key: a map of all keys, or marks that maps of some each have set."""
+"""Tells whether a record is the latest of its key: a map of all keys, or marks that maps of key ranges have set."""
 
 LatestAmong = Callable[[Sequence[Record], int, Latest], Sequence[bool]]
-"""For each record of a batch whether it is the latest of its key; the number is that of its first in the segment."""
+"""For each record of a batch, whether it is the latest of its key. The int is the number of the first record in the
+segment.
+"""
 
 
 class RetentionInput(NamedTuple):
-    """What decides about data records. `latest_offset`: what lies behind it stays."""
+    """The input for decisions about data records. Records after `latest_offset` stay."""
 
     latest: Latest
     latest_offset: int
@@ -35,7 +37,7 @@ class RetentionInput(NamedTuple):
 
 
 class RetentionCounts(NamedTuple):
-    """Records in some batches, records that stay, those without a key."""
+    """Numbers of records: all, those that stay, those without a key."""
 
     records: int
     kept: int
@@ -43,11 +45,13 @@ class RetentionCounts(NamedTuple):
 
 
 EMPTY, WHOLE, REBUILT, WITH_HORIZON = range(4)
-"""What becomes of a batch: no record stays, it stays as it is, it is rebuilt, it is so with a new delete horizon."""
+"""The outcome for a batch: no record stays, it stays unchanged, it is rebuilt, it is rebuilt with a new delete
+horizon.
+"""
 
 
 class Piece(NamedTuple):
-    """Batches to write one behind the other."""
+    """Batches to write one after the other."""
 
     data: Buffer
     batches: IndexedBatches
@@ -57,16 +61,16 @@ class Rebuilt(Protocol):
     """Batches that were rebuilt, in their order."""
 
     def pieces(self, first: int, end: int) -> Iterable[Piece]:
-        """Those from `first` to `end` (exclusive)."""
+        """The batches from `first` to `end` (exclusive)."""
         ...
 
 
 class Sifting(Protocol):
-    """The batches that were sifted, in their order."""
+    """The outcomes of a number of batches, in their order."""
 
     @property
     def total(self) -> RetentionCounts:
-        """Of all these batches."""
+        """The counts of all these batches."""
         ...
 
     @property
@@ -75,19 +79,20 @@ class Sifting(Protocol):
         ...
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
-        """The batches with these numbers, with the records that stay; `new_horizon_ms` for those WITH_HORIZON.
+        """Rebuilds the batches with these numbers from the records that stay.
 
-        The others keep the delete horizon that they have. Raises InvalidRecordError for what no batch can hold.
+        Those WITH_HORIZON get `new_horizon_ms`; the others keep their delete horizon. Raises InvalidRecordError for
+        records that a batch can't hold.
         """
         ...
 
 
 class RecordSteps(Protocol):
-    """What looks into the records of data batches. All raise InvalidRecordError with the place of the batch."""
+    """The steps that decode the records of data batches. All raise InvalidRecordError with the place of the batch."""
 
     @property
     def chunk_type(self) -> type[BatchChunk]:
-        """What is to be read, for the other steps."""
+        """The type of chunk that the other steps need."""
         ...
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
@@ -95,7 +100,7 @@ class RecordSteps(Protocol):
         ...
 
     def indexes(self, base_offset: int, index_interval_bytes: int) -> CleanedIndexes:
-        """Those of a segment that has no batch yet."""
+        """The empty indexes of a new segment."""
         ...
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
@@ -103,24 +108,28 @@ class RecordSteps(Protocol):
         ...
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
-        """Sets the mark of each record whose key is in the map's range and of which no later one is in the map."""
+        """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
         ...
 
 
 def record_stays(is_behind_map: bool, has_key: bool, is_latest: bool, has_value: bool, drops_tombstones: bool) -> bool:
-    """Whether a data record is the latest of its key; a tombstone only until its horizon, none without a key."""
+    """Whether a data record stays: it is the latest of its key. A tombstone stays until its horizon; a record without a
+    key does not stay.
+    """
     if is_behind_map:
         return True
     return has_key and is_latest and (has_value or not drops_tombstones)
 
 
 def drops_tombstones(has_delete_horizon: bool, base_timestamp: int, now_ms: int) -> bool:
-    """Whether the delete horizon of a batch has passed, which is then its base timestamp."""
+    """Whether a batch has a delete horizon, which is its base timestamp, that has passed."""
     return has_delete_horizon and now_ms >= base_timestamp
 
 
 def batch_outcome(records: int, kept: int, keeps_tombstone: bool, has_delete_horizon: bool) -> int:
-    """What becomes of a batch of so many records; one that keeps a tombstone gets a delete horizon, once."""
+    """The outcome for a batch of `records` records. A batch that keeps a tombstone gets a delete horizon if it has
+    none.
+    """
     if kept == 0:
         return 0
     if keeps_tombstone and not has_delete_horizon:
@@ -167,7 +176,9 @@ class PlainSifting:
     def __init__(
         self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, latest_among: LatestAmong | None = None
     ) -> None:
-        """`latest_among` says for the records of a batch which are the latest; without it the map is a dictionary."""
+        """`latest_among` finds the latest among the records of a batch. The default is for a map that is a
+        dictionary.
+        """
         self._chunk = chunk
         self._batches = batches
         self._kept: list[list[Record]] = []
@@ -225,7 +236,7 @@ def piece_of(batch: Buffer) -> Piece:
 
 
 def decode(chunk: BatchChunk, index: int) -> list[Record]:
-    """The records of a batch. Raises InvalidRecordError with its place."""
+    """The records of a batch. Raises InvalidRecordError with the batch's place."""
     try:
         return decode_records(chunk.batch(index), chunk.headers[index])
     except KafkaError as error:
@@ -241,9 +252,9 @@ def latest_in_dictionary(records: Sequence[Record], first_record: int, latest: L
 
 
 def rebuilt_batch(header: BatchHeader, kept: Sequence[Record], delete_horizon_ms: int | None) -> bytes:
-    """A batch with the records that stay; everything but those and its base timestamp is as before.
+    """A batch with the records that stay. Everything else except its base timestamp is unchanged.
 
-    Raises InvalidRecordError where that gives no batch.
+    Raises InvalidRecordError if the records do not make a valid batch.
     """
     builder = BatchBuilder(
         compression=header.compression_type,

@@ -1,9 +1,9 @@
-"""What stays of each batch of a chunk: the whole batch as it is, a rebuilt one, its bare header, or nothing.
+"""Decides what remains of each batch of a chunk: the unchanged batch, a rebuilt one, its bare header, or nothing.
 
-Pure. Offsets, sequences, producer fields, leader epoch, timestamp type and compression type of a rebuilt batch are the
-original's; a batch that keeps a tombstone, or a marker whose data has gone, gets a delete horizon once. What looks into
-records is given (record_steps.py). Source: Kafka's Cleaner.cleanInto, MemoryRecords.filterTo; KIP-534; KAFKA-17076 (a
-round's last batch stays).
+Pure. A rebuilt batch has the original's offsets, sequences, producer fields, leader epoch, timestamp type and
+compression type. A batch with a tombstone, or a marker whose data is gone, gets a delete horizon once. The steps that
+decode records are passed in (record_steps.py). Source: Kafka's Cleaner.cleanInto, MemoryRecords.filterTo; KIP-534;
+KAFKA-17076 (a round's last batch stays).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from .transactions import CleanedTransactions
 
 
 class LastRecord(NamedTuple):
-    """The last data offset of a producer that the broker still knows (None: it wrote markers only), and its epoch."""
+    """The last data offset of an active producer (None: it wrote markers only), and its epoch."""
 
     last_data_offset: int | None
     producer_epoch: int
@@ -33,13 +33,13 @@ class LastRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Round:
-    """What one round over a partition goes by. Times are ms since 1970."""
+    """The input of one round over a partition. Times are ms since 1970."""
 
     now_ms: int
     delete_retention_ms: int
     steps: RecordSteps
     upper_bound_offset: int
-    """The first offset that this round does not clean: the batch in front of it stays, if only as a header."""
+    """The first offset that this round does not clean. The batch before it stays, at least as a header."""
     last_records: Mapping[int, LastRecord]
     transactions: CleanedTransactions = field(default_factory=CleanedTransactions)
     records_read: int = 0
@@ -48,7 +48,7 @@ class Round:
 
 
 class _Stay(Enum):
-    """What stands for a batch that stays as it is, and for the next one of those that the steps rebuild."""
+    """Placeholders for an unchanged batch, and for the next one of those that the steps rebuild."""
 
     VERBATIM = 0
     REBUILT = 1
@@ -59,9 +59,9 @@ _Outcome = bytes | _Stay | None
 
 
 def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> tuple[list[Piece], bool]:
-    """(what to write of a chunk, whether anything of it changes). Chunks come in the order of their offsets.
+    """(the pieces to write for a chunk, whether anything changes). Pass chunks in the order of their offsets.
 
-    Raises InvalidRecordError for records that can't be decoded or rebuilt: the partition is then left as it is.
+    Raises InvalidRecordError for records that can't be decoded or rebuilt. The partition then stays unchanged.
     """
     outcomes: list[_Outcome] = [None] * len(chunk.headers)
     data = range(len(outcomes)) if chunk.is_plain else _without_data(round_, chunk, outcomes)
@@ -70,7 +70,7 @@ def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> tuple[lis
 
 
 def _without_data(round_: Round, chunk: BatchChunk, outcomes: list[_Outcome]) -> Sequence[int]:
-    """Fills in the outcome of markers, of what was aborted and of empty batches; the indexes of the others."""
+    """Sets the outcomes of markers, aborted batches and empty batches. Returns the indexes of the others."""
     data = []
     is_aborted = round_.transactions.is_aborted
     for index, header in enumerate(chunk.headers):
@@ -86,7 +86,7 @@ def _without_data(round_: Round, chunk: BatchChunk, outcomes: list[_Outcome]) ->
 
 
 def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
-    """A marker: it goes once its data has gone and its horizon has passed."""
+    """The outcome of a marker: it is removed after its data is gone and its horizon has passed."""
     header = chunk.headers[index]
     records = decode(chunk, index)
     try:
@@ -107,7 +107,7 @@ def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
 def _data_batches(
     round_: Round, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, outcomes: list[_Outcome]
 ) -> Rebuilt | None:
-    """Fills in the outcome of data batches; those that are rebuilt, if any."""
+    """Sets the outcomes of data batches. Returns the rebuilt ones, if any."""
     sifting = round_.steps.sift(chunk, batches, order)
     rebuilds = []
     for number, outcome in enumerate(sifting.outcomes):
@@ -125,19 +125,21 @@ def _data_batches(
 
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Outcome:
-    """The bare header of a batch that keeps no record, where that must stay; `records` it had are counted then."""
+    """The bare header of a batch that keeps no record, or None if it need not stay. Counts its `records` in that
+    case.
+    """
     if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.upper_bound_offset:
-        return None  # most often, and without looking at the header
+        return None  # the usual case, without reading the header
     header = chunk.headers[index]
     if not _keeps_header(round_, header):
         return None
     round_.records_read += records
     bare = _bare_header(header)
-    return _VERBATIM if bare == chunk.batch(index) else bare  # one that an earlier round has left bare stays as it is
+    return _VERBATIM if bare == chunk.batch(index) else bare  # a bare header from an earlier round stays unchanged
 
 
 def _keeps_header(round_: Round, header: BatchHeader) -> bool:
-    """Whether the batch stays as a header even without records: a producer's last sequence, or the round's end."""
+    """Whether a batch without records stays as a header: it has a producer's last sequence, or ends the round."""
     if header.next_offset == round_.upper_bound_offset:
         return True
     last = round_.last_records.get(header.producer_id)
@@ -149,7 +151,7 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
 
 
 def _pieces(chunk: BatchChunk, outcomes: Sequence[_Outcome], rebuilt: Rebuilt | None) -> Iterator[Piece]:
-    """What is to be written; neighbours that stay as they are come as one, and so do those that were rebuilt."""
+    """The pieces to write. Adjacent unchanged batches form one piece, and so do adjacent rebuilt ones."""
     taken = 0
     for outcome, run in _runs(outcomes):
         if outcome is _VERBATIM:
@@ -181,7 +183,7 @@ def _runs(outcomes: Sequence[_Outcome]) -> Iterator[tuple[_Outcome, Sequence[int
 
 
 def _verbatim(chunk: BatchChunk, first: int, end: int) -> Piece:
-    """The batches from `first` to `end` (exclusive) as they are."""
+    """The batches from `first` to `end` (exclusive) unchanged."""
     stop = chunk.starts[end - 1] + chunk.headers[end - 1].batch_length + LOG_OVERHEAD
     return Piece(chunk.data[chunk.starts[first] : stop], chunk.indexed(first, end))
 

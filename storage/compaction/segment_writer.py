@@ -1,7 +1,7 @@
-"""Writes the files of one cleaned segment, or only counts what they would hold.
+"""Writes the files of one cleaned segment, or only counts their bytes.
 
-Owns: the descriptor of the `.cleaned` log file, and the bytes that were not written yet. Invariant: after `finish` all
-files are whole and synced. Source: Kafka's Cleaner.cleanSegments.
+Owns: the descriptor of the `.cleaned` log file, and the buffered bytes. Invariant: after `flush` all files are complete
+and synced. Source: Kafka's Cleaner.cleanSegments.
 """
 
 from pathlib import Path
@@ -14,16 +14,16 @@ from .pace import Pace
 from .record_steps import Piece
 
 MAX_PARTS = 256
-"""What is written at a time in so many parts at most; the system takes 1024."""
+"""The maximum number of parts in one write. The system allows 1024."""
 
 
 class SegmentWriter:
-    """One segment to be. Use as a context manager: it closes the file."""
+    """The writer of a new segment. Use it as a context manager, which closes the file."""
 
     def __init__(
         self, files: Files, directory: Path, indexes: CleanedIndexes, base_offset: int, pace: Pace, buffer_bytes: int
     ) -> None:
-        """Begins the `.cleaned` file. Raises OSError."""
+        """Creates the `.cleaned` file. Raises OSError."""
         self._files = files
         self._directory = directory
         self._indexes = indexes
@@ -40,7 +40,7 @@ class SegmentWriter:
         self._files.close(self._descriptor)
 
     def append(self, piece: Piece) -> None:
-        """Batches that come next. Raises SegmentOffsetOverflowError, OSError."""
+        """Adds the next batches. Raises SegmentOffsetOverflowError, OSError."""
         self._indexes.append(piece.batches)
         self._parts.append(piece.data)
         self._pending += len(piece.data)
@@ -64,7 +64,9 @@ class SegmentWriter:
 def write_indexes(
     files: Files, directory: Path, base_offset: int, built: dict[str, bytes], *, is_dry_run: bool
 ) -> bool:
-    """Writes the `.cleaned` index files; whether they differ from the segment's indexes as they are. Raises OSError."""
+    """Writes the `.cleaned` index files. Returns whether they differ from the segment's present indexes. Raises
+    OSError.
+    """
     is_changed = False
     for suffix in INDEX_SUFFIXES:
         current = segment_path(directory, base_offset, suffix)

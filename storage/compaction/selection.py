@@ -1,4 +1,4 @@
-"""Which logs are to be cleaned now, and which first: the one with the greatest part that was not cleaned yet.
+"""Selects the logs to clean now: the one with the greatest dirty ratio comes first.
 
 Pure. Sizes are bytes, times ms since 1970. Source: Kafka's LogCleanerManager (grabFilthiestCompactedLog,
 maxCompactionDelay, calculateCleanableBytes) and LogToClean; KIP-354.
@@ -15,7 +15,9 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class LogToClean:
-    """How dirty one log is. ``compaction_delay_ms``: how long max.compaction.lag.ms has been passed, 0 for not."""
+    """How dirty one log is. ``compaction_delay_ms``: the time since max.compaction.lag.ms was exceeded; 0 if it was
+    not.
+    """
 
     key: TopicPartition
     offsets: CleanableRange
@@ -26,17 +28,17 @@ class LogToClean:
 
     @property
     def total_bytes(self) -> int:
-        """Of the part that was cleaned and of the part that may be."""
+        """The bytes of the cleaned and of the cleanable part."""
         return self.clean_bytes + self.cleanable_bytes
 
     @property
     def cleanable_ratio(self) -> float:
-        """The dirty ratio: what may be cleaned of the total; 0 for an empty log."""
+        """The dirty ratio: cleanable bytes divided by the total; 0 for an empty log."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether it is dirty enough, or has waited for longer than max.compaction.lag.ms."""
+        """Whether the log is dirty enough, or has waited longer than max.compaction.lag.ms."""
         if self.compaction_delay_ms > 0 and self.cleanable_bytes > 0:
             return True
         return self.cleanable_ratio > self.min_cleanable_dirty_ratio
@@ -50,7 +52,7 @@ def log_to_clean(
     earliest_dirty_timestamp: int | None,
     now_ms: int,
 ) -> LogToClean:
-    """The facts of one log. ``earliest_dirty_timestamp``: the least first timestamp of its dirty sealed segments."""
+    """The facts about one log. ``earliest_dirty_timestamp``: the least first timestamp of its dirty sealed segments."""
     clean = sum(segment.size for segment in segments if segment.base_offset < offsets.first_dirty_offset)
     dirty = 0
     for index, segment in enumerate(segments[:-1]):
@@ -64,7 +66,7 @@ def log_to_clean(
 
 
 def filthiest(logs: Iterable[LogToClean]) -> LogToClean | None:
-    """Of the logs that are due, the one with the greatest dirty ratio; None when nothing is to be done."""
+    """The due log with the greatest dirty ratio; None if no log is due."""
     return max(
         (log for log in logs if log.total_bytes and log.is_due), key=lambda log: log.cleanable_ratio, default=None
     )
@@ -76,9 +78,10 @@ def max_dirty_ratio(logs: Iterable[LogToClean]) -> float:
 
 
 def map_entries(dedupe_buffer_bytes: int, load_factor: float, threads: int) -> int:
-    """How many keys a round may hold: Kafka's slots of 24 bytes (an MD5 hash and an offset), filled so far.
+    """The maximum number of keys of a round: Kafka's slots of 24 bytes (an MD5 hash and an offset) times the load
+    factor.
 
-    Ours holds the keys themselves and needs more memory for as many (offset_map.py).
+    Our map holds the keys themselves and needs more memory for the same number (offset_map.py).
     """
     buffer_bytes = min(dedupe_buffer_bytes // max(threads, 1), 0x7FFFFFFF)
     return max(1, int(buffer_bytes // 24 * load_factor))

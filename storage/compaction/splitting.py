@@ -1,9 +1,9 @@
-"""Splits a segment that holds offsets too far behind its base for an index entry: old cleaners have merged such.
+"""Splits a segment with offsets too far from its base for an index entry. Old cleaners could create such segments.
 
-All batches stay as they are, byte for byte, and the order of the exchange is that of a round (swap.py). A crash leaves
-the one segment or all that it was split into. Differs from Kafka in two points. The first segment keeps the base of the
-old one, where Kafka's is named after its first batch: the loader would leave the old segment beside those if a crash
-came between. And aborted transactions stay known to the index of the segment that has their marker; Kafka forgets them.
+The bytes of all batches are unchanged, and the exchange has the same order as in a round (swap.py). A crash leaves
+either the old segment or all new ones. It differs from Kafka in two points. The first segment keeps the base of the old
+one, while Kafka names it after its first batch: after a crash in between, the loader would then keep the old segment
+beside the new ones. And aborted transactions stay in the index of the segment that has their marker; Kafka loses them.
 Source: LocalLog.splitOverflowedSegment, LogSegment.appendFromFile.
 """
 
@@ -27,9 +27,9 @@ from .swap import swap_in
 def split_overflowed_segment(
     files: Files, directory: Path, segment: SegmentFacts, index_interval_bytes: int, pace: Pace, buffer_bytes: int
 ) -> list[int]:
-    """Puts segments that each hold what fits behind their base in the place of one; their base offsets.
+    """Replaces one segment by several whose offsets fit their base offsets. Returns the base offsets.
 
-    Raises CorruptRecordError for damage, CorruptIndexError (transaction index), OSError: the log is then as it was.
+    Raises CorruptRecordError for damage, CorruptIndexError (transaction index), OSError. The log is then unchanged.
     """
     log = segment_path(directory, segment.base_offset, LOG_SUFFIX)
     indexes = [CleanedIndexes(segment.base_offset, index_interval_bytes)]
@@ -62,8 +62,9 @@ def split_overflowed_segment(
 
 
 def _pieces(chunk: BatchChunk, base_offset: int) -> Iterator[tuple[int, Piece]]:
-    """The batches of a chunk in runs, each with the base of the segment that it goes to; the first is `base_offset`
-    as long as batches fit behind it."""
+    """The batches of a chunk in runs, each with the base offset of its segment: `base_offset` as long as offsets fit
+    it.
+    """
     first = 0
     for index, header in enumerate(chunk.headers):
         if header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
@@ -81,7 +82,7 @@ def _run(chunk: BatchChunk, first: int, end: int) -> Piece:
 def _give_out_transactions(
     files: Files, directory: Path, old_base: int, bases: list[int], indexes: list[CleanedIndexes]
 ) -> None:
-    """Each aborted transaction to the index of the segment that has its marker."""
+    """Adds each aborted transaction to the index of the segment that has its marker."""
     path = segment_path(directory, old_base, TRANSACTION_INDEX_SUFFIX)
     if files.exists(path):
         for entry in TransactionIndex(old_base, files.read_file(path)).entries:

@@ -1,9 +1,9 @@
-"""Puts cleaned segments in the place of those they were made from, so that a crash leaves the old log or the new one.
+"""Replaces segments by the cleaned ones made from them, so that a crash leaves either the old log or the new one.
 
 `<base>.log.cleaned` -> `.swap`, from the last base to the first; the old segments' files -> `.deleted`; `.swap` ->
-final name, from the first base to the last. Whoever opens the directory next (`swap_files.finish_interrupted_work`, or
-Kafka itself) goes back while a `.cleaned` is there and forward afterwards. Source: Kafka's LocalLog.replaceSegments,
-LogLoader.
+final name, from the first base to the last. The next open of the directory (`swap_files.finish_interrupted_work`, or
+Kafka itself) undoes the swap if a `.cleaned` exists, and otherwise completes it. Source: Kafka's
+LocalLog.replaceSegments, LogLoader.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
     files.sync_directory(directory)
     for base_offset in old_bases:
         _rename(files, directory, base_offset, "", DELETED_SUFFIX)
-    files.sync_directory(directory)  # or an old segment could be back beside the one that took its records over
+    files.sync_directory(directory)  # otherwise an old segment could be back beside its replacement
     for base_offset in new_bases:
         finish_swap(files, directory, base_offset)
-        files.sync_directory(directory)  # each: what lies between two `.swap` is taken for replaced by them
+        files.sync_directory(directory)  # after each: segments between two `.swap` files count as replaced by them
     for base_offset in old_bases:
         for suffix in SEGMENT_SUFFIXES:
             files.remove(segment_path(directory, base_offset, suffix + DELETED_SUFFIX))
@@ -44,7 +44,7 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
 
 
 def _rename(files: Files, directory: Path, base_offset: int, old_suffix: str, new_suffix: str) -> None:
-    """Renames each of a segment's files that is there: log, offset index, time index, transaction index."""
+    """Renames each existing file of a segment: log, offset index, time index, transaction index."""
     for suffix in SEGMENT_SUFFIXES:
         source = segment_path(directory, base_offset, suffix + old_suffix)
         if files.exists(source):

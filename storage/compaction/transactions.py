@@ -1,7 +1,7 @@
-"""What one pass over a log knows of its transactions: which batches were aborted, which markers still have data.
+"""The transactions in one pass over a log: which batches were aborted, which markers still have data.
 
-A marker may go only after the data of its transaction has gone: a pass that saw no data batch before a marker calls the
-marker discardable. Pure. Use one for building the offset map and another for filtering. Source: Kafka's
+A marker may be removed only after the data of its transaction: it is discardable if the pass has seen no data batch
+before it. Pure. Use one object for building the offset map and another for filtering. Source: Kafka's
 CleanedTransactionMetadata; KIP-98, KIP-534.
 """
 
@@ -26,7 +26,7 @@ class CleanedTransactions:
         self.kept_aborts: list[AbortedTransaction] = []
 
     def add_aborted(self, entries: Iterable[AbortedTransaction]) -> None:
-        """Makes the entries of transaction indexes known, before the batches that they speak of."""
+        """Adds the entries of transaction indexes. Call it before their batches."""
         for entry in entries:
             heapq.heappush(self._aborted, (entry.first_offset, entry))
 
@@ -36,7 +36,7 @@ class CleanedTransactions:
         return kept
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Takes in a data batch; whether it belongs to an aborted transaction."""
+        """Processes a data batch. Returns whether it belongs to an aborted transaction."""
         self._start_up_to(header.last_offset)
         if not header.is_transactional:
             return False
@@ -48,10 +48,11 @@ class CleanedTransactions:
         return True
 
     def is_discardable(self, header: BatchHeader, key: bytes | None) -> bool:
-        """Takes in a control batch by its record's key (None: it has no record); whether its transaction is empty.
+        """Processes a control batch by its record's key (None: it has no record). Returns whether its transaction is
+        empty.
 
-        Raises InvalidRecordError for a key that is none of a control record, and where data that the marker aborts was
-        taken for committed because no transaction index speaks of it (Kafka would keep it as committed).
+        Raises InvalidRecordError for a key that is not a control record's, and if the marker's aborted data was taken
+        for committed because the transaction indexes lack it (Kafka would keep it as committed).
         """
         self._start_up_to(header.last_offset)
         if key is None:
@@ -65,7 +66,7 @@ class CleanedTransactions:
             if entry is None and header.producer_id in self._committed:
                 raise InvalidRecordError(
                     f"the transaction index lacks the transaction of producer {header.producer_id} that was aborted at "
-                    f"offset {header.last_offset}: its data can't be told from committed data"
+                    f"offset {header.last_offset}: its data can't be distinguished from committed data"
                 )
             return True
         if record_type == ControlRecordType.COMMIT:
@@ -76,7 +77,7 @@ class CleanedTransactions:
         return False
 
     def _start_up_to(self, offset: int) -> None:
-        """Aborted transactions that begin at or before `offset` are running now."""
+        """Starts the aborted transactions that begin at or before `offset`."""
         while self._aborted and self._aborted[0][0] <= offset:
             _, entry = heapq.heappop(self._aborted)
             self._ongoing.setdefault(entry.producer_id, (entry, False))

@@ -1,9 +1,9 @@
-"""The process that carries out one round of cleaning: `python -m odradek.storage.compaction.worker`.
+"""The process that runs one cleaning round: `python -m odradek.storage.compaction.worker`.
 
 Reads one pickled order from its input and writes one pickled answer to its output; both ends are the same broker. Never
-does: outliving the broker, which would leave two who write the same `.cleaned` files. Why a process: decoding records
-holds the interpreter's lock, and beside a thread that does so the broker answered a small Produce in 6.4 ms at the
-median instead of 0.5 (1.0 with a shorter switch interval and pauses, at twice the time for the round); beside this
+does: outliving the broker, since then two processes could write the same `.cleaned` files. Why a process: decoding
+records holds the interpreter's lock. Beside a thread that decodes, the broker answered a small Produce in 6.4 ms at the
+median instead of 0.5 (1.0 with a shorter switch interval and pauses, which double the time of the round); beside this
 process in 0.4. It costs less than 20 MB and about 0.2 s for each round. Source: Kafka's CleanerThread.
 """
 
@@ -24,11 +24,11 @@ NICENESS = 10
 PR_SET_PDEATHSIG = 1
 
 Answer = tuple[CleaningOutcome | None, str]
-"""What was done, or None and why not."""
+"""The outcome and an empty text, or None and the error."""
 
 
 def main() -> None:
-    """Does what stands in the input."""
+    """Runs the order from the input."""
     _die_with_parent()
     os.nice(NICENESS)
     source = sys.stdin.buffer
@@ -36,11 +36,11 @@ def main() -> None:
     threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
     pickle.dump(answer(order), sys.stdout.buffer)
     sys.stdout.buffer.flush()
-    os._exit(0)  # the thread that waits for the input's end would hold up an ordinary end
+    os._exit(0)  # the thread that waits for the input's end would block a normal exit
 
 
 def answer(order: CleaningOrder) -> Answer:
-    """Carries out an order at its own pace."""
+    """Runs an order at its own pace."""
 
     def wait(seconds: float) -> bool:
         if seconds:
@@ -57,7 +57,7 @@ def answer(order: CleaningOrder) -> Answer:
 
 
 def _die_with_parent() -> None:
-    """Where the system can (Linux), the kernel ends this process with its parent, whatever either is doing."""
+    """On Linux, makes the kernel kill this process when its parent dies."""
     if sys.platform == "linux":
         import ctypes
 
@@ -68,7 +68,7 @@ def _die_with_parent() -> None:
 
 
 def _exit_at_end_of_input() -> None:
-    """Elsewhere the closed pipe says that the parent has gone."""
+    """On other systems, exits when the parent's end of the pipe closes."""
     os.read(0, 1)
     os._exit(1)
 

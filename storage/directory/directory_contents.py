@@ -1,7 +1,7 @@
-"""What lies in a log directory, by the names of its directories: partitions, moves under way, deletions, strays.
+"""The contents of a log directory by the names of its directories: partitions, moves in progress, deletions, strays.
 
-Owns: nothing; it looks and says. Never does: opening a log, renaming, removing. Invariant: `__cluster_metadata` is
-nobody's partition here. Source: Kafka's LogManager.loadLogs and loadLog.
+Owns: nothing; it only lists. Never does: opening a log, renaming, removing. Invariant: `__cluster_metadata` does not
+count as a partition. Source: Kafka's LogManager.loadLogs and loadLog.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,10 @@ from ..files.meta_properties import read_partition_metadata
 
 
 class FoundLog(NamedTuple):
-    """The directory `name` in `parent`, a partition's that was not opened yet.
+    """The directory `name` in `parent` of a partition that was not opened yet.
 
-    `topic_id` is None where none is written down in it. `is_read`: whether it was read, or is what it must be.
+    `topic_id` is None if the directory has none. `is_read`: the id was read from the directory; otherwise it is the
+    expected one.
     """
 
     parent: Path
@@ -35,11 +36,11 @@ class FoundLog(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The directory. Made when it is asked for: a start finds thousands."""
+        """The directory. Built on demand, since a start finds thousands."""
         return self.parent / self.name
 
     def read(self, files: Files) -> "FoundLog":
-        """The same with the topic id that is written down in it. Raises OSError, CorruptCheckpointError."""
+        """The same, with the topic id from its partition.metadata. Raises OSError, CorruptCheckpointError."""
         return self if self.is_read else _found(files, self.parent, self.name)
 
 
@@ -49,7 +50,7 @@ def _found(files: Files, parent: Path, name: str) -> FoundLog:
 
 @dataclass(slots=True)
 class DirectoryContents:
-    """What was found. `deleted` are to be removed; `-stray` directories are left alone and not named."""
+    """The directories found. `deleted` will be removed; `-stray` directories are not listed."""
 
     partitions: dict[TopicPartition, FoundLog] = field(default_factory=dict)
     futures: dict[TopicPartition, FoundLog] = field(default_factory=dict)
@@ -57,17 +58,17 @@ class DirectoryContents:
 
 
 def nothing_known(topic: str, index: int) -> bytes | None:
-    """Of no partition is the topic id known."""
+    """A `known_id` that knows no topic id."""
     return None
 
 
 def scan_directory(
     files: Files, directory: Path, known_id: Callable[[str, int], bytes | None] = nothing_known
 ) -> DirectoryContents:
-    """What lies in the directory. Raises OSError, CorruptCheckpointError (partition.metadata).
+    """Lists the directory. Raises OSError, CorruptCheckpointError (partition.metadata).
 
-    `known_id`: the topic id of a partition that is known to lie here; its partition.metadata is not read (of 2,000
-    partitions that takes a tenth of a second).
+    `known_id`: returns the topic id of a partition if it is known; its partition.metadata is then not read (0.1 s for
+    2,000 partitions).
     """
     contents = DirectoryContents()
     for entry in files.list(directory):
@@ -93,17 +94,17 @@ def log_bytes(files: Files, path: Path) -> int:
 
 
 class RemovedDirectories:
-    """Directories that end in `-delete` and go when their time has come."""
+    """Directories that end in `-delete`, with the times of their removal."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, Path]] = []
 
     def add(self, path: Path, due_ms: int) -> None:
-        """The directory is to be removed once it is `due_ms`."""
+        """Adds a directory to remove at `due_ms`."""
         self._waiting.append((due_ms, path))
 
     def take_due(self, now_ms: int) -> list[Path]:
-        """The directories that are due, which the caller removes."""
+        """Takes the directories that are due, for the caller to remove."""
         due = [path for due_ms, path in self._waiting if due_ms <= now_ms]
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
         return due

@@ -1,7 +1,7 @@
 """The lock on a log directory: `.lock`, as Kafka holds it while it runs.
 
-Owns: the locked file. Invariant: one holder at a time, in this process or another; the system gives a dead process's
-lock back. Source: Kafka's FileLock, which is Java's FileChannel.tryLock: a POSIX record lock on the whole file.
+Owns: the locked file. Invariant: one holder at a time, in this process or another. The system releases a dead process's
+lock. Source: Kafka's FileLock, which is Java's FileChannel.tryLock: a POSIX record lock on the whole file.
 """
 
 import errno
@@ -23,7 +23,7 @@ class DirectoryLock:
     __slots__ = ("_descriptor", "_files", "_path")
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
-        """Raises DirectoryLockedError when somebody has the directory, OSError when the file can't be made."""
+        """Raises DirectoryLockedError if another broker has the directory, OSError if the file can't be created."""
         self._path = directory.resolve() / LOCK_FILE
         self._descriptor = -1
         if self._path in _held_here:
@@ -43,7 +43,7 @@ class DirectoryLock:
         _held_here.add(self._path)
 
     def close(self) -> None:
-        """Gives the lock back; a second call does nothing. The file stays, as Kafka's does after a kill."""
+        """Releases the lock. A second call does nothing. The file stays, as Kafka's does after a kill."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             _held_here.discard(self._path)

@@ -1,8 +1,8 @@
-"""The offset checkpoints of one log directory: what a start knows of its partitions before it opens them.
+"""The offset checkpoints of one log directory, from which a start knows its partitions' offsets before it opens them.
 
-Owns: recovery points, log start offsets, high watermarks, and how far the cleaner has come. Never does: choosing when
-they are written. Invariants: a recovery point on disk was synced before; what is written down of a partition that is
-gone is known, so that a new one of its name never begins there. Source: Kafka's OffsetCheckpointFile, LogManager.
+Owns: recovery points, log start offsets, high watermarks and the cleaner's offsets. Never does: choosing when to write
+them. Invariants: a log was synced up to its recovery point on disk; offsets on disk of a removed partition are known,
+so that a new partition of that name never starts with them. Source: Kafka's OffsetCheckpointFile, LogManager.
 """
 
 import logging
@@ -23,7 +23,7 @@ from ..files.files import Files
 from ..log.log import Log
 
 KEYS_A_STEP = 100
-"""Partitions that one step of writing looks at: 2 us each."""
+"""The number of partitions in one step of a write, at 2 us each."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class DirectoryOffsets:
     """The checkpoints of a directory; methods raise OSError."""
 
     def __init__(self, files: Files, directory: Path) -> None:
-        """Reads the four files; one that says nothing sensible counts as empty."""
+        """Reads the four files. A damaged file counts as empty."""
         self._files = files
         self._directory = directory
         offsets, damage = read_root_checkpoints(files, directory)
@@ -42,26 +42,26 @@ class DirectoryOffsets:
         self.log_start_offsets = offsets[LOG_START_OFFSET_CHECKPOINT]
         self._high_watermarks = offsets[REPLICATION_OFFSET_CHECKPOINT]
         self.cleaner = offsets[CLEANER_OFFSET_CHECKPOINT]
-        """Up to where each compacted partition has been cleaned; the cleaner writes it."""
+        """The first offset of each compacted partition that is not cleaned yet. The cleaner updates it."""
         self._on_disk = {*self.recovery_points, *self.log_start_offsets}
         self._draft: dict[str, dict[TopicPartition, int]] | None = None
-        """What :meth:`write_in_steps` is about to write."""
+        """The offsets that a write in progress will write."""
 
     def may_be_written(self, key: TopicPartition) -> bool:
-        """Whether the files on disk may say something of a partition."""
+        """Whether the files on disk may have offsets of a partition."""
         return key in self._on_disk
 
     def forget(self, key: TopicPartition) -> None:
-        """The partition is here no longer; the files say so when they are written next."""
+        """Forgets a partition that was removed. The next write removes it from the files."""
         drafts = [] if self._draft is None else self._draft.values()
         for offsets in (self.recovery_points, self.log_start_offsets, self._high_watermarks, self.cleaner, *drafts):
             offsets.pop(key, None)
 
     def write(self, log_of: Callable[[TopicPartition], Log | None], keys: Sequence[TopicPartition]) -> Iterator[None]:
-        """Writes down what the logs of these partitions say, and what is known of those that are not open.
+        """Writes the offsets of these partitions: from their logs, or the known ones of logs that are not open.
 
-        A step looks at some partitions; the last one writes what is still here then. Another write that begins in
-        between ends this one: it knows more. What is forgotten in between is left out.
+        A step takes some partitions; the last one writes the files. If another write begins in between, this one ends,
+        since its data is older. Partitions that are forgotten in between are left out.
         """
         sources = {
             RECOVERY_POINT_CHECKPOINT: self.recovery_points,

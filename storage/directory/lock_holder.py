@@ -1,4 +1,4 @@
-"""Which process has a log directory's lock, asked without taking it.
+"""Finds the process that has a log directory's lock, without taking it.
 
 Never does: locking, changing. Source: POSIX record locks (F_GETLK).
 """
@@ -13,13 +13,15 @@ from ..files.regular_files import open_regular
 from .directory_lock import LOCK_FILE
 
 FLOCK = {"linux": ("hhqqi", 0, 4), "darwin": ("qqihh", 3, 2)}
-"""`struct flock` of each system: its layout, and which of its five fields are the lock's type and the process id."""
+"""`struct flock` of each system: its layout, and the positions of the lock's type and the process id among its five
+fields.
+"""
 
 
 def lock_holder(directory: Path) -> int | None:
-    """The process that has the directory's lock; None without one, 0 where that can't be asked on this system.
+    """The process that has the directory's lock; None if it is free, 0 if the system can't tell.
 
-    Asks, and takes no lock: a broker that starts just now is not disturbed.
+    It only queries the lock, so a broker that is starting is not disturbed.
     """
     try:
         descriptor = open_regular(directory / LOCK_FILE)

@@ -1,8 +1,8 @@
-"""The log directories of a broker (`log.dirs`): which are online, where each partition lies, where a new one goes.
+"""The log directories of a broker (`log.dirs`): which are online, which has each partition, which gets a new one.
 
-Owns: the list of what is online and why the others are not. Never does: deciding what a failure means for topics (the
-broker does). Invariant: a directory that failed is never written to again before the next start. Source: Kafka's
-LogManager (createAndValidateLogDirs, nextLogDirs, handleLogDirFailure); KIP-112, KIP-858, KIP-1066.
+Owns: the list of online directories, and the reasons why others are offline. Never does: deciding what a failure means
+for topics (the broker does). Invariant: a failed directory is not written to again until the next start. Source:
+Kafka's LogManager (createAndValidateLogDirs, nextLogDirs, handleLogDirFailure); KIP-112, KIP-858, KIP-1066.
 """
 
 import logging
@@ -22,22 +22,22 @@ logger = logging.getLogger(__name__)
 
 
 class LogDirectories:
-    """All of a broker's log directories. One of them holds the metadata log, or a directory of its own does."""
+    """All log directories of a broker. The metadata log lies in one of them or in a directory of its own."""
 
     def __init__(self, paths: Sequence[Path], metadata_path: Path) -> None:
         """Use `LogDirectories.open`."""
         self.metadata_path = metadata_path
-        """Where `__cluster_metadata-0` lies: one of `paths`, or another."""
+        """The directory of `__cluster_metadata-0`: one of `paths`, or another one."""
         self.own_metadata: LogDirectory | None = None
-        """The directory of the metadata log, where that is none of `paths`; no partition else lies in it."""
+        """The directory of the metadata log if it is not one of `paths`. It holds no other partition."""
         self.paths = paths
         """Every directory of the configuration, absolute, in its order."""
         self.online: list[LogDirectory] = []
-        """Those that serve; a directory leaves this list when it has failed."""
+        """The directories that serve. A failed directory leaves this list."""
         self.offline: dict[Path, str] = {}
-        """Why the others don't."""
+        """The directories that do not serve, with the reason."""
         self.cordoned: frozenset[Path] = frozenset()
-        """Where no new partition goes (`cordoned.log.dirs`)."""
+        """Directories that get no new partitions (`cordoned.log.dirs`)."""
 
     @classmethod
     def open(
@@ -47,12 +47,12 @@ class LogDirectories:
         metadata_path: Path | None = None,
         max_open_files: int = DEFAULT_MAX_OPEN,
     ) -> "LogDirectories":
-        """Opens and locks what can be; `files_for` gives the file layer of a directory.
+        """Opens and locks the directories. `files_for` returns the file layer of a directory.
 
-        `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`.
-        `max_open_files`: how many segments of all directories together are open at once. A directory that the disk
-        refuses, or whose meta.properties can't be understood, is left out, with its reason in the log. Raises
-        StorageError or CorruptCheckpointError if that is the one with the metadata, StorageError if two names mean one
+        `metadata_path`: the directory of the metadata log (`metadata.log.dir`); None means the first of `paths`.
+        `max_open_files`: the maximum number of open segments of all directories together. A directory with a disk error
+        or a damaged meta.properties is left out, and the reason is logged. Raises StorageError or
+        CorruptCheckpointError if that is the directory of the metadata, StorageError if two paths are the same
         directory, DirectoryLockedError.
         """
         absolute = [path.absolute() for path in paths]
@@ -86,7 +86,7 @@ class LogDirectories:
 
     @property
     def all_online(self) -> list[LogDirectory]:
-        """Those that are online, that of the metadata log among them and first."""
+        """The online directories with that of the metadata log, which comes first."""
         return sorted(
             self.online if self.own_metadata is None else [self.own_metadata, *self.online],
             key=lambda directory: directory.path != self.metadata_path,
@@ -94,7 +94,7 @@ class LogDirectories:
 
     @property
     def previous_broker_epoch(self) -> int:
-        """The broker epoch in the markers of the clean stop, -1 where not every directory has the same.
+        """The broker epoch in the markers of the clean stop; -1 if the directories differ.
 
         Source: LogManager.readBrokerEpochFromCleanShutdownFiles.
         """
@@ -107,10 +107,10 @@ class LogDirectories:
         is_stray: Callable[[str, int, bytes | None], bool],
         known_id: Callable[[LogDirectory, str, int], bytes | None] = lambda directory, topic, index: None,
     ) -> None:
-        """Looks into each directory (`LogDirectory.find_logs`); one that can't be read goes offline.
+        """Lists each directory (`LogDirectory.find_logs`). A directory that can't be read goes offline.
 
-        `known_id`: the topic id of a partition that lies in a directory by the metadata, None where it doesn't.
-        Raises StorageError where a partition lies in two directories, as Kafka refuses to start.
+        `known_id`: the topic id of a partition if the metadata places it in that directory, else None. Raises
+        StorageError if a partition is in two directories: Kafka refuses to start, too.
         """
         for directory in list(self.online):
             try:
@@ -131,10 +131,10 @@ class LogDirectories:
                 seen[key] = found.path
 
     def promote_futures(self, assigned: Callable[[str, int], bytes | None], now_ms: int) -> None:
-        """Ends the moves that a crash has interrupted after the metadata named their target; before anything is open.
+        """Completes moves that a crash interrupted after the metadata named their target.
 
-        `assigned` gives the directory id of a partition in the metadata. Raises StorageError. Source:
-        LogManager.recoverAbandonedFutureLogs.
+        Call it before logs are opened. `assigned` returns the directory id of a partition in the metadata. Raises
+        StorageError. Source: LogManager.recoverAbandonedFutureLogs.
         """
         for directory in self.online:
             for key in list(directory.found_futures):
@@ -146,7 +146,7 @@ class LogDirectories:
                     if holder is not None:
                         holder.delete_log(*key, now_ms)
                     else:
-                        # The old one has lost its name, perhaps only in memory: a power failure would give it back.
+                        # The old replica's rename may be in memory only: a power failure would undo it.
                         self.sync_names()
                     directory.promote_future(*key)
 
@@ -159,9 +159,9 @@ class LogDirectories:
                 raise directory.storage_error(error) from error
 
     def in_parallel(self, directories: Sequence[LogDirectory], work: Callable[[LogDirectory], None]) -> None:
-        """Does something in several directories at once; one whose disk refuses goes offline.
+        """Runs `work` for several directories at once.
 
-        Raises StorageError where that is the one with the metadata.
+        A directory with a disk error goes offline. Raises StorageError if that is the directory of the metadata.
         """
         failures: dict[LogDirectory, StorageError | CorruptCheckpointError] = {}
 
@@ -186,19 +186,21 @@ class LogDirectories:
         self.take_offline(directory, str(error))
 
     def take_offline(self, directory: LogDirectory, reason: str) -> None:
-        """Serves a directory no longer and gives its lock and its files back; harmless when it is offline already."""
+        """Stops serving a directory and releases its lock and its files. Does nothing if it is offline already."""
         if directory in self.online:
             self.online.remove(directory)
             self.offline[directory.path] = reason
             logger.error("Stopping serving logs in dir %s: %s", directory.path, reason)
-            directory.futures.clear()  # a thread may write to one; whoever moves it lets it go
+            directory.futures.clear()  # a thread may be writing to one; the move releases it
             try:
                 directory.abort()
             except OSError as error:
                 logger.warning("%s: not every file could be closed: %s", directory.path, error)
 
     def replicas(self, topic_id_of: Callable[[str], bytes | None]) -> dict[tuple[bytes, int], bytes]:
-        """The directory id of every partition that lies here, by topic id (of a topic's name) and index."""
+        """The directory id of every partition, by topic id and index. `topic_id_of` returns the id for a topic's
+        name.
+        """
         lies_in = {}
         for directory in self.online:
             for topic, index in [*directory.logs, *directory.found]:
@@ -208,7 +210,7 @@ class LogDirectories:
         return lies_in
 
     def holder(self, topic: str, partition: int) -> LogDirectory | None:
-        """The directory where a partition lies, None where it is in none that is online."""
+        """The online directory that has a partition, or None."""
         for directory in self.online:
             if directory.holds(topic, partition):
                 return directory
@@ -234,27 +236,27 @@ class LogDirectories:
         return sorted(directory.directory_id for directory in self.online if directory.path in self.cordoned)
 
     def next_directory(self) -> LogDirectory:
-        """Where a new partition goes: not where it is cordoned, where there is room, then where the fewest are."""
+        """The directory for a new partition: not cordoned, the most free space, then the fewest partitions."""
         candidates = [directory for directory in self.online if directory.path not in self.cordoned]
         return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
 
     def shortage_in(self, directory_id: bytes) -> int:
-        """How short of room a directory is (`AppendGate.shortage`); 0 for one that is not of this broker."""
+        """How short of space a directory is (`AppendGate.shortage`); 0 for an unknown directory."""
         directory = self.by_id(directory_id)
         return 0 if directory is None else directory.gate.shortage
 
     def abort(self) -> None:
-        """Lets everything go as a crash would."""
+        """Releases everything as a crash would."""
         for directory in self.online:
             directory.abort()
         self.online.clear()
         self.release_metadata()
 
     def release_metadata(self) -> None:
-        """Unlocks the directory that the metadata log has for itself.
+        """Unlocks the metadata log's own directory.
 
-        What was appended there is durable, and no marker of a clean stop is left: a Kafka would not look at it, nor
-        remove it, and it would be there when one has been killed on this directory.
+        Its appends are durable. No marker of a clean stop is written: Kafka neither reads nor removes it there, so it
+        would still exist after a kill of a Kafka on this directory.
         """
         if self.own_metadata is not None:
             self.own_metadata.abort()

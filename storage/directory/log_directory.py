@@ -1,8 +1,8 @@
 """One log directory of a broker: its lock, identity, partitions, checkpoints and the marker of a clean stop.
 
 Owns: everything in the directory. Never does: reading a clock or choosing when to flush, retain or checkpoint (the
-broker's timers call). Invariants: nothing is touched before the lock is held; a recovery point in the checkpoint was
-synced before. Source: Kafka's LogManager.
+broker's timers call). Invariants: nothing is changed before the lock is held; a log was synced up to its recovery point
+in the checkpoint. Source: Kafka's LogManager.
 """
 
 import logging
@@ -51,7 +51,7 @@ UNIQUE_BYTES = 16
 
 
 class LogDirectory:
-    """A log directory, open and locked. Times are ms since 1970; `logs` are the partitions that are open."""
+    """A log directory, open and locked. Times are ms since 1970. `logs`: the open partitions."""
 
     def __init__(
         self, path: Path, files: Files, lock: DirectoryLock, max_open_files: int, chance: random.Random
@@ -60,21 +60,21 @@ class LogDirectory:
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
         self.found: dict[TopicPartition, FoundLog] = {}
-        """Partitions that lie here and were not opened yet: after a clean stop each is opened when it is needed."""
+        """Partitions that were not opened yet. After a clean stop, each is opened on first use."""
         self.found_futures: dict[TopicPartition, FoundLog] = {}
-        """Replicas on their way here from another directory, as the last broker left them."""
+        """Unfinished moves of replicas to this directory that an earlier run has left."""
         self.futures: dict[TopicPartition, Log] = {}
-        """Replicas on their way here (replica_move.py)."""
+        """Logs of replicas that are being moved here (replica_move.py)."""
         self.on_failure: Callable[[LogDirectory], None] | None = None
-        """Told once when the directory goes offline, on the thread that found out."""
+        """Called once when the directory goes offline, on the thread that met the error."""
         self.meta: MetaProperties | None = read_meta_properties(files, path)
         epoch = read_clean_shutdown(files, path)
         self.was_clean = epoch is not None
-        """Whether the last stop was clean: then logs are trusted, not recovered."""
+        """Whether the last stop was clean. If so, logs are not recovered."""
         self.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if epoch is None else epoch
-        """The broker epoch in the marker of the clean stop, -1 without."""
+        """The broker epoch in the marker of the clean stop; -1 without one."""
         self.failure: OSError | StorageError | None = None
-        """Why the directory is offline."""
+        """Why the directory is offline; None while it is online."""
         self.files = self._files = files
         self.gate = AppendGate()
         self._lock = lock
@@ -83,7 +83,7 @@ class LogDirectory:
         self._descriptors = DescriptorCache(files, max_open_files)
         self._offsets = DirectoryOffsets(files, path)
         self.cleaner_offsets = self._offsets.cleaner
-        """Up to where each compacted partition has been cleaned; kept for the cleaner."""
+        """The first offset of each compacted partition that is not cleaned yet, for the cleaner."""
         self._removals = RemovedDirectories()
         self._due = DueRemovals(files)
         self._recovered: RecoveredBytes | None = None
@@ -97,10 +97,10 @@ class LogDirectory:
         max_open_files: int = DEFAULT_MAX_OPEN,
         chance: random.Random | None = None,
     ) -> "LogDirectory":
-        """Creates the directory where it is missing, locks it, reads its identity, checkpoints and marker.
+        """Creates the directory if it is missing, locks it, and reads its identity, checkpoints and marker.
 
-        `chance` gives segments their jitter and removed directories their unique names. Raises DirectoryLockedError,
-        CorruptCheckpointError (meta.properties), StorageError.
+        `chance` is the source of segments' jitter and of unique names of removed directories. Raises
+        DirectoryLockedError, CorruptCheckpointError (meta.properties), StorageError.
         """
         files = Files() if files is None else files
         try:
@@ -131,7 +131,7 @@ class LogDirectory:
         return self.meta.directory_id
 
     def fail(self, error: OSError) -> None:
-        """Takes the directory offline: every log in it refuses everything from now on. Any thread; the first counts."""
+        """Takes the directory offline: operations on its logs fail from now on. Any thread. The first error counts."""
         if self.failure is not None:
             return
         self.failure = error
@@ -142,7 +142,7 @@ class LogDirectory:
             self.on_failure(self)
 
     def storage_error(self, error: OSError) -> StorageError:
-        """The error to raise for one of the disk's; takes the directory offline where that is its end."""
+        """The error to raise for a disk error. Takes the directory offline if it can't be trusted after the error."""
         if ends_directory(error):
             self.fail(error)
         state = "the log directory is offline: " if self.failure is not None else ""
@@ -151,7 +151,7 @@ class LogDirectory:
     # Logs --------------------------------------------------------------------
 
     def distrust(self) -> None:
-        """Logs are checked from their first record on, not from the recovery points: for a repair, before they open."""
+        """Makes recovery check logs from their first record on. For a repair, before logs open."""
         self.was_clean = False
         self._offsets.recovery_points.clear()
 
@@ -161,11 +161,12 @@ class LogDirectory:
         is_stray: Callable[[str, int, bytes | None], bool] | None = None,
         known_id: Callable[[str, int], bytes | None] = nothing_known,
     ) -> None:
-        """Looks what lies here (`found`), opens nothing, and removes the marker of the clean stop.
+        """Lists the partitions here (`found`), without opening them, and removes the marker of the clean stop.
 
-        `is_stray` gets (topic, partition, topic id): what the metadata does not know is renamed to `-stray`. What ends
-        in `-delete` is removed later; `-stray` is left alone. `known_id` gives the topic id of a partition of which the
-        metadata says that it lies here: a clean stop lets it be unread. Raises StorageError, CorruptCheckpointError.
+        `is_stray` gets (topic, partition, topic id): a partition that the metadata does not know is renamed to
+        `-stray`. Directories that end in `-delete` are removed later; `-stray` ones are ignored. `known_id` returns the
+        topic id of a partition that the metadata places here: after a clean stop it need not be read. Raises
+        StorageError, CorruptCheckpointError.
         """
         try:
             contents = scan_directory(self._files, self.path, known_id if self.was_clean else nothing_known)
@@ -176,7 +177,7 @@ class LogDirectory:
                         del found[key]
             self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
             if self.was_clean:
-                # Else a power failure brings the marker back, and what was torn by it is trusted.
+                # Otherwise a power failure could bring the marker back, and logs that it tore would be trusted.
                 self._files.sync_directory(self.path)
         except OSError as error:
             raise self.storage_error(error) from error
@@ -206,17 +207,17 @@ class LogDirectory:
         progress: Callable[[TopicPartition, int, int], None] | None = None,
         recovered: RecoveredBytes | None = None,
     ) -> None:
-        """Opens every partition that was found, recovering each after a kill, on so many threads.
+        """Opens every partition that was found, on `threads` threads. After a kill, each is recovered.
 
-        `config_for` gets the topic. `progress` gets (partition, partitions done, partitions in all) and `recovered`
-        (file, position, size, bytes since the last call) while a segment is checked, both on any thread.
-        Raises StorageError, CorruptCheckpointError.
+        `config_for` returns the configuration of a topic. `progress` is called with (partition, partitions done,
+        total), and `recovered` with (file, position, size, bytes since the last call) while a segment is checked, both
+        on any thread. Raises StorageError, CorruptCheckpointError.
         """
         keys = list(self.found)
         done = count(1)
 
         def open_one(key: TopicPartition) -> None:
-            # Nobody uses it yet, so its files are let go: thousands of partitions need no descriptor each.
+            # It is not in use yet, so its files are released: thousands of partitions need no descriptor each.
             self.open_log(*key, config_for(key[0]), now_ms).release_files()
             if progress is not None:
                 progress(key, next(done), len(keys))
@@ -228,24 +229,24 @@ class LogDirectory:
         self._recovered = None
 
     def holds(self, topic: str, partition: int) -> bool:
-        """Whether a partition lies here, open or not."""
+        """Whether the directory has a partition, open or not."""
         return (topic, partition) in self.logs or (topic, partition) in self.found
 
     @property
     def partition_count(self) -> int:
-        """How many partitions lie here, and are on their way here."""
+        """The number of partitions here, with those that are being moved here."""
         here = len(self.logs) - ((METADATA_TOPIC, 0) in self.logs)
         return here + len(self.found) + len(self.futures) + len(self.found_futures)
 
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
-        """The topic id written down in a partition that lies here."""
+        """The topic id in the partition.metadata of a partition here."""
         log = self.logs.get((topic, partition))
         return self.found[topic, partition].topic_id if log is None else log.topic_id
 
     def open_log(
         self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None
     ) -> Log:
-        """Opens one partition, creating its directory where it is missing (`topic_id` is written down then).
+        """Opens one partition. Creates its directory if it is missing, with `topic_id`.
 
         Raises StorageError, CorruptCheckpointError.
         """
@@ -260,7 +261,7 @@ class LogDirectory:
         return log
 
     def make_stray(self, key: TopicPartition) -> None:
-        """Sets a partition that was found aside: its directory is renamed to `-stray`. Raises OSError."""
+        """Renames the directory of a partition that was found to `-stray`. Raises OSError."""
         self._rename(self.found.pop(key).path, *key, STRAY_DIRECTORY_SUFFIX)
         self._offsets.forget(key)
 
@@ -270,7 +271,7 @@ class LogDirectory:
             is_new = not self._files.exists(path)
             if is_new:
                 if self._offsets.may_be_written(key):
-                    # Of a deleted topic of this name: after a crash the new log would begin at the old one's offsets.
+                    # Offsets of a deleted topic of this name: after a crash the new log would start with them.
                     self._offsets.forget(key)
                     self.write_checkpoints()
                 self._files.make_directory(path)
@@ -292,10 +293,10 @@ class LogDirectory:
         log.use_gate(self.gate)
         return log
 
-    # Replicas on their way here ------------------------------------------------
+    # Replicas that are being moved here ------------------------------------------------
 
     def open_future(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
-        """Opens the log of a replica that is to come here, or goes on with the one that was found.
+        """Opens the log of a replica that is being moved here, new or as found at the start.
 
         Raises StorageError, CorruptCheckpointError.
         """
@@ -310,7 +311,7 @@ class LogDirectory:
         return log
 
     def discard_future(self, topic: str, partition: int, now_ms: int) -> None:
-        """The replica does not come: what was copied goes. Raises StorageError."""
+        """Cancels a move to this directory and removes the copy. Raises StorageError."""
         key = topic, partition
         log = self.futures.pop(key, None)
         found = self.found_futures.pop(key, None)
@@ -325,9 +326,9 @@ class LogDirectory:
                 raise self.storage_error(error) from error
 
     def promote_future(self, topic: str, partition: int) -> Log | None:
-        """The replica that was on its way here is the partition now; its log, if it is open. Raises StorageError.
+        """Makes the moved replica the partition. Returns its log, if it is open. Raises StorageError.
 
-        The old one must have been taken away before, so that a crash leaves one of them under the partition's name.
+        The old replica must have been removed before: at no time may both have the partition's name.
         """
         key = topic, partition
         log, found = self.futures.get(key), self.found_futures.get(key)
@@ -335,7 +336,7 @@ class LogDirectory:
         assert not self.holds(topic, partition), f"{path} is there"
         try:
             if log is not None:
-                log.release_files()  # an open file is not renamed everywhere
+                log.release_files()  # not every system renames open files
                 self._files.rename(log.directory, path)
                 log.move_to(path)
                 self.logs[key] = self.futures.pop(key)
@@ -348,15 +349,15 @@ class LogDirectory:
         return log
 
     def check_online(self) -> None:
-        """Raises StorageError where the directory has failed."""
+        """Raises StorageError if the directory has failed."""
         if self.failure is not None:
             raise StorageError(f"Log directory {self.path} is offline: {self.failure}")
 
     def truncate_log(self, topic: str, partition: int, offset: int) -> None:
-        """Removes everything of a partition from `offset` on; the recovery point on disk is lowered first.
+        """Removes everything of a partition from `offset` on. Lowers the recovery point on disk first.
 
-        Otherwise a crash would leave one behind the new end, and what is appended below it would not be recovered.
-        Raises StorageError. Source: Kafka's LogManager.truncateTo.
+        Otherwise, after a crash, that point could be after the new end, and later appends below it would not be
+        recovered. Raises StorageError. Source: Kafka's LogManager.truncateTo.
         """
         log = self.logs[topic, partition]
         if offset < log.offsets.recovery_point:
@@ -367,16 +368,16 @@ class LogDirectory:
     def delete_log(
         self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None, sync: bool = True
     ) -> None:
-        """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
+        """Removes a partition: renames its directory to `-delete`, which is removed after file.delete.delay.ms.
 
-        `delay_ms` is for one that may not be open. Without `sync`, `LogDirectories.sync_names` must follow. Raises
-        StorageError with nothing changed.
+        `delay_ms` is needed if the log may not be open. Without `sync`, the caller must call
+        `LogDirectories.sync_names`. If it raises StorageError, nothing has changed.
         """
         key = topic, partition
         log = self.logs.get(key)
         path = self.found[key].path if log is None else log.directory
         if log is not None:
-            log.release_files()  # an open file is not renamed everywhere
+            log.release_files()  # not every system renames open files
         try:
             target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX, sync=sync)
         except OSError as error:
@@ -400,7 +401,7 @@ class LogDirectory:
         return target
 
     def collect_deleted(self, now_ms: int) -> Steps[DueRemovals]:
-        """`-delete` directories and `.deleted` files whose time has come, and what could not be removed before."""
+        """`-delete` directories and `.deleted` files whose delay has passed, and earlier failures."""
         self._due.add((), self._removals.take_due(now_ms))
         for log in list(self.logs.values()):
             self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
@@ -408,14 +409,14 @@ class LogDirectory:
         return self._due
 
     def remove_deleted(self, now_ms: int) -> int:
-        """Removes what `collect_deleted` finds; how many. Raises StorageError."""
+        """Removes the files that `collect_deleted` finds. Returns the number. Raises StorageError."""
         try:
             return run_to_end(self.collect_deleted(now_ms)).remove()
         except OSError as error:
             raise self.storage_error(error) from error
 
     def retained_logs(self) -> Iterator[Log]:
-        """The logs whose retention is not the cleaner's matter: so that no segment goes that is being cleaned."""
+        """The logs that retention checks. The cleaner checks compacted logs itself, between its rounds."""
         for log in list(self.logs.values()):
             if log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None:
                 yield log
@@ -441,7 +442,7 @@ class LogDirectory:
         return flushes
 
     def sync_flushes(self, flushes: "list[tuple[Log, Flush]]") -> None:
-        """The slow step, on any thread, but on one at a time. Raises OSError."""
+        """The slow step. Any thread may run it, but only one at a time. Raises OSError."""
         if len(flushes) > FEW and self._sync_pool is None:
             self._sync_pool = ThreadPoolExecutor(max_workers=PARALLEL_SYNCS, thread_name_prefix="sync")
         sync_all(self._files, [flush for _, flush in flushes], self._sync_pool)
@@ -452,14 +453,14 @@ class LogDirectory:
             log.complete_flush(flush, log.last_flushed_ms if now_ms is None else now_ms)
 
     def fail_flushes(self, flushes: "list[tuple[Log, Flush]]", error: OSError) -> StorageError:
-        """The last step where the sync failed: nobody knows what is on the disk. The error to raise."""
+        """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise."""
         for log, flush in flushes:
             log.fail_flush(flush, error)
         self.fail(error)
         return self.storage_error(error)
 
     def write_checkpoints(self) -> None:
-        """Writes down recovery points, log start offsets and high watermarks. Raises StorageError."""
+        """Writes recovery points, log start offsets and high watermarks. Raises StorageError."""
         list(self.checkpoints())
 
     def checkpoints(self) -> Iterator[None]:
@@ -476,7 +477,7 @@ class LogDirectory:
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """Flushes and closes all logs, writes the checkpoints and the marker of a clean stop, unlocks.
 
-        Raises StorageError; without the marker the next start recovers. The lock is given back in any case.
+        Raises StorageError; the next start then finds no marker and recovers. The lock is released in any case.
         """
         try:
             logs = [*self.logs.values(), *self.futures.values()]
@@ -491,7 +492,7 @@ class LogDirectory:
             self.abort()
 
     def abort(self) -> None:
-        """Lets everything go as a crash would: no marker, nothing written; unlocked."""
+        """Releases everything as a crash would: writes nothing, no marker; unlocks."""
         for log in [*self.logs.values(), *self.futures.values()]:
             log.abort()
         self.logs, self.futures, self.found = {}, {}, {}

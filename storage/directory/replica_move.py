@@ -1,14 +1,14 @@
-"""A replica's way from one log directory to another: copied beside its use, then exchanged in one step.
+"""Moves a replica from one log directory to another: copies it while it is in use, then exchanges the two.
 
     move = ReplicaMove.begin(...)       `<topic>-<partition>.<32 hex>-future` in the target
-    chunk = move.next_chunk()           on the loop: what to copy next, None when the copy has caught up
+    chunk = move.next_chunk()           on the loop: the next part to copy; None if the copy has caught up
     move.append(chunk)                  on a thread
-    move.catch_up(now_ms)               on the loop, with nothing appended until the exchange
-    move.exchange(now_ms)               on the loop, once the metadata names the target
+    move.catch_up(now_ms)               on the loop; no appends until the exchange move.exchange(now_ms)
+    on the loop, once the metadata names the target
 
-Owns: the copy. Never does: writing metadata, choosing the time. Invariant: whenever the process dies, the partition's
-own name, or `-future` with the metadata naming its directory, is on a whole log, and all of the latter is synced.
-Source: Kafka's ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113.
+Owns: the copy. Never does: writing metadata, choosing the time. Invariant: after a crash at any time, one complete log
+exists: under the partition's name, or, fully synced, under `-future` in the directory that the metadata names. Source:
+Kafka's ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113.
 """
 
 from typing import NamedTuple
@@ -25,14 +25,16 @@ CHUNK_BYTES = 1 << 20
 
 
 class Chunk(NamedTuple):
-    """Batches of the source; `start` is its log start offset where it has forgotten what the copy ends with."""
+    """Batches of the source. `start`: the log start offset of the source, if it no longer has the records at the copy's
+    end.
+    """
 
     data: bytes | FileRegion
     start: int | None
 
 
 class ReplicaMove:
-    """One replica on its way. Methods raise KafkaError: StorageError, CORRUPT_MESSAGE for damage in the source."""
+    """One move of a replica. Methods raise KafkaError: StorageError, CORRUPT_MESSAGE for damage in the source."""
 
     def __init__(self, key: TopicPartition, source: LogDirectory, target: LogDirectory, future: Log) -> None:
         """Use `ReplicaMove.begin`."""
@@ -45,29 +47,29 @@ class ReplicaMove:
     def begin(
         cls, key: TopicPartition, source: LogDirectory, target: LogDirectory, config: LogConfig, now_ms: int
     ) -> "ReplicaMove":
-        """Begins to copy the partition, or goes on where an earlier start has stopped."""
+        """Starts to copy the partition, or continues an earlier copy."""
         log = source.logs[key]
         future = target.open_future(*key, config, now_ms, log.topic_id)
         if future.log_end_offset > log.log_end_offset:
-            # A crash took the end of the source, which was not on the disk; somebody else's records come there.
+            # A crash lost the unsynced end of the source; other records will get these offsets.
             future.truncate_to(log.log_end_offset)
         return cls(key, source, target, future)
 
     @property
     def log(self) -> Log:
-        """The log that is served. Raises StorageError where it is gone."""
+        """The log that is served. Raises StorageError if it is gone."""
         log = self.source.logs.get(self.key)
         if log is None:
-            raise StorageError(f"{self.key[0]}-{self.key[1]} is no longer in {self.source.path}")
+            raise StorageError(f"{self.key[0]}-{self.key[1]} has left {self.source.path}")
         return log
 
     @property
     def lag(self) -> int:
-        """How many offsets the copy is behind."""
+        """The number of offsets that are not copied yet."""
         return self.log.log_end_offset - self.future.log_end_offset
 
     def next_chunk(self) -> Chunk | None:
-        """What is to be appended next, None when the copy has caught up."""
+        """The next part to append; None if the copy has caught up."""
         log = self.log
         begins_anew = self.future.log_end_offset < log.log_start_offset
         offset = log.log_start_offset if begins_anew else self.future.log_end_offset
@@ -79,23 +81,23 @@ class ReplicaMove:
         )
 
     def append(self, chunk: Chunk, now_ms: int) -> int:
-        """Appends what was read, on any thread; the bytes that were read."""
+        """Appends a chunk, on any thread. Returns the number of bytes read."""
         try:
             data = in_memory(chunk.data)
         except OSError as error:
             raise self.source.storage_error(error) from error
         if chunk.start is not None:
-            # Where records were deleted, the first batch may begin before the log's start.
+            # If records were deleted, the first batch may begin before the log's start.
             self.future.truncate_fully_and_start_at(read_header(data).base_offset if data else chunk.start)
         if data:
             self.future.append_as_follower(data, now_ms)
         return len(data)
 
     def catch_up(self, now_ms: int) -> None:
-        """Copies what is left, with nothing appended meanwhile: the metadata may name the copy's directory then.
+        """Copies the rest, while there are no appends. After it, the metadata may name the copy's directory.
 
-        All of it is synced here, on the calling thread: a power failure must not take from the copy what the source
-        had on the disk.
+        Syncs everything on the calling thread: a power failure must not lose records from the copy that the source had
+        on the disk.
         """
         while (chunk := self.next_chunk()) is not None:
             self.append(chunk, now_ms)
@@ -103,10 +105,11 @@ class ReplicaMove:
             self.future.flush()
 
     def exchange(self, now_ms: int) -> Log:
-        """The copy takes the partition's name, the old one goes after file.delete.delay.ms; the log to serve.
+        """Gives the copy the partition's name; the old log is removed after file.delete.delay.ms. Returns the log to
+        serve.
 
-        The copy must have caught up, and the metadata must name its directory already: then a crash between the two
-        renames leaves the copy as `-future`, which the next start promotes.
+        The copy must have caught up, and the metadata must already name its directory: after a crash between the two
+        renames, the next start promotes the `-future` copy.
         """
         old = self.log
         assert old.log_end_offset == self.future.log_end_offset, "the copy is behind"
@@ -123,7 +126,7 @@ class ReplicaMove:
         return log
 
     def cancel(self, now_ms: int) -> None:
-        """The replica stays where it is; what was copied goes, where its directory is online."""
+        """Cancels the move: the replica stays, and the copy is removed if its directory is online."""
         if self.target.futures.get(self.key) is self.future:
             self.target.discard_future(*self.key, now_ms)
         else:

@@ -1,1 +1,1 @@
-"""``odradek dump-log``: the files of a log directory as text or JSON, offline, and what is wrong with them."""
+"""``odradek dump-log``: prints the files of a log directory as text or JSON, offline, with their damage."""

@@ -1,8 +1,7 @@
-"""Which bytes of a file are which field: batches, records and the messages in them, entries of indexes and snapshots.
+"""Assigns the bytes of a file to fields: of batches, records and their messages, and entries of indexes and snapshots.
 
-Pure; imported only where ``--bytes`` is asked for. Invariant: a row stands where its bytes have it, in the file or (of
-compressed records) in what they decompress to. Source: the structures of `protocol.reference.disk` and the message
-table.
+Pure; imported only for ``--bytes``. Invariant: the position of a row is that of its bytes, in the file or (for
+compressed records) in the decompressed data. Source: the structures of `protocol.reference.disk` and the message table.
 """
 
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ class RecordByteRows:
     """The records of one batch, one after the other."""
 
     def __init__(self, position: int, header: BatchHeader, data: bytes) -> None:
-        """Takes the whole batch. Raises KafkaError for records that can't be decompressed."""
+        """`data` is the whole batch. Raises KafkaError for records that can't be decompressed."""
         self._data = records_section(data, header, 0, DEFAULT_MAX_DECOMPRESSED_SIZE)
         compressed = bool(header.attributes & 0x07)
         self._where = "decompressed" if compressed else ""
@@ -44,7 +43,7 @@ class RecordByteRows:
         self._next = 0
 
     def next(self, record: Record, decoded: Decoded | None) -> ByteRows:
-        """The next record; where its key or value is a message, that message's fields too."""
+        """The fields of the next record, and those of the message that its key or value holds."""
         notes, self._next = _notes(disk.RECORD, self._data, self._next)
         rows: list[Note] = []
         for note in notes:
@@ -59,7 +58,7 @@ class RecordByteRows:
 
 
 def _message_notes(typed: Typed, data: bytes, start: int) -> Iterator[Note]:
-    """The fields of a message whose bytes, with what stands before it, begin at ``start``."""
+    """The fields of a message whose bytes, with its prefix, begin at ``start``."""
     in_coordinator_topic = typed.message.NAME.endswith(("Key", "Value"))
     prefix = PREFIX_BYTES if in_coordinator_topic else frame_of(data).message_position
     found = dissect(message(typed.message.NAME), typed.version, data[prefix:])
@@ -76,7 +75,7 @@ def entry_rows(structure: "Struct", data: bytes, position: int) -> ByteRows:
 
 
 def snapshot_rows(data: bytes) -> ByteRows:
-    """A whole producer snapshot that is sound."""
+    """A whole, undamaged producer snapshot."""
     return ByteRows(_notes(disk.PRODUCER_SNAPSHOT, data, 0)[0], data, 0, "")
 
 

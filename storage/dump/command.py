@@ -1,6 +1,7 @@
 """``odradek dump-log``: does what Kafka's ``kafka-dump-log.sh`` does, with its flags and output.
 
-Only click is imported at first; the record codec, the message classes and construct come with the files that need them.
+Only click is imported at first; the record codec, the message classes and construct are imported for files that need
+them.
 """
 
 import os
@@ -27,7 +28,7 @@ DECODERS = {
     "remote_log_metadata": "remote_log_record",
     "share_group_state": "share_record",
 }
-"""Kafka's decoder flags, the first one given in this order wins -> the function of ``dump.decoders``."""
+"""Kafka's decoder flags -> the function of ``dump.decoders``. If several are given, the first in this order counts."""
 
 
 def dump_log(arguments: list[str]) -> int:
@@ -41,7 +42,7 @@ def dump_log(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output has ended (`| head`), so an error could not be shown.
+        # The reader of the output has exited (`| head`), so an error could not be shown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CORRUPT
     return result if isinstance(result, int) else 0

@@ -1,8 +1,8 @@
-"""What the keys and values of records mean: plain text, or the record types of Kafka's internal topics.
+"""Decodes the keys and values of records: plain text, or the record types of Kafka's internal topics.
 
-Owns: the words for a record that can't be decoded. Never does: I/O, formatting, the framing of internal topics
-(:mod:`...protocol.internal_records`). Invariant: a record that can't be decoded gives a `Decoded` with its fault, never
-an exception. Source: Kafka's DumpLogSegments.
+Owns: the error texts for records that can't be decoded. Never does: I/O, formatting, the framing of internal topics
+(:mod:`...protocol.internal_records`). Invariant: for such a record, the result is a `Decoded` with its fault, never an
+exception. Source: Kafka's DumpLogSegments.
 """
 
 from collections.abc import Callable
@@ -27,29 +27,28 @@ class Typed(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """The null value of a record type: what its key names is deleted."""
+    """The null value of a record type: it deletes the object that its key names."""
 
 
 class Decoded(NamedTuple):
-    """What a record's key and value are: a message, a number, plain bytes (None where there are none), or a fault in
-    words."""
+    """A record's key and value: a message, a number, plain bytes or None (null); or a fault as text."""
 
     key: Typed | bytes | int | None
     value: Typed | Tombstone | bytes | int | None
     fault: str | None = None
     is_corrupt: bool = False
-    """Whether the fault is in the bytes; an unknown record type may be a newer Kafka's."""
+    """Whether the bytes are damaged. An unknown record type may be a newer Kafka's and is not damage."""
     fault_is_of_value: bool = False
-    """Whether Kafka's tool prints it in the value's place: in topics whose records have no keys."""
+    """Whether Kafka's tool prints the fault in place of the value, as in topics whose records have no keys."""
 
 
 Decoder = Callable[[Record], Decoded]
 
 
 def plain(key_kind: str, value_kind: str) -> Decoder:
-    """Keys and values without a type of their own: ``text`` (the bytes as they are), ``integer`` or ``long``.
+    """Keys and values without a type of their own: ``text`` (unchanged bytes), ``integer`` or ``long``.
 
-    Kafka's StringDecoder, IntegerDecoder and LongDecoder; the last two take the first 4 or 8 bytes.
+    These are Kafka's StringDecoder, IntegerDecoder and LongDecoder. The last two read the first 4 or 8 bytes.
     """
     sizes = {"text": 0, "integer": 4, "long": 8}
     key_size, value_size = sizes[key_kind], sizes[value_kind]

@@ -1,8 +1,8 @@
 """The consumer protocol's messages inside group records: subscriptions and assignments.
 
-Pure. Kafka's tool shows those of GroupMetadataValue; those in ConsumerGroupMemberMetadataValue (members of the classic
-protocol in a group of the new one, KIP-848) it leaves as base64, here they are decoded when asked to go deeper. Bytes
-that are no such message stay as they are, as with Kafka. Source: DumpLogSegments.OffsetsMessageParser.
+Pure. Kafka's tool shows those of GroupMetadataValue. Those in ConsumerGroupMemberMetadataValue (classic members of a
+KIP-848 group) it prints as base64; here they are decoded with `deeper`. Other bytes are unchanged, as in Kafka. Source:
+DumpLogSegments.OffsetsMessageParser.
 """
 
 from typing import Any
@@ -23,9 +23,9 @@ CONSUMER_PROTOCOL = "consumer"
 
 
 def data_document(typed: Typed, *, deeper: bool) -> Document:
-    """The message of a record as a document, the embedded messages in the place of their bytes.
+    """The message of a record as a document, with embedded messages decoded.
 
-    With ``deeper`` also those that Kafka's own tool doesn't decode.
+    With ``deeper``, also decodes those that Kafka's own tool does not.
     """
     found = document(typed.message, typed.version)
     match typed.message:
@@ -41,14 +41,14 @@ def data_document(typed: Typed, *, deeper: bool) -> Document:
 
 
 def _replace(shown: Document, name: str, data: bytes | None, cls: type[Any]) -> None:
-    """Puts the embedded message (int16 version, message) in the place of its bytes, if they are one."""
+    """Replaces the bytes of an embedded message (int16 version, message) by the message, if they are valid."""
     if data is None or len(data) < 2:
         return
     version = int.from_bytes(data[:2], "big", signed=True)
     lowest, highest = cls.VERSIONS
     if version < lowest:
         return
-    version = min(version, highest)  # a newer client's fields behind the known ones are skipped
+    version = min(version, highest)  # fields of a newer client after the known ones are skipped
     try:
         embedded: Message = decode(cls, version, data, 2)[0]
     except ProtocolError:

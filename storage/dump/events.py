@@ -1,6 +1,6 @@
-"""What a dump finds, before it is printed: one event for each line.
+"""The results of a dump before they are printed: one event for each line.
 
-Pure. Two renderers take them: `text_lines` in the words of Kafka's tool, `json_documents`.
+Pure. Two modules render them: `text_lines` as Kafka's tool does, and `json_documents`.
 """
 
 from pathlib import Path
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class FileStart(NamedTuple):
-    """A file's dump begins; `heading` is the second line, empty for kinds without one."""
+    """The beginning of a file's dump. `heading` is the second line; empty if its kind has none."""
 
     path: str
     kind: str
     heading: str
     facts: dict[str, Any]
-    """What the name says: offsets and epochs, for JSON."""
+    """Offsets and epochs from the file's name, for JSON."""
 
 
 class BatchLine(NamedTuple):
@@ -34,7 +34,7 @@ class BatchLine(NamedTuple):
 
 
 class Control(NamedTuple):
-    """What a control record says: the marker's coordinator epoch, or one of KRaft's messages."""
+    """The content of a control record: a marker with its coordinator epoch, or one of KRaft's messages."""
 
     type: ControlRecordType
     type_id: int
@@ -43,7 +43,7 @@ class Control(NamedTuple):
 
 
 class RecordLine(NamedTuple):
-    """A record inside the batch before it; decoded only when its content is to be printed."""
+    """A record of the batch before it. It is decoded only if its content is printed."""
 
     batch: BatchHeader
     record: Record
@@ -59,35 +59,35 @@ class EntryLine(NamedTuple):
 
 
 class ByteRows(NamedTuple):
-    """Which bytes of what came before are which field (``--bytes``)."""
+    """The fields of the previous event with their bytes (``--bytes``)."""
 
     notes: "list[Note]"
-    """Places count from the beginning of ``data``."""
+    """The fields, with positions from the beginning of ``data``."""
     data: bytes
     at: int
-    """Where ``data`` begins in the file."""
+    """The position of ``data`` in the file."""
     where: str
-    """Empty for bytes of the file, ``decompressed`` for those that were compressed there."""
+    """Empty for bytes of the file, ``decompressed`` for decompressed bytes."""
 
 
 class Remark(NamedTuple):
-    """A line about the file that is printed among the others: empty, sane, invalid bytes at the end."""
+    """A line about the file among the others: it is empty, is sane, or has invalid bytes at its end."""
 
     text: str
 
 
 class DumpFinding(NamedTuple):
-    """Something that is not as it should be."""
+    """A problem in a file."""
 
     path: Path
     position: int | None
-    """The byte in the file, where one is to blame."""
+    """The bad byte in the file, if there is one."""
     what: str
-    """What was expected and what is there."""
+    """The expected and the actual content."""
     is_corrupt: bool = True
-    """Whether data or an index is damaged; else it is worth knowing only, as a gap that compaction left."""
+    """Whether data or an index is damaged. If not, it is only worth knowing, such as a gap that compaction left."""
     kafka: tuple[str, str] | None = None
-    """The heading and the line under which Kafka's tool names it at the end, where it does."""
+    """The heading and the line with which Kafka's tool reports it at the end, if it does."""
 
 
 Event = FileStart | BatchLine | RecordLine | EntryLine | ByteRows | Remark | DumpFinding

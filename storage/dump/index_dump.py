@@ -1,8 +1,8 @@
-"""Dumping and checking the small files of a segment: offset, time and transaction index, producer snapshot.
+"""Dumps and checks the small files of a segment: offset, time and transaction index, producer snapshot.
 
-Owns: what each entry must agree with in the log beside it. Never does: printing. Invariant: entries are those of
-`protocol.reference.disk`; a zero entry behind the first ends an index, as the rest is preallocated. Source: Kafka's
-DumpLogSegments, OffsetIndex.sanityCheck, TimeIndex.sanityCheck, TransactionIndex, ProducerStateManager.
+Owns: the comparison of entries with the log beside them. Never does: printing. Invariant: entries are those of
+`protocol.reference.disk`; a zero entry after the first one ends an index, since the rest is preallocated. Source:
+Kafka's DumpLogSegments, OffsetIndex.sanityCheck, TimeIndex.sanityCheck, TransactionIndex, ProducerStateManager.
 """
 
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ NOT_FOUND = "The following indexed offsets are not found in the log."
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How indexes are dumped."""
+    """Options for the dump of indexes."""
 
     sanity_check: bool = False
-    """Only the check that a broker makes at start before it believes an index."""
+    """Make only the check that a broker makes at start before it uses an index."""
     verify_only: bool = False
-    """Compare with the log, don't print the entries."""
+    """Compare the entries with the log without printing them."""
     max_message_size: int = 5 * 1024 * 1024
-    """A batch larger than this many bytes is not looked at when an index is compared with its log."""
+    """Larger batches (in bytes) are skipped when an index is compared with its log."""
     shows_bytes: bool = False
-    """Which bytes are which field, behind each entry."""
+    """Show the fields with their bytes after each entry."""
 
 
 DEFAULT = IndexOptions()
@@ -94,7 +94,7 @@ def _offset_index_insane(data: bytes, base_offset: int) -> str | None:
 def _compare_with_log(
     path: Path, slot: int, offset: int, position: int, log: LogFile, max_message_size: int
 ) -> Iterator[DumpFinding]:
-    """Whether a batch begins at the position and has the offset as its last."""
+    """Checks that a batch begins at the position and ends at the offset."""
     found = log.header_at(position)
     if isinstance(found, DamagedBytes):
         yield DumpFinding(path, slot, f"offset {offset}: in {log.path.name} at {position} {found.expected}")
@@ -109,7 +109,7 @@ def _compare_with_log(
 
 
 def _ends_an_append(log: LogFile, position: int, offset: int) -> bool:
-    """Whether a batch behind the one at the position ends at the offset.
+    """Whether a batch after the one at the position ends at the offset.
 
     Kafka before 4.0 wrote one entry for an append of several batches: start of the first, last offset of the last.
     """
@@ -179,8 +179,8 @@ class _Batches:
         self._current: tuple[int, BatchHeader] | None = None
 
     def with_offset(self, offset: int) -> tuple[int, BatchHeader] | None:
-        """The first batch that ends at the offset or later; None behind the last."""
-        if self._current is not None and self._current[1].base_offset > offset:  # asked for an earlier one
+        """The first batch that ends at the offset or later; None after the last."""
+        if self._current is not None and self._current[1].base_offset > offset:  # an earlier offset than before
             self._headers, self._current = self.log.headers(), None
         while self._current is None or self._current[1].last_offset < offset:
             found = next(self._headers, None)
@@ -212,7 +212,7 @@ class _Batches:
 def _compare_times(
     path: Path, slot: int, offset: int, timestamp: int, previous: int, batches: _Batches
 ) -> Iterator[DumpFinding]:
-    """Whether the log has the timestamp at the offset, and timestamps rise."""
+    """Checks that the log has the timestamp at the offset, and that timestamps rise."""
     found = batches.with_offset(offset)
     name = batches.log.path.name
     if found is None or found[1].last_offset != offset:
@@ -302,7 +302,7 @@ def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Itera
 
 
 def _bytes(options: IndexOptions, structure: Struct, data: bytes, slot: int) -> Iterator[Event]:
-    """The fields of the entry at ``slot``, where they are asked for."""
+    """The fields of the entry at ``slot``, if the options ask for them."""
     if options.shows_bytes:
         from .byte_rows import entry_rows
 
@@ -334,7 +334,7 @@ def _entry(data: bytes, entry: Struct, number: int) -> Any:
 
 
 def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any]]:
-    """(position, entry) of each entry before the first zero one; a Finding in an entry's place for what is odd."""
+    """(position, entry) of each entry before the first zero one; a DumpFinding in place of a bad entry."""
     size = structure.sizeof()
     last_offset = -1
     for number in range(len(data) // size):

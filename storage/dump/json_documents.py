@@ -1,7 +1,7 @@
-"""Events as JSON: one document for each line, with everything that the file has.
+"""Events as JSON: one document for each line, with all data of the file.
 
-Pure. Messages inside records are decoded to the bottom, embedded subscriptions and assignments too, which Kafka's tool
-shows only in part. Bytes that are no UTF-8 are ``{"base64": "..."}``, as in the other commands.
+Pure. Messages inside records are fully decoded, with embedded subscriptions and assignments, which Kafka's tool shows
+only in part. Bytes that are not UTF-8 are ``{"base64": "..."}``, as in the other commands.
 """
 
 import base64
@@ -89,7 +89,7 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
 
 
 def _fields(event: ByteRows) -> list[dict[str, Any]]:
-    """Each field with its place; the size of one that contains others is that of all of them."""
+    """Each field with its position. The size of a field that contains others is their total size."""
     from ...protocol.show.show import value_of
 
     return [

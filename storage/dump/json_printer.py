@@ -19,15 +19,15 @@ class JsonPrinter:
         self._skip_record_metadata = skip_record_metadata
 
     def print(self, event: Event, path: Path) -> DumpFinding | None:
-        """Prints an event of a file's dump; gives it back if it is a finding."""
+        """Prints an event of a file's dump. Returns it if it is a finding."""
         found = json_document(event, path, skip_record_metadata=self._skip_record_metadata)
         self._out.write(json.dumps(found, ensure_ascii=False))
         return event if isinstance(event, DumpFinding) else None
 
     def flush(self) -> None:
-        """What is waiting is written."""
+        """Does nothing: events are printed at once."""
         self._out.flush()
 
     def close(self) -> None:
-        """All is printed already."""
+        """Does nothing: findings were printed with the other events."""
         self.flush()

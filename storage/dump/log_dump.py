@@ -1,7 +1,7 @@
-"""Dumping a log file or a KRaft snapshot: its batches and records as events, and the damage.
+"""Dumps a log file or a KRaft snapshot: its batches, records and damage as events.
 
-Owns: the order of a dump, what makes a batch wrong beside its CRC. Never does: printing. Invariant: a dump goes on
-behind damage as far as the next batch can be found. Source: Kafka's DumpLogSegments.dumpLog, which ends at the first.
+Owns: the order of a dump, the checks of a batch besides its CRC. Never does: printing. Invariant: a dump continues
+after damage if the next batch can be found. Source: Kafka's DumpLogSegments.dumpLog, which ends at the first damage.
 """
 
 import re
@@ -39,20 +39,20 @@ _CONTROL_MESSAGES = {
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What of a log is dumped."""
+    """Options for the dump of a log."""
 
     deep_iteration: bool = False
-    """Records too, not only batches."""
+    """Dump records, not only batches."""
     decoder: Decoder | None = None
-    """What to make of keys and values; None leaves them out."""
+    """The decoder of keys and values; None leaves them out."""
     max_bytes: int = UNLIMITED_BYTES
-    """Read so many bytes of each file; what is cut by that is no damage."""
+    """The maximum number of bytes to read from each file. A batch that this cuts off is not damaged."""
     shows_bytes: bool = False
-    """Which bytes are which field, behind each batch and record."""
+    """Show the fields with their bytes after each batch and record."""
 
 
 def log_start(path: Path) -> FileStart:
-    """The first lines of a log's or snapshot's dump: what its name says."""
+    """The first lines of a log's or snapshot's dump, from its name."""
     if path.name == BOOTSTRAP_SNAPSHOT:
         return FileStart(str(path), "snapshot", "KRaft bootstrap snapshot", {})
     if path.suffix == ".checkpoint":
@@ -104,7 +104,7 @@ class _Order:
         self._last_record: int | None = None
 
     def batch(self, position: int, header: BatchHeader) -> Iterator[DumpFinding]:
-        """What is wrong with the place of a batch among the others."""
+        """The problems of a batch's offset and epoch in relation to the batches before."""
         if self._next_offset is not None and header.base_offset < self._next_offset:
             what = f"offset {self._next_offset} or later expected, the batch begins at {header.base_offset}"
             yield DumpFinding(self._path, position, what)
@@ -115,7 +115,7 @@ class _Order:
         self._next_offset = header.next_offset
 
     def record(self, offset: int) -> Iterator[DumpFinding]:
-        """The gap before a record, if there is one: compaction leaves them, so it is no damage."""
+        """The gap before a record, if any. Compaction leaves gaps, so it is not damage."""
         last = self._last_record
         self._last_record = offset
         if last is not None and offset != last + 1:
@@ -171,7 +171,7 @@ def _record(path: Path, position: int, header: BatchHeader, record: Record, deco
 
 
 def control_of(record: Record) -> Control:
-    """What a control record says. Raises InvalidRecordError, ProtocolError."""
+    """The content of a control record. Raises InvalidRecordError, ProtocolError."""
     kind = control_record_type(record.key)
     type_id = int.from_bytes((record.key or b"")[2:4], "big", signed=True)
     if kind in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
@@ -184,6 +184,6 @@ def control_of(record: Record) -> Control:
 
     cls: type[Any] = message_class(name)
     value = record.value or b""
-    version = int.from_bytes(value[:2], "big", signed=True)  # every one of them begins with its own version
+    version = int.from_bytes(value[:2], "big", signed=True)  # each of these messages begins with its version
     version = min(max(version, cls.VERSIONS[0]), cls.VERSIONS[1])
     return Control(kind, type_id, None, Typed(decode(cls, version, value)[0], type_id, version))

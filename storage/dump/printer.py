@@ -1,7 +1,7 @@
-"""Printing events as text, as Kafka's tool does.
+"""Prints events as text, as Kafka's tool does.
 
-Owns: standard output and error. Invariant: each finding is named on standard error once everything else is printed,
-first those that Kafka's tool lists, in its words, then all that is corrupt with file, position and what was expected.
+Owns: standard output and error. Invariant: findings are printed on standard error at the end: first those that Kafka's
+tool lists, in its words, then every corruption with file, position and the expected content.
 """
 
 import io
@@ -13,27 +13,27 @@ from .text_lines import MessageText, coordinator_text, lines, metadata_message_t
 
 LINES_AT_ONCE = 256  # written together: a write for each line halves the speed
 MAX_WAITING_CHARACTERS = 1 << 20
-"""Lines are written at this many characters, however few they are: values of records may be large."""
+"""Buffered lines are written at this number of characters, since values of records may be large."""
 
 
 class LineWriter:
-    """Standard output, some lines at a time."""
+    """Buffered standard output."""
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
         self._characters = 0
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a key is no reason to fail where the terminal is ASCII
+            sys.stdout.reconfigure(errors="backslashreplace")  # a key must not make an ASCII terminal fail
 
     def write(self, line: str) -> None:
-        """Writes a line now or later."""
+        """Buffers a line."""
         self._waiting.append(line)
         self._characters += len(line)
         if len(self._waiting) >= LINES_AT_ONCE or self._characters >= MAX_WAITING_CHARACTERS:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is waiting."""
+        """Writes the buffered lines."""
         if self._waiting:
             self._waiting.append("")
             sys.stdout.write("\n".join(self._waiting))
@@ -46,14 +46,14 @@ class TextPrinter:
     """Prints as Kafka's tool does."""
 
     def __init__(self, *, skip_record_metadata: bool, decoder: str | None) -> None:
-        """``decoder`` names the flag whose messages are to be printed; None when keys and values are plain."""
+        """``decoder`` is the flag whose messages are printed; None for plain keys and values."""
         self._out = LineWriter()
         self._skip_record_metadata = skip_record_metadata
         self._message_text = _message_text(decoder)
         self._findings: list[DumpFinding] = []
 
     def print(self, event: Event, path: Path) -> DumpFinding | None:
-        """Prints an event of a file's dump, or keeps it for the end; gives it back if it is a finding."""
+        """Prints an event of a file's dump. A finding is kept for the end, and returned."""
         if isinstance(event, DumpFinding):
             self._findings.append(event)
             return event
@@ -62,7 +62,7 @@ class TextPrinter:
         return None
 
     def flush(self) -> None:
-        """What is waiting is written."""
+        """Writes the buffered lines."""
         self._out.flush()
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class TextPrinter:
 
 
 def _message_text(decoder: str | None) -> MessageText:
-    """How messages are printed in the topics of a decoder's flag."""
+    """The printing function for messages of a decoder's flag."""
     match decoder:
         case "cluster_metadata":
             return metadata_message_text
@@ -84,7 +84,7 @@ def _message_text(decoder: str | None) -> MessageText:
 
 
 def summary(findings: list[DumpFinding]) -> list[str]:
-    """The findings as lines: Kafka's headings with their lines, then what is corrupt and what is worth knowing."""
+    """The findings as lines: Kafka's headings with their lines, then corruption, then other findings."""
     by_heading: dict[str, list[str]] = {}
     for finding in findings:
         if finding.kafka is not None:

@@ -1,4 +1,4 @@
-"""Records of ``__remote_log_metadata`` as the text that Kafka's tool prints of them.
+"""Records of ``__remote_log_metadata`` as the text that Kafka's tool prints.
 
 Pure. Source: the ``toString`` of RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate, its snapshot, and
 RemotePartitionDeleteMetadata (KIP-405).
@@ -56,11 +56,11 @@ def remote_log_text(typed: Typed, _: bool) -> str:
                 f" state={_state(DELETE_STATES, message.remote_partition_delete_state)},"
                 f" eventTimestampMs={message.event_timestamp_ms}, brokerId={message.broker_id}}}"
             )
-    raise AssertionError(f"{message.NAME} is no record of __remote_log_metadata")
+    raise AssertionError(f"{message.NAME} is not a record of __remote_log_metadata")
 
 
 def _content(message: Any) -> str:
-    """Epochs, size, custom metadata and state: what a segment's record and its snapshot have in common."""
+    """Epochs, size, custom metadata and state: the fields that a segment's record and its snapshot share."""
     epochs = dict(sorted((entry.leader_epoch, entry.offset) for entry in message.segment_leader_epochs))
     return (
         f"segmentLeaderEpochs={{{', '.join(f'{epoch}={offset}' for epoch, offset in epochs.items())}}},"
@@ -70,7 +70,7 @@ def _content(message: Any) -> str:
 
 
 def _state(names: tuple[str, ...], state: int) -> str:
-    """Its name; the number of one that Kafka 4.3.1 doesn't know, where its tool gives the record up."""
+    """The name of a state. For a state that Kafka 4.3.1 does not know, its number; Kafka's tool fails there."""
     return names[state] if 0 <= state < len(names) else f"unknown({state})"
 
 

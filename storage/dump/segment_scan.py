@@ -1,8 +1,8 @@
-"""The batches of a log file one after the other, and where the file is none.
+"""Reads the batches of a log file one after the other, and reports bytes that are not batches.
 
 Owns: reading a file in windows, finding the batches' bounds. Never does: formatting, decoding of records. Invariant:
-what is yielded lies in the file and follows what was yielded before; damage is yielded as a `Damage`, not raised.
-Source: Kafka's FileLogInputStream.
+items are yielded in the order of the file and do not overlap; damage is yielded as `DamagedBytes`, not raised. Source:
+Kafka's FileLogInputStream.
 """
 
 import os
@@ -22,22 +22,22 @@ from ...protocol.records.batch import (
 )
 from ..files.regular_files import open_regular
 
-WINDOW_SIZE = 1 << 20  # one read of the disk; 1 MiB is past where larger ones are faster
+WINDOW_SIZE = 1 << 20  # one read of the disk; larger ones are not faster
 SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0
 
 
 class DamagedBytes(NamedTuple):
-    """Bytes that are no batch of the format that is read here."""
+    """Bytes that are not a batch of the supported format."""
 
     position: int
     size: int
-    """The bytes in question: one batch with an unknown format, or everything to the end."""
+    """The number of these bytes: one batch of an unknown format, or everything to the end."""
     expected: str
-    """What should have been there and what is, in words."""
+    """The expected and the actual content, as text."""
     ends_log: bool
-    """Nothing behind can be found, as the next batch's position is unknown."""
+    """Later batches can't be found, since the next position is unknown."""
     is_cut: bool = False
-    """The bytes end inside a batch: expected where only a part of the file is read."""
+    """The bytes end inside a batch, which is normal if only a part of the file is read."""
 
 
 class Batch(NamedTuple):
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the stored CRC is right."""
+        """Whether the stored CRC is correct."""
         return self.computed_crc == self.header.crc
 
 
@@ -87,7 +87,7 @@ class LogFile:
         return self._window[begin : begin + size]
 
     def header_at(self, position: int) -> BatchHeader | DamagedBytes:
-        """The header of the batch at a position, or why there is none. Raises OSError."""
+        """The header of the batch at a position, or the damage there. Raises OSError."""
         return self._header_at(position, self.size)
 
     def _header_at(self, position: int, end: int) -> BatchHeader | DamagedBytes:
@@ -120,7 +120,7 @@ class LogFile:
     def headers(self, end: int | None = None) -> Iterator[tuple[int, BatchHeader] | DamagedBytes]:
         """(position, header) of each batch up to ``end`` (None: the file's), and each damage between. Raises OSError.
 
-        Ends behind a damage that `ends_log`.
+        Ends after damage that `ends_log`.
         """
         limit = self.size if end is None else min(end, self.size)
         position = 0
@@ -144,5 +144,5 @@ class LogFile:
                 yield self.batch_at(*found)
 
     def batch_at(self, position: int, header: BatchHeader) -> Batch:
-        """The batch whose header is known. Raises OSError."""
+        """Reads the batch with this header. Raises OSError."""
         return Batch(position, header, self.read(position, header.size_in_bytes))

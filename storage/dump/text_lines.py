@@ -1,7 +1,7 @@
 """Events as the lines that Kafka's DumpLogSegments prints.
 
-Pure. What only messages need is imported with the first one. Invariant: for a log, index or snapshot that is sound the
-lines are those of Kafka 4.3.1's tool, byte for byte (a test compares them).
+Pure. Modules for messages are imported on first use. Invariant: for an undamaged log, index or snapshot the lines equal
+those of Kafka 4.3.1's tool byte for byte (a test compares them).
 """
 
 import re
@@ -45,7 +45,7 @@ def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText
 
 
 def byte_lines(event: ByteRows) -> list[str]:
-    """A table of the fields with their places, in the manner of ``odradek protocol show --bytes``."""
+    """A table of the fields with their positions, as in ``odradek protocol show --bytes``."""
     from ...protocol.show.show import taken_apart
 
     heading, *rows = taken_apart(event.notes, event.data, event.at)
@@ -68,7 +68,7 @@ def batch_line(event: BatchLine) -> str:
 
 
 def record_line(event: RecordLine, *, skip_record_metadata: bool, message_text: MessageText) -> str:
-    """One record: metadata unless skipped, what a control record says, key and value where they were decoded."""
+    """One record: metadata unless skipped, the content of a control record, decoded key and value."""
     text = ""
     content_prefix = "| "
     if not skip_record_metadata:
@@ -91,7 +91,7 @@ def metadata_text(batch: BatchHeader, record: Record) -> str:
 
 
 def control_text(control: Control) -> str:
-    """What a control record says."""
+    """The content of a control record."""
     if control.coordinator_epoch is not None:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
@@ -151,7 +151,7 @@ def record_type_name(typed: Typed) -> str:
 
 
 def java_text(data: bytes) -> str:
-    """Bytes as Java's String makes them text: one U+FFFD for each malformed part, also for an encoded surrogate."""
+    """Bytes as text, as Java's String decodes them: one U+FFFD for each malformed part or encoded surrogate."""
     return _ENCODED_SURROGATE.sub(_REPLACEMENT, data).decode("utf-8", "replace")
 
 

@@ -53,8 +53,7 @@ class ReservedFiles(Files):
     def __init__(self, directory: Path, when_full: Callable[[], None] = lambda: None) -> None:
         self.when_full = when_full
         self.is_starting = True
-        """True until the directory is served. On a full disk, a start first removes already deleted files.
-        """
+        """True until the directory is served. On a full disk, a start first removes already deleted files."""
         self._directory = directory
         self._path = directory / RESERVE_FILE
         self._lock = Lock()

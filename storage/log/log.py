@@ -96,10 +96,9 @@ class Log:
         """Opens the log in `directory`, or creates it. Recovers it if the last stop was not clean.
 
         Recovered batches are synced before this returns. `topic_id` is written if the directory has none. `jitter_seed`
-        makes segment.jitter.ms differ between logs. `before_cut` is called with the file and the position of damage
-        before recovery cuts there; if it raises, nothing is cut. `on_failure` is called with errors that end the log
-        directory, on the thread that met them; `recovered` with the bytes that recovery has checked. Raises
-        StorageError, CorruptCheckpointError.
+        makes segment.jitter.ms differ between logs. `before_cut` gets the file and the position of damage before
+        recovery cuts there; if it raises, nothing is cut. `on_failure` gets errors that end the log directory, on their
+        thread; `recovered` gets the bytes that recovery has checked. Raises StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
             descriptors = DescriptorCache(Files() if files is None else files)
@@ -307,8 +306,7 @@ class Log:
     # Removing ----------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Removes everything from `offset` on from segments, indexes, epochs and producers. False if there is nothing
-        to remove.
+        """Removes everything from `offset` on. Returns False if there is nothing to remove.
 
         Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
         """
@@ -424,9 +422,7 @@ class Log:
         return self._log_files.prepare_sync(self.log_end_offset)
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
-        """The last step of a flush whose `sync` has returned. Consumers now see records that the flush policy hid until
-        then.
-        """
+        """The last step of a flush after its `sync`. Shows consumers the records that were hidden until then."""
         flush.close()
         self.offsets.note_synced(flush.offset, with_indexes=flush.with_indexes)
         if flush.with_indexes:
@@ -435,9 +431,7 @@ class Log:
                 self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
-        """The last step of a flush whose `sync` has failed. The log is unusable from now on. Returns the error to
-        answer.
-        """
+        """The last step of a flush after its `sync` failed. The log is now unusable. Returns the error to answer."""
         flush.close()
         self.fail(error)
         if self._health.on_failure is not None:
@@ -478,9 +472,7 @@ class Log:
 
     @on_disk
     def prepare_close(self) -> None:
-        """Writes what `close` writes. The caller, who may close many logs at once, then flushes (if `is_dirty`) and
-        aborts.
-        """
+        """Writes what `close` writes. The caller, who may have many logs, then flushes (if `is_dirty`) and aborts."""
         self.finish_pending()
         self._appender.take_snapshot()
         self.segments.active.seal()

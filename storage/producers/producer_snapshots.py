@@ -1,11 +1,11 @@
 """The files `%020d.snapshot`: a partition's producers as they were at an offset.
 
-    file     int16 version (1), uint32 CRC-32C of what follows, int32 number of producers, producers
-    producer int64 id, int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp (ms),
+    file     int16 version (1), uint32 CRC-32C of the rest, int32 number of producers, producers producer int64 id,
+    int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp (ms),
              int32 coordinator epoch, int64 first offset of the open transaction or -1
 
-Owns: which snapshots there are. Never does: deciding when one is taken (the log does). Invariant: a file that is not
-whole is never used. Source: Kafka's ProducerStateManager; the table's ProducerSnapshot.
+Owns: the list of snapshots. Never does: deciding when to take one (the log does). Invariant: an incomplete file is
+never used. Source: Kafka's ProducerStateManager; the table's ProducerSnapshot.
 """
 
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
     """The producers in a file. Raises CorruptSnapshotError."""
     if len(data) < HEADER.size:
-        raise CorruptSnapshotError(f"a snapshot has {HEADER.size} bytes at least, this one {len(data)}")
+        raise CorruptSnapshotError(f"a snapshot has at least {HEADER.size} bytes, this one {len(data)}")
     version, crc, count = HEADER.unpack_from(data)
     if version != VERSION:
         raise CorruptSnapshotError(f"Snapshot contained an unknown file version {version}")
@@ -76,7 +76,7 @@ class ProducerSnapshots:
     __slots__ = ("_directory", "_files", "_offsets")
 
     def __init__(self, directory: Path, files: Files, names: Iterable[str]) -> None:
-        """Takes the names of the directory's files."""
+        """`names`: the names of the directory's files."""
         self._directory = directory
         self._files = files
         self._offsets = sorted(
@@ -85,7 +85,7 @@ class ProducerSnapshots:
 
     @property
     def offsets(self) -> list[int]:
-        """The offsets at which there are snapshots, rising."""
+        """The offsets of the snapshots, rising."""
         return list(self._offsets)
 
     @property
@@ -98,13 +98,13 @@ class ProducerSnapshots:
         return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
 
     def move_to(self, directory: Path) -> None:
-        """The partition's directory was renamed."""
+        """Follows a rename of the partition's directory."""
         self._directory = directory
 
     def take(self, state: ProducerState) -> Path | None:
-        """Writes the producers down as they are at the end of what the state has seen, not synced; the file's path.
+        """Writes a snapshot of the producers at the state's end offset, without a sync.
 
-        None when nothing has come since the newest snapshot. Raises OSError.
+        Returns its path, or None if the newest snapshot has that offset already. Raises OSError.
         """
         offset = state.map_end_offset
         if offset <= (self._offsets[-1] if self._offsets else 0):
@@ -123,7 +123,7 @@ class ProducerSnapshots:
         return decode_snapshot(self._files.read_file(self.path(offset)))
 
     def forget(self, offset: int) -> bool:
-        """Takes a snapshot off the list, leaving its file to the caller; whether it was there."""
+        """Removes a snapshot from the list, but not its file. Returns whether it was in the list."""
         if offset not in self._offsets:
             return False
         self._offsets.remove(offset)
@@ -135,7 +135,7 @@ class ProducerSnapshots:
             self._files.remove(self.path(offset))
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
-        """Removes snapshots without a segment, but not one behind the last segment's start: a clean stop wrote it."""
+        """Removes snapshots without a segment, except one after the last segment's start: a clean stop wrote it."""
         bases = set(base_offsets)
         last_base = max(bases, default=0)
         strays = [offset for offset in self._offsets if offset not in bases]

@@ -1,9 +1,9 @@
-"""What a partition knows of its idempotent and transactional producers: sequences, epochs, open transactions.
+"""A partition's idempotent and transactional producers: their sequences, epochs and open transactions.
 
-Pure. Owns: the last five batches of each producer, the transactions that are undecided, or decided beyond the high
-watermark. Never does: I/O (`producer_snapshots` keeps the files). `check` refuses and changes nothing; `apply` changes,
-after the batch is in the log. Invariant: `apply` over all batches of a log, from any snapshot on, gives the same state.
-Source: Kafka's ProducerStateManager, ProducerAppendInfo, ProducerStateEntry; KIP-98.
+Pure. Owns: the last five batches of each producer; the transactions that are undecided or whose marker is above the
+high watermark. Never does: I/O (`producer_snapshots` has the files). `check` changes nothing; `apply` updates the state
+after the append. Invariant: `apply` over all batches of a log, from any snapshot on, gives the same state. Source:
+Kafka's ProducerStateManager, ProducerAppendInfo, ProducerStateEntry; KIP-98.
 """
 
 import itertools
@@ -22,7 +22,9 @@ MAX_SEQUENCE = 0x7FFFFFFF
 
 
 class BatchMetadata(NamedTuple):
-    """A batch that a producer may send again: its last sequence and offset, and how many offsets before lie in it."""
+    """A batch that a producer may send again: its last sequence and offset, and the number of offsets before that
+    one.
+    """
 
     last_sequence: int
     last_offset: int
@@ -88,12 +90,12 @@ class ProducerEntry:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last record, -1 when no batch is known."""
+        """The sequence of the last record; -1 if no batch is known."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last record, -1 when no batch is known."""
+        """The offset of the last record; -1 if no batch is known."""
         return self.batches[-1].last_offset if self.batches else -1
 
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
@@ -107,7 +109,7 @@ class ProducerEntry:
         return None
 
     def set_epoch(self, producer_epoch: int) -> None:
-        """A new epoch begins without batches."""
+        """Starts a new epoch, without batches."""
         if producer_epoch != self.producer_epoch:
             self.producer_epoch = producer_epoch
             self.batches = []
@@ -127,13 +129,13 @@ class ProducerState:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset whose transaction is undecided, or decided beyond the high watermark."""
+        """The first offset whose transaction is undecided or has its marker above the high watermark."""
         if not self._ongoing and not self._unreplicated:
             return None
         return min(itertools.chain(self._ongoing, self._unreplicated))
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a producer has written in a transaction, in this epoch, that no marker has ended yet."""
+        """Whether a producer has an open transaction with records in this epoch."""
         entry = self.producers.get(producer_id)
         return (
             entry is not None and entry.transaction_first_offset is not None and entry.producer_epoch == producer_epoch
@@ -145,13 +147,13 @@ class ProducerState:
         return min(self._ongoing, default=None)
 
     def check(self, header: BatchHeader, offset: int, *, from_client: bool) -> BatchMetadata | None:
-        """Checks a data batch that is to get `offset`; a retained batch if it is a duplicate from a client.
+        """Checks a data batch that will get `offset`. Returns the earlier batch if it is a client's duplicate.
 
         Raises KafkaError with INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None:
-            return None  # nothing is known, perhaps deleted by retention: any sequence will do
+            return None  # unknown, perhaps deleted by retention: any sequence is valid
         if from_client:
             duplicate = entry.find_duplicate(header)
             if duplicate is not None:
@@ -180,7 +182,7 @@ class ProducerState:
             )
 
     def apply(self, header: BatchHeader, first_offset: int) -> None:
-        """Takes in a data batch that is in the log from `first_offset` on."""
+        """Applies a data batch that the log holds at `first_offset`."""
         producer_id = header.producer_id
         entry = self.producers.get(producer_id)
         if entry is None:
@@ -199,7 +201,7 @@ class ProducerState:
     def apply_marker(
         self, header: BatchHeader, marker: "EndTransactionMarker", offset: int, timestamp: int
     ) -> CompletedTransaction | None:
-        """Takes in a marker; the transaction that it ends, None when the producer had none open."""
+        """Applies a marker. Returns the transaction that it ends; None if the producer had no open one."""
         producer_id = header.producer_id
         entry = self.producers.get(producer_id)
         if entry is None:
@@ -216,11 +218,11 @@ class ProducerState:
         return CompletedTransaction(producer_id, first_offset, offset, not marker.is_commit)
 
     def last_stable_offset_after(self, completed: CompletedTransaction) -> int:
-        """The last stable offset once this transaction is complete: for the transaction index."""
+        """The last stable offset after the end of this transaction, for the transaction index."""
         return min(self._ongoing, default=completed.last_offset + 1)
 
     def forget_unreplicated(self, offset: int) -> None:
-        """The high watermark, or the log's start, is at `offset` now: markers below it are settled."""
+        """Forgets completed transactions whose markers are below `offset`, the new high watermark or log start."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
 
@@ -233,7 +235,7 @@ class ProducerState:
         }
 
     def reset(self, map_end_offset: int, entries: Iterable[ProducerEntry] = ()) -> None:
-        """Starts anew with the producers of a snapshot taken at `map_end_offset`."""
+        """Replaces the state by the producers of a snapshot at `map_end_offset`."""
         self.producers = {entry.producer_id: entry for entry in entries}
         self._unreplicated = {}
         self._ongoing = {

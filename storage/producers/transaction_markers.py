@@ -1,4 +1,4 @@
-"""Reading the marker that ends a transaction out of its batch. Pure. Source: Kafka's EndTransactionMarker."""
+"""Reads a transaction marker from its batch. Pure. Source: Kafka's EndTransactionMarker."""
 
 from ...protocol.records.batch import BatchHeader, Buffer
 from ...protocol.records.control import (
@@ -11,7 +11,7 @@ from ...protocol.records.record import iterate_records
 
 
 def read_marker(batch: Buffer, header: BatchHeader) -> tuple[EndTransactionMarker, int] | None:
-    """(marker, its timestamp) of a control batch; None for one without records, or of another control type.
+    """(marker, its timestamp) of a control batch; None for a batch without records or of another control type.
 
     Raises InvalidRecordError for malformed bytes.
     """
