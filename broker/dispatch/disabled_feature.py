@@ -1,9 +1,9 @@
-"""The APIs of share and streams groups: announced and refused, as by a Kafka whose features for them have level 0.
+"""The APIs of share and streams groups: announced and refused, as in a Kafka with level 0 for their features.
 
-Versions: those of Kafka 4.3.1. Errors: UNSUPPORTED_VERSION, wherever a response has errors.
-Announced because librdkafka's share consumer polls for ever without an error if ShareGroupHeartbeat is missing from
-ApiVersions; after UNSUPPORTED_VERSION every client raises a fatal error.
-Source: ``KafkaApis.isShareGroupProtocolEnabled``, ``isStreamsGroupProtocolEnabled``.
+Versions: those of Kafka 4.3.1. Errors: UNSUPPORTED_VERSION, in every error field of the response. Announced because
+librdkafka's share consumer polls forever without an error if ShareGroupHeartbeat is missing from ApiVersions; after
+UNSUPPORTED_VERSION every client raises a fatal error. Source: ``KafkaApis.isShareGroupProtocolEnabled``,
+``isStreamsGroupProtocolEnabled``.
 """
 
 from collections.abc import Callable

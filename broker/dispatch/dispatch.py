@@ -1,12 +1,12 @@
 """From a frame to a handler, and from its response back to bytes.
 
-Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: what is not served is answered
-as Kafka answers it: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in version 0's layout, which
-every client can read; anything else closes the connection. A handler that fails costs its request, not the connection.
-Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
+Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: unserved requests are treated
+as in Kafka: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in the layout of version 0, which
+every client can read; any other closes the connection. If a handler fails, its request gets an error and the connection
+stays open. Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
 
-What a small request costs here: one header decoded, one dictionary look-up, one body decoded, one call, one response
-encoded; no task, no await.
+The cost of a small request: decoding a header, a dictionary look-up, decoding a body, a call, encoding a response; no
+task, no await.
 """
 
 import logging
@@ -33,15 +33,15 @@ from .served import ANNOUNCED, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
-"""API key and version as one number, by which routes are found."""
+"""API key and version as one number, the key of a route."""
 
 logger = logging.getLogger(__name__)
 
 
 class RequestInService(RequestContext):
-    """A request as its handler knows it, and the way to answer it: handlers get one object as both.
+    """The context of a request and its reply function, in one object.
 
-    Called with the response, or with None where the client wants none. ``in_slices``: it is served in slices, and its
+    Call it with the response, or with None if the client wants none. ``in_slices``: it is served in slices, and its
     response is encoded in slices too.
     """
 
@@ -76,19 +76,19 @@ class RequestInService(RequestContext):
         return self._route.name
 
     def __call__(self, response: Any) -> None:
-        """Encodes and sends; a second call is an error of the handler's."""
+        """Encodes and sends. A second call is a bug of the handler."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         if self.in_slices and response is not None:
             self.answer_in_slices(response)
             return
-        # Encoded first: a response that can't be encoded is not sent, and the request failed.
+        # Encode first: if that fails, nothing is sent, and the request has failed.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
         connection.answered(parts)
 
     def answer_in_slices(self, response: Any) -> None:
-        """Encodes in slices, then sends: for a large response, also of a handler that has long returned."""
+        """Encodes in slices, then sends. For a large response, even if the handler returned earlier."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
@@ -104,7 +104,7 @@ class RequestInService(RequestContext):
         connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
 
     def go_on(self, request: Any, steps: Iterator[object]) -> None:
-        """Takes further steps of a request whose handler has returned; they end with the connection."""
+        """Runs further steps of a request whose handler has returned. They end with the connection."""
         self.in_slices = True
         connection = self._connection
         if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
@@ -112,7 +112,7 @@ class RequestInService(RequestContext):
 
     @property
     def is_answered(self) -> bool:
-        """Whether it has its response, or its connection was closed."""
+        """Whether the request was answered or its connection was closed."""
         return self._connection is None
 
     def is_wanted(self) -> bool:
@@ -121,7 +121,7 @@ class RequestInService(RequestContext):
         return connection is not None and not connection.is_closing
 
     def refuse(self, reason: str) -> None:
-        """Closes the connection in place of an answer that comes later than the handler's return."""
+        """Closes the connection instead of an answer, after the handler has returned."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
@@ -130,12 +130,12 @@ class RequestInService(RequestContext):
     def fail(self, request: Any, error: Exception) -> None:
         """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
 
-        Not heard any more: an answer of the handler's that is still on its way. Nothing is sent where there was one.
+        A later answer of the handler is dropped. If there was an answer already, nothing is sent.
         """
         connection = self._connection
         if connection is None:
             return
-        from .error_responses import error_response  # the rules of all APIs: only once a handler failed
+        from .error_responses import error_response  # large; imported only if a handler fails
 
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         response = error_response(self.api_key, self._route.response_version, request, code)
@@ -147,7 +147,7 @@ class RequestInService(RequestContext):
 
 
 class ClosedReply:
-    """Takes the place of the connection once a request has failed, and drops what its handler sends later."""
+    """Replaces the connection after a request has failed, and drops what its handler sends later."""
 
     __slots__ = ()
     is_closing = True
@@ -166,7 +166,7 @@ class Dispatcher:
     """Serves the frames of all connections."""
 
     def __init__(self, broker: object, time_s: Callable[[], float], config: ServerConfig) -> None:
-        """``broker``: what the handlers are given, which know its type. ``time_s``: a monotonic clock in seconds."""
+        """``broker`` is passed to the handlers, which know its type. ``time_s``: a monotonic clock in seconds."""
         self._broker = broker
         self._time_s = time_s
         self._config = config
@@ -176,18 +176,18 @@ class Dispatcher:
         self._last: RequestInService | None = None
 
     def last_request(self) -> RequestSeen | None:
-        """The request that was dispatched last, for the log of stalls; any thread may ask."""
+        """The request that was dispatched last, for the log of stalls. Any thread may call."""
         last = self._last
         return None if last is None else seen(last)
 
     def override_handlers(self, handlers: Mapping[int, Handler]) -> None:
-        """Serves these APIs by other handlers than those of their modules. Called before the first request."""
+        """Replaces the handlers of these APIs. Call it before the first request."""
         self._instead.update(handlers)
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
         if len(frame) < API_KEY_AND_VERSION.size:
-            connection.refuse(f"a frame of {len(frame)} bytes is no request")
+            connection.refuse(f"a frame of {len(frame)} bytes is not a request")
             return
         (kind,) = KIND.unpack_from(frame)
         route = self._routes.get(kind) or self._route(kind)
@@ -198,7 +198,7 @@ class Dispatcher:
         try:
             if len(frame) < LARGE_FRAME_BYTES or route.decode is skip_body:
                 correlation_id, client_id, position = route.decode_head(frame)
-                # What stands behind the last field is left unread, as Kafka leaves it.
+                # As in Kafka, bytes after the last field are ignored.
                 request, _ = route.decode(frame, position)
             else:
                 few = self._large.decode(connection, route, frame, owned)
@@ -227,7 +227,7 @@ class Dispatcher:
         self._last = in_service
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its own request, and nothing else
+        except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             _failed(connection, in_service, request, error)
             return
         if is_large:
@@ -251,7 +251,7 @@ class Dispatcher:
         if not lowest <= version <= highest:
             if api_key != ApiKey.API_VERSIONS:
                 return None
-            # The body of a version that is newer than we know can't be read, and need not be.
+            # The body of an unknown, newer version can't be read, and is not needed.
             return Route(description, version, skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
@@ -262,11 +262,11 @@ class Dispatcher:
 def _with_memory(
     connection: Connection, in_service: RequestInService, steps: Iterator[object] | None
 ) -> Iterator[object]:
-    """The steps of a request that has reserved memory, which it keeps until they are taken and it is answered."""
+    """The steps of a request that has reserved memory. It keeps the memory until they have ended and it is answered."""
     if steps is not None:
         yield from steps
     if not in_service.is_answered:
-        # It waits for others, perhaps for minutes: what it keeps is bounded by what it waits in.
+        # It waits, perhaps for minutes. The place where it waits bounds its memory.
         connection.release_memory()
 
 
@@ -288,7 +288,7 @@ def _failed(connection: Connection, in_service: RequestInService, request: Any, 
 
 
 def describe_unserved(api_key: int, version: int) -> str:
-    """Says in words what was asked that is not served."""
+    """Describes an unserved request in words."""
     try:
         name = api(api_key).name
     except KeyError:

@@ -1,7 +1,7 @@
-"""The answer to a request whose handler failed: the error for all that was asked, as Kafka's request classes make it.
+"""The answer to a request whose handler failed: the error for every item, as Kafka's request classes build it.
 
-Owns: where each API's response has its errors. Never does: I/O, deciding. A response with an error of its own has it
-there; one with results for topics, partitions, groups and so on has it in each of these (some have both). Source:
+Owns: the places of errors in each API's response. Never does: I/O, deciding. The error is set at the top level if the
+response has such a field, and in each result for a topic, partition, group and so on (some have both). Source:
 ``AbstractRequest.getErrorResponse`` of every API, ``ApiError.fromThrowable``.
 """
 
@@ -14,14 +14,15 @@ from ...protocol.messages.structure import Message, Structure
 from ...protocol.table import FOREVER, StructureSpec, message
 
 ITSELF = ""
-"""Where what is asked for is a name or a number, not a structure."""
+"""Path of an item that is a name or a number, not a structure."""
 
 
 class ItemErrors(NamedTuple):
-    """An answer in the list ``answered`` for each item of ``asked``, a list of the request (of a list, with a dot).
+    """Adds an answer to the list ``answered`` for each item of the request's list ``asked`` (a dot: of a nested list).
 
-    ``names``: attributes of the answer -> of the item. ``error``: the answer's attribute for it. ``until``: the last
-    version that is answered so, where a later one could be, too. ``nameless``: the name of what is asked for by its id.
+    ``names``: attributes of the answer -> attributes of the item. ``error``: the answer's attribute for the error.
+    ``until``: the last version that is answered in this way. ``nameless``: the name of an item that was requested by
+    id.
     """
 
     asked: str
@@ -151,7 +152,7 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.STREAMS_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (ItemErrors("groups", "groups", _same("group_id")),),
 }
-"""What else than an error of its own a response has."""
+"""Responses with errors besides one at the top level."""
 
 VALUES: dict[int, Mapping[str, Any]] = {
     ApiKey.FIND_COORDINATOR: _NOWHERE,
@@ -159,7 +160,7 @@ VALUES: dict[int, Mapping[str, Any]] = {
     ApiKey.JOIN_GROUP: {"generation_id": -1},
     ApiKey.DESCRIBE_CLIENT_QUOTAS: {"entries": None},
 }
-"""What a response says beside the error, where that is not the message's default."""
+"""Other fields of a response whose values differ from the defaults."""
 
 WITH_MESSAGE = frozenset(
     {
@@ -171,11 +172,11 @@ WITH_MESSAGE = frozenset(
         ApiKey.DELETE_SHARE_GROUP_OFFSETS,
     }
 )
-"""Whose error brings its text; elsewhere Kafka gives none, so that nothing is told that is not the client's."""
+"""APIs whose answers have the error's text. Kafka gives no text in others, to reveal nothing to the client."""
 
 
 def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -> Message | None:
-    """The response to a request of a version that is served; None where the client wants none (acks 0)."""
+    """The response to a request of a version that is served; None if the client wants none (acks 0)."""
     if api_key == ApiKey.PRODUCE and request.acks == 0:
         return None
     kind: type[Message] = api(api_key).response_class()
@@ -194,7 +195,7 @@ def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -
 
 
 class BuiltResponse(NamedTuple):
-    """A response while it is filled: its layout, and the error for every item."""
+    """A response that is being filled: its layout, and the error for every item."""
 
     kind: type[Message]
     version: int
@@ -203,14 +204,14 @@ class BuiltResponse(NamedTuple):
     with_message: bool
 
     def fill(self, into: Structure, structure: str, error: str, values: Mapping[str, Any]) -> None:
-        """Sets the error and the values, as far as the version has them."""
+        """Sets the error and the values that the version has."""
         told = {**values, error: self.error, "error_message": self.error.message if self.with_message else None}
         for field in self.structures[structure].plain_fields(self.version):
             if field.attribute in told:
                 setattr(into, field.attribute, told[field.attribute])
 
     def answer(self, items: ItemErrors, asked: Any, into: Structure, structure: str) -> None:
-        """Adds an answer for each item that was asked for, where the version has such a list."""
+        """Adds an answer for each requested item, if the version has such a list."""
         fields = self.structures[structure].plain_fields(self.version)
         element = next((field.element for field in fields if field.attribute == items.answered), None)
         if element is None:

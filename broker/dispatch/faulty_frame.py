@@ -5,9 +5,9 @@ from ..timers.log_lines import quoted
 
 
 class FaultyFrame:
-    """Why a frame was refused, in words. They take up to 5 ms, so they are looked for only if the log shows them.
+    """The reason why a frame was refused, as text. The text takes up to 5 ms, so it is made only if the log shows it.
 
-    The words must be asked for before the frame's bytes change, as a log call does.
+    Convert it to text before the frame's bytes change, as a log call does.
     """
 
     __slots__ = ("_client_id", "_error", "_frame", "_text")
@@ -20,7 +20,7 @@ class FaultyFrame:
 
     def __str__(self) -> str:
         if self._text is None:
-            from ...protocol.reference.dissect import explain  # construct: only once a frame was refused
+            from ...protocol.reference.dissect import explain  # imports construct; only for refused frames
 
             self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
         return self._text

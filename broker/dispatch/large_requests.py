@@ -1,11 +1,11 @@
 """Requests in large frames: decoded in slices, after memory for what they hold has been reserved.
 
-Owns: the way from a large frame to its decoded request. Never does: serving it. Invariants: nothing is decoded beyond
-INLINE_STEPS steps before its elements have been counted and memory for them is reserved; a request that alone exceeds
-the limit closes its connection. Records are not counted: they stay where they were received.
-Source: Kafka bounds a request by its bytes alone (``socket.request.max.bytes``).
+Owns: decoding large frames. Never does: serving them. Invariants: after INLINE_STEPS steps, decoding continues only
+after the elements were counted and memory was reserved; a request that alone exceeds the limit closes its connection.
+Records are not counted, since they are not copied. Source: Kafka bounds a request by its bytes alone
+(``socket.request.max.bytes``).
 
-Most large frames are few elements with many bytes, such as records: they are decoded at once, and nothing is reserved.
+Most large frames have few elements with many bytes, such as records. They are decoded at once, without a reservation.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,12 +20,13 @@ from .faulty_frame import FaultyFrame
 from .route import Route
 
 INLINE_STEPS = 8
-"""How many steps of 64 elements are decoded before anything is reserved: below 1 ms."""
+"""The number of steps (64 elements each) that are decoded before a reservation: below 1 ms."""
 HEAD_BYTES = 40 * 1024
 """The part of a frame in which its header must end; a client id has 32,767 bytes at most."""
 ELEMENT_BYTES = 400
-"""What one element of a request takes, with its share of the response: measured 185 bytes for a name in DescribeGroups,
-390 for a topic in Metadata."""
+"""The memory of one element of a request, with its share of the response. Measured: 185 bytes for a name in
+DescribeGroups, 390 for a topic in Metadata.
+"""
 
 MAX_BYTES_KEY = "odradek.request.decoded.max.bytes"
 TOTAL_BYTES_KEY = "odradek.request.decoded.total.bytes"
@@ -38,7 +39,7 @@ class LargeRequests:
     """Decodes large frames."""
 
     def __init__(self, budget: MemoryBudget, request_max_bytes: int, serve: Serve) -> None:
-        """``budget``: for all requests together. ``request_max_bytes``: what one request may take of it."""
+        """``budget``: for all requests together. ``request_max_bytes``: the maximum for one request."""
         self._budget = budget
         self._request_max_bytes = min(request_max_bytes, budget.total_bytes)
         self._serve = serve
@@ -46,8 +47,8 @@ class LargeRequests:
     def decode(self, connection: Connection, route: Route, frame: memoryview, owned: bool) -> Any:
         """(correlation id, client id, request) if the frame holds few elements.
 
-        Otherwise None: it is decoded and served in slices, or the connection is closed. Raises ProtocolError for a
-        malformed header.
+        Otherwise None: the request is decoded and served in slices, or the connection is closed. Raises ProtocolError
+        for a malformed header.
         """
         head = frame if len(frame) <= HEAD_BYTES else frame[:HEAD_BYTES]
         correlation_id, client_id, position = route.decode_head(head)

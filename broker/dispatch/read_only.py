@@ -1,9 +1,9 @@
-"""Serving directories that nobody may change: what is answered to those who want to change something.
+"""Serves directories that must not change: the answers to requests that would change something.
 
-Owns: the answers. Never does: reading or changing data. Invariant: everything that clients may read is read by the same
-handlers as ever; what would change data is refused with POLICY_VIOLATION, which no client takes as a reason to try
-again, with the reason where the answer has room for words. Joining a group is allowed: its state stays in memory.
-Metadata changes are refused by ``MetadataService.carry_out``. Source: ours; Kafka has no such mode.
+Owns: these answers. Never does: reading or changing data. Invariant: the usual handlers serve all reads; changes of
+data are refused with POLICY_VIOLATION, after which no client retries. The answer has the reason if it has a field for
+it. Joining a group is allowed: its state stays in memory. Metadata changes are refused by
+``MetadataService.carry_out``. Source: ours; Kafka has no such mode.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,15 +22,15 @@ REFUSED = ErrorCode.POLICY_VIOLATION
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyMode:
-    """How to serve read-only. ``files_for`` gives each directory a file layer that keeps changes to itself;
-    ``refusal`` says why, for those who want to change something.
+    """How to serve read-only. ``files_for`` returns a directory's file layer, which keeps changes in memory;
+    ``refusal`` is the reason in the answers to changes.
     """
 
     files_for: Callable[[Path], Files]
     refusal: str
 
     def handlers(self) -> Mapping[int, Handler]:
-        """What answers instead of the handlers that change data."""
+        """The handlers that replace those that change data."""
         return {
             ApiKey.PRODUCE: self._produce,
             ApiKey.OFFSET_COMMIT: _offset_commit,

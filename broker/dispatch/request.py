@@ -1,4 +1,4 @@
-"""What a handler knows of a request besides its body. Pure."""
+"""The context of a request: what a handler gets besides the body. Pure."""
 
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
@@ -7,12 +7,12 @@ Response = TypeVar("Response", contravariant=True)
 
 
 class RequestContext:
-    """Where a request came from and when. One object lives as long as its request.
+    """The origin and the time of a request. There is one object for each request.
 
-    ``now_ms`` is wall-clock milliseconds since the epoch, read once when the request was taken up: handlers and cores
-    take the time from here and never ask a clock. ``owns_frame``: the request's views (records) stay valid after the
-    handler has returned; otherwise they are valid only inside it. ``in_slices``: it is served in slices, because it has
-    more than 512 elements or because its handler has asked for it.
+    ``now_ms`` is wall-clock milliseconds since the epoch, read once at the start of the request: handlers and cores
+    take the time from here and never read a clock. ``owns_frame``: the request's views (records) stay valid after the
+    handler has returned; otherwise they are valid only inside it. ``in_slices``: the request is served in slices,
+    because it has more than 512 elements or its handler asked for it.
     """
 
     __slots__ = (
@@ -55,17 +55,17 @@ class RequestContext:
 
 
 class Reply(Protocol[Response]):
-    """How a request is answered, at once or later."""
+    """The reply function of a request. It may be called at once or later."""
 
     def __call__(self, response: Response | None) -> None:
-        """Answers; None where the client wants no answer."""
+        """Answers; None if the client wants no answer."""
 
     def refuse(self, reason: str) -> None:
-        """Closes the connection instead; a handler that has not returned raises :class:`ConnectionRefusal`."""
+        """Closes the connection instead. A handler that has not returned raises :class:`ConnectionRefusal`."""
 
     def go_on(self, request: object, steps: Iterator[object]) -> None:
-        """Takes further steps of a request whose handler has returned, in slices; they end with the connection."""
+        """Runs further steps of a request whose handler has returned, in slices. They end with the connection."""
 
 
-class ConnectionRefusal(Exception):  # noqa: N818 - it is not an error of ours, but what the peer gets
-    """Raised by a handler where Kafka closes the connection instead of answering; the text goes to the log."""
+class ConnectionRefusal(Exception):  # noqa: N818 - not an error of ours, but the peer's
+    """Raised by a handler if Kafka closes the connection instead of answering. The text is logged."""

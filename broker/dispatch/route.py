@@ -1,6 +1,6 @@
-"""One version of one API on its way through the dispatcher: its decoder, its handler, its encoder.
+"""One version of one API in the dispatcher: its decoder, its handler, its encoder.
 
-Owns: what is looked up once for each (API, version). Never does: serving. Source: ``ApiMessageType``.
+Owns: the functions that are looked up once for each (API, version). Never does: serving. Source: ``ApiMessageType``.
 """
 
 from collections.abc import Callable
@@ -44,16 +44,16 @@ class Route:
         self.decode = decode
         self.handle = handle
         self.name = description.name
-        # The request's, but version 0 for an ApiVersions of a version that is not known.
+        # That of the request; 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
 
-    # For large requests and responses; made when one is seen.
+    # For large requests and responses; created on first use.
 
     @property
     def decode_steps(self) -> StepDecoder:
         """:attr:`decode` as a generator."""
-        # Kept: every large Produce request is decoded by it.
+        # Cached: every large Produce request needs it.
         if self._decode_steps is None:
             self._decode_steps = step_decoder(self._description.request_class(), self.version)
         return self._decode_steps

@@ -1,6 +1,6 @@
-"""Which APIs this broker answers, in which versions: ApiVersions announces exactly these.
+"""The APIs that this broker answers, with their versions. ApiVersions announces exactly these.
 
-Owns: the table. Never does: importing a handler before it is asked for.
+Owns: the table. Never does: importing a handler before its first use.
 """
 
 from collections.abc import Callable, Iterator
@@ -104,7 +104,8 @@ def handler(api_key: int) -> "Handler":
 Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | None]
 """``handle(broker, request, context, reply)``.
 
-A handler whose work grows with what the request names is a generator: each ``yield`` ends a step of less than 1 ms, and
-the dispatcher takes the steps in slices (:mod:`..timers.slices`). Between two steps other requests are served, so the
-state may have changed. A step that comes after the connection was lost is not taken: what must be finished is given to
-``broker.slices`` by the handler itself."""
+A handler whose work grows with the request is a generator: each ``yield`` ends a step of less than 1 ms, and the
+dispatcher runs the steps in slices (:mod:`..timers.slices`). Between two steps other requests are served, so the state
+may have changed. After the connection is lost, no further step runs: a handler gives work that must be finished to
+``broker.slices`` itself.
+"""

@@ -1,11 +1,10 @@
 """Reads for clients from before record batches: Fetch 0 to 3, whose records are messages of format 0 or 1.
 
 Owns: one pass over the partitions of such a request. Never does: converting on the event loop
-(:mod:`..replicas.record_work` has
-a thread), converting more than one answer carries (a batch beyond it at most). Invariants: the first batch with records
-is returned whole; control batches, which these formats don't have, are skipped, so that a reader who stands before one
-gets on; one partition is converted at a time. Source: Kafka 3.9's KafkaApis.maybeConvertFetchedData and
-LazyDownConversionRecords (KIP-283).
+(:mod:`..replicas.record_work` has a thread), converting more than one answer needs (plus at most a batch). Invariants:
+the first batch with records is returned whole; control batches, which these formats don't have, are skipped, so that a
+reader before one can proceed; one partition is converted at a time. Source: Kafka 3.9's
+KafkaApis.maybeConvertFetchedData and LazyDownConversionRecords (KIP-283).
 """
 
 from collections import deque
@@ -24,14 +23,16 @@ from .read import NO_RECORDS, FetchLimits, FetchRead, PartitionRead, read_partit
 from .session import SessionPartition
 
 CONVERTED_AT_ONCE_BYTES = 1 << 20
-"""The most stored bytes of one partition that are converted for one answer: what such clients ask for by default."""
+"""The maximum of stored bytes of one partition that are converted for one answer. Such clients request this by
+default.
+"""
 
 READS_A_TURN = 64
 """Partitions without records that are read in one turn of the event loop."""
 
 
 class ConvertedRead:
-    """One pass over the partitions that an old client asks for; ``then`` is called once, later, with what was read."""
+    """One pass over the partitions that an old client asks for; ``then`` is called once, later, with the result."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class ConvertedRead:
         self._read = FetchRead([], 0, False)
 
     def begin(self) -> None:
-        """Reads until records are found that must be converted, or all is read."""
+        """Reads until it finds records to convert, or has read all partitions."""
         for _ in range(READS_A_TURN):
             if not self._wanted:
                 self._then(self._read)
@@ -73,7 +74,7 @@ class ConvertedRead:
             else:
                 self._convert(read, log, want.fetch_offset)
                 return
-        # The others have their turn.
+        # Other work gets a turn.
         self._record_work.run(self._owner, _pause(), lambda _: self.begin(), self._is_wanted)
 
     @property
@@ -84,7 +85,7 @@ class ConvertedRead:
         self._read.add(read)
 
     def _convert(self, read: PartitionRead, log: Log, offset: int) -> None:
-        """Converts on the thread what was read from ``offset`` on."""
+        """Converts the records read from ``offset`` on, on the thread."""
         data = read.data.records
         assert data is not None, "records were read"
         read.data.records = NO_RECORDS
@@ -104,9 +105,9 @@ class ConvertedRead:
         source: bytes | FileRegion,
         result: ConvertedRecords | KafkaError,
     ) -> None:
-        """Takes what was converted, or goes on after control batches."""
+        """Adds the converted records, or continues after control batches."""
         if isinstance(source, FileRegion):
-            source.close()  # here, not on the thread: a descriptor's holders are counted on one thread
+            source.close()  # here, not on the thread: holders of a descriptor are counted on one thread only
         try:
             if isinstance(result, KafkaError):
                 raise result
@@ -134,7 +135,9 @@ def _pause() -> Steps[None]:
 
 
 def _convertible(read: PartitionRead) -> Log | None:
-    """The log whose records were read; None without any. Raises UnsupportedCompressionTypeError for a zstd topic."""
+    """The log whose records were read; None without records. Raises UnsupportedCompressionTypeError for a zstd
+    topic.
+    """
     if not read.records_bytes or read.partition is None:
         return None
     log = read.partition.log

@@ -1,8 +1,8 @@
-"""Reads what a Fetch request wants: one pass over its partitions under the limits of bytes.
+"""Reads for a Fetch request: one pass over its partitions within the limits of bytes.
 
-Pure but for the given logs. Owns: nothing. Never does: waiting (:mod:`.wait` does), answering. Invariant: at
-least one whole batch is returned for the first partition that has one, however small the limits, so that a consumer
-always gets on (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
+Pure but for the given logs. Owns: nothing. Never does: waiting (:mod:`.wait` does), answering. Invariant: at least one
+whole batch is returned for the first partition that has one, even if the limits are smaller, so that a consumer always
+makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
 """
 
 from collections.abc import Iterable
@@ -19,16 +19,17 @@ from .session import SessionPartition
 
 READ_COMMITTED = 1
 READS_A_STEP = 16
-"""Partitions that are read in one step: each takes some 5 us, or 30 us if it has records."""
+"""Partitions that are read in one step: each takes about 5 us, or 30 us if it has records."""
 NO_RECORDS = b""
 UNKNOWN_PARTITION_ERRORS: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
-"""Errors found before anything is read, and where they stand in the answer."""
+"""Errors found before anything is read, with their order in the answer."""
 
 
 @dataclass(slots=True, frozen=True)
 class FetchLimits:
-    """What bounds one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked first.
-    ``max_partition_bytes``: of one partition, whatever the client asks for.
+    """The limits of one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked
+    first.
+    ``max_partition_bytes``: of one partition, even if the client requests more.
     """
 
     max_bytes: int
@@ -39,7 +40,7 @@ class FetchLimits:
 
 
 class PartitionRead:
-    """What was read of one partition; ``partition`` is None where ``data`` carries an error."""
+    """The result for one partition. ``partition`` is None if ``data`` has an error."""
 
     __slots__ = ("data", "partition", "wanted")
 
@@ -52,11 +53,11 @@ class PartitionRead:
 
     @property
     def records_bytes(self) -> int:
-        """How many bytes of records the answer carries."""
+        """The number of bytes of records in the answer."""
         return len(self.data.records or NO_RECORDS)
 
     def close(self) -> None:
-        """Gives back a file region that will not be sent."""
+        """Closes a file region that will not be sent."""
         close = getattr(self.data.records, "close", None)
         if close is not None:
             close()
@@ -64,19 +65,19 @@ class PartitionRead:
 
 @dataclass(slots=True)
 class FetchRead:
-    """What one pass has read. ``completes``: something in it must not wait (an error, a diverging epoch)."""
+    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch)."""
 
     reads: list[PartitionRead]
     total_bytes: int
     completes: bool
 
     def close(self) -> None:
-        """Gives back file regions that will not be sent."""
+        """Closes file regions that will not be sent."""
         for read in self.reads:
             read.close()
 
     def add(self, read: PartitionRead) -> None:
-        """Takes in what was read of one more partition."""
+        """Adds the result for one more partition."""
         data = read.data
         if read.partition is None or data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
             self.completes = True
@@ -112,12 +113,12 @@ def _read_next(partitions: Partitions, want: SessionPartition, limits: FetchLimi
 
 
 def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaError) -> PartitionRead:
-    """The answer for a partition whose read raised an error; damage is named in the log."""
+    """The answer for a partition whose read raised an error. Damage is logged."""
     if error.error_code == ErrorCode.CORRUPT_MESSAGE:
         partitions.name_damage(want.resolved_name, want.index, error.message)
     read = PartitionRead(want, None, failed(want.index, error.error_code))
     if error.error_code in UNKNOWN_PARTITION_ERRORS:
-        # Kafka answers these before it reads, with an empty list where the others have null.
+        # Kafka answers these before it reads, with an empty list instead of null.
         read.data.aborted_transactions = []
     return read
 
@@ -134,9 +135,10 @@ def read_partition(
         want.resolved_name = name
     partition = partitions.get_checked(name, want.topic_id, want.index)
     if limits.from_replica:
-        # Followers are brokers that the metadata names as replicas; no client becomes one by saying so (CVE-2018-1288).
+        # Only brokers that the metadata names as replicas are followers; a client's claim does not count
+        # (CVE-2018-1288).
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    # Here, unlike in other requests, any epoch below 0 says nothing (FetchRequest.optionalEpoch).
+    # Unlike in other requests, any epoch below 0 counts as not given (FetchRequest.optionalEpoch).
     partition.check_leader_epoch(max(want.current_leader_epoch, -1))
     log = partition.log
     high_watermark = log.high_watermark
@@ -160,13 +162,13 @@ def read_partition(
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
         if limits.check_crcs:
-            from ...storage.log.read_check import read_checked  # few ask for it
+            from ...storage.log.read_check import read_checked  # rarely enabled
 
             result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
         else:
             result = log.read(want.fetch_offset, max_bytes, upper_bound_offset=bound, min_one_batch=nothing_yet)
         data.records = result.data
-    # Where the limit is smaller than the first batch, Kafka answers as if aborted transactions were not asked for.
+    # If the limit is smaller than the first batch, Kafka leaves out the aborted transactions.
     if committed_only and (result is None or len(result.data) > 0):
         found = log.aborted_transactions(want.fetch_offset, bound) if result is not None else []
         if found and limits.check_crcs:
@@ -180,7 +182,7 @@ def read_partition(
 
 
 def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
-    """Tells a client whose last fetched epoch ends earlier here where it must truncate to (KIP-595)."""
+    """If the client's last fetched epoch ends earlier here, sets the offset to truncate to in ``data`` (KIP-595)."""
     end = partition.log.offsets.epoch_end_offset(want.last_fetched_epoch)
     if end is None:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -192,7 +194,7 @@ def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.
 
 
 def failed(index: int, error_code: ErrorCode) -> FetchResponse.PartitionData:
-    """The answer for a partition that could not be read: nothing is known but the error."""
+    """The answer for a partition that could not be read: only an error."""
     return FetchResponse.PartitionData(
         partition_index=index,
         error_code=error_code,

@@ -1,6 +1,6 @@
-"""Incremental fetch sessions: the broker remembers what a consumer fetches and answers only what changed.
+"""Incremental fetch sessions: the broker stores what a consumer fetches, and answers only with changes.
 
-Pure. Owns: the cache of sessions and what each client was last told. Never does: I/O, reading logs, a clock.
+Pure. Owns: the cache of sessions and the values last sent to each client. Never does: I/O, reading logs, a clock.
 Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist; a session belongs to requests
 with topic ids or to requests with names, never both. Source: KIP-227, KIP-516; ``FetchSession.scala`` and
 ``FetchManager``.
@@ -18,14 +18,14 @@ FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
 PartitionKey = tuple[bytes, str, int]
-"""(topic id or 16 zero bytes, topic name or "", partition index): what names a partition in the request."""
+"""(topic id or 16 zero bytes, topic name or "", partition index): identifies a partition in the request."""
 
 
 class SessionPartition:
-    """A partition of a session: what to fetch, and what the client was last told of it.
+    """A partition of a session: what to fetch, and the values last sent to the client.
 
-    ``topic_name`` is as the request has it ("" in requests by id); ``resolved_name`` is found once and then kept, so
-    that a session notices when its topic is deleted and created again under another id (KIP-516).
+    ``topic_name`` is that of the request ("" in requests by id). ``resolved_name`` is looked up once and then kept, so
+    that a session notices if its topic is deleted and created again with another id (KIP-516).
     """
 
     __slots__ = (
@@ -64,11 +64,11 @@ class SessionPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """What the request names the partition by."""
+        """The key of the partition in the request."""
         return (self.topic_id, self.topic_name, self.index)
 
     def ask_again(self, wanted: "SessionPartition") -> None:
-        """Takes over what a later request of the session wants of the same partition."""
+        """Updates the partition from a later request of the session."""
         self.fetch_offset = wanted.fetch_offset
         self.max_bytes = wanted.max_bytes
         self.current_leader_epoch = wanted.current_leader_epoch
@@ -77,7 +77,7 @@ class SessionPartition:
     def must_answer(
         self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, diverging: bool
     ) -> bool:
-        """Whether an incremental answer has to name this partition; remembers what it then says."""
+        """Whether an incremental answer must include this partition. Stores the values that are sent."""
         answer = records_bytes > 0 or diverging
         if self.sent_high_watermark != high_watermark:
             answer = True
@@ -108,7 +108,7 @@ class FetchSession:
         self.last_used_ms = now_ms
 
     def served(self, key: PartitionKey) -> None:
-        """Moves a partition that returned records behind the others, so that none starves (as Kafka does)."""
+        """Moves a partition that returned records to the end, so that none starves (as Kafka does)."""
         partition = self.partitions.pop(key, None)
         if partition is not None:
             self.partitions[key] = partition
@@ -116,7 +116,7 @@ class FetchSession:
 
 @dataclass(slots=True, frozen=True)
 class FetchContext:
-    """What one request fetches: its partitions in order, and how it is to be answered."""
+    """What one request fetches: its partitions in order, and the kind of its answer."""
 
     partitions: list[SessionPartition]
     session: FetchSession | None
@@ -133,8 +133,8 @@ class FetchSessionCache:
     """The sessions of one broker."""
 
     def __init__(self, max_sessions: int, eviction_ms: int, random: Random) -> None:
-        """``max_sessions``: ``max.incremental.fetch.session.cache.slots``; ``eviction_ms``: how long a session must
-        have been unused before a new one may take its place (120,000 in Kafka); ``random`` draws session ids.
+        """``max_sessions``: ``max.incremental.fetch.session.cache.slots``; ``eviction_ms``: the time without use after
+        which a new session may replace one (120,000 in Kafka); ``random`` draws session ids.
         """
         self._max_sessions = max_sessions
         self._eviction_ms = eviction_ms
@@ -156,7 +156,7 @@ class FetchSessionCache:
         uses_topic_ids: bool,
         now_ms: int,
     ) -> FetchContext:
-        """What a request with this session id and epoch fetches; opens, goes on with or closes its session.
+        """What a request with this session id and epoch fetches; opens, continues or closes its session.
 
         A new session keeps ``wanted``.
         """
@@ -201,7 +201,7 @@ class FetchSessionCache:
     def _open(
         self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | None:
-        """A new session, or None where the cache is full of sessions in use (the client fetches without one)."""
+        """A new session; None if the cache is full of sessions in use (the client then fetches without one)."""
         if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
             return None
         session_id = self._random.randrange(1, 2**31)

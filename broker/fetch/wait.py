@@ -11,7 +11,7 @@ from ..timers.timers import Timer
 
 
 class FetchWait:
-    """Waits until ``missing_bytes`` more can be read from any of the partitions, or until the time is up."""
+    """Waits until ``missing_bytes`` more can be read from the partitions together, or until the timeout."""
 
     __slots__ = ("_complete", "_missing_bytes", "_partitions", "_timer", "is_over")
 
@@ -38,7 +38,7 @@ class FetchWait:
             self.finish()
 
     def finish(self) -> None:
-        """Completes now; harmless if it is over."""
+        """Completes now, unless it has completed already."""
         if self.is_over:
             return
         self.is_over = True

@@ -1,9 +1,9 @@
-"""Accepts connections on all listeners as long as there is room for them.
+"""Accepts connections on all listeners, up to the limits of connections and descriptors.
 
-Owns: the listening sockets' turns, and whether accepting is paused. Never does: serving. Invariants: at the limit of
-connections, or of descriptors, new ones wait in the system's backlog, as Kafka's do at ``max.connections``; what is
-open goes on, and a reserve of descriptors stays for files. The event loop's own servers accept until no descriptor is
-left, and then close what waits. Source: ``SocketServer.Acceptor``, ``ConnectionQuotas.waitForConnectionSlot``.
+Owns: the order of the listening sockets, and whether accepting is paused. Never does: serving. Invariants: at a limit,
+new connections wait in the system's backlog, as in Kafka at ``max.connections``; open connections continue, and a
+reserve of descriptors stays for files. (The event loop's own servers accept until no descriptor is left, and then close
+waiting connections.) Source: ``SocketServer.Acceptor``, ``ConnectionQuotas.waitForConnectionSlot``.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from .descriptor_limit import DescriptorShares
 logger = logging.getLogger(__name__)
 
 ACCEPTED_A_TURN = 16
-"""How many connections are accepted before others have their turn: some 2 ms of work."""
+"""The number of connections accepted before other work gets a turn: about 2 ms of work."""
 LOOK_AGAIN_S = 0.2
-"""How often it is looked for room while accepting is paused; closed connections make room at once."""
+"""The interval of checks for room while accepting is paused. A closed connection triggers a check at once."""
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""The system has no room for one more."""
+"""Errors of a system that can't open another connection."""
 
 ConnectionFactory = Callable[[], Connection]
 
@@ -39,7 +39,7 @@ class Acceptor:
         connections: Connections,
         shares: DescriptorShares,
     ) -> None:
-        """``listeners``: bound sockets, with what makes a connection of each."""
+        """``listeners``: bound sockets, each with the factory of its connections."""
         self._loop = loop
         self._listeners = listeners
         self._connections = connections
@@ -47,18 +47,20 @@ class Acceptor:
         self._highest_descriptor = shares.limit - shares.reserve
         self._opening: set[asyncio.Task[object]] = set()
         self._held: tuple[socket.socket, ConnectionFactory] | None = None
-        """A connection that was accepted when too few descriptors were left; it is served when there are more."""
+        """A connection that was accepted when too few descriptors were left. It is served later, when enough are
+        free.
+        """
         self._is_accepting = False
         self._is_closed = False
         self._look_again: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begins to accept."""
+        """Starts to accept."""
         self._connections.quotas.on_room = self._resume
         self._accept_again()
 
     def close(self) -> None:
-        """Accepts nothing more, and closes the listening sockets."""
+        """Stops accepting, and closes the listening sockets."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -84,7 +86,7 @@ class Acceptor:
                 self._loop.remove_reader(one.fileno())
 
     def _accept(self, listener: socket.socket, factory: ConnectionFactory) -> None:
-        """Accepts what waits at one listener, as far as there is room."""
+        """Accepts the waiting connections of one listener, as far as there is room."""
         for _ in range(ACCEPTED_A_TURN):
             if not self._is_accepting:
                 return
@@ -100,10 +102,10 @@ class Acceptor:
                 if error.errno in EXHAUSTED:
                     self._pause(str(error))
                     return
-                continue  # the client has given up (ECONNABORTED), or its network has failed: see accept(2)
+                continue  # the client has disconnected (ECONNABORTED), or its network has failed: see accept(2)
             accepted.setblocking(False)
             if accepted.fileno() >= self._highest_descriptor:
-                # The lowest free number is taken, so nearly all are: files need the others.
+                # The system assigns the lowest free number, so nearly all are in use. Files need the rest.
                 self._held = accepted, factory
                 self._pause("the limit of open files is near")
                 return
@@ -123,7 +125,7 @@ class Acceptor:
             return await self._loop.connect_accepted_socket(factory, accepted)
         except OSError as error:
             accepted.close()
-            logger.debug("a client was gone before it was served: %s", error)
+            logger.debug("a client disconnected before it was served: %s", error)
             return None
 
     def _opened(self, task: "asyncio.Task[object]") -> None:
@@ -145,7 +147,7 @@ class Acceptor:
         self._resume()
 
     def _resume(self) -> None:
-        """Accepts again if there is room; harmless at any time."""
+        """Accepts again if there is room. May be called at any time."""
         if self._is_accepting or self._is_closed:
             return
         if self._is_full() or not self._has_descriptors():
@@ -157,7 +159,7 @@ class Acceptor:
         self._accept_again()
 
     def _has_descriptors(self) -> bool:
-        """Whether a new descriptor would leave the reserve alone."""
+        """Whether there are more free descriptors than the reserve."""
         try:
             probe = os.dup(self._listeners[0][0].fileno())
         except OSError:

@@ -1,8 +1,8 @@
-"""What clients are told of each listener: its own host and port, or this machine's name and the port that was bound.
+"""The addresses that clients get for each listener: its own host and port, or this machine's name and the bound port.
 
-Owns: the name that clients get where none is configured. Never does: opening a socket. Invariant: that name has an
-address here, or the broker does not start: clients would hang. Source: ``ListenerInfo.withWildcardHostnamesResolved``,
-Java's ``InetAddress.getLocalHost().getCanonicalHostName()``.
+Owns: the name that clients get if none is configured. Never does: opening a socket. Invariant: that name resolves on
+this machine. Otherwise the broker does not start, since clients would hang. Source:
+``ListenerInfo.withWildcardHostnamesResolved``, Java's ``InetAddress.getLocalHost().getCanonicalHostName()``.
 """
 
 import socket
@@ -14,8 +14,8 @@ from .listening import BindError, BoundListener
 
 
 def endpoints(advertised: Sequence[Listener], bound: Sequence[BoundListener]) -> list[Endpoint]:
-    """Where each advertised listener is reached, in their order. Raises BindError where this machine has no name."""
-    ports = {one.listener.name: one.port for one in bound}  # Kafka lets a listener go unadvertised
+    """The endpoint of each advertised listener, in their order. Raises BindError if this machine has no name."""
+    ports = {one.listener.name: one.port for one in bound}  # as in Kafka, a listener need not be advertised
     return [
         Endpoint(listener.name, listener.host or _machine_name_for(listener), listener.port or ports[listener.name])
         for listener in advertised
@@ -28,16 +28,16 @@ def _machine_name_for(listener: Listener) -> str:
     except socket.gaierror as error:
         port = listener.port or 9092
         raise BindError(
-            f"clients of the listener {listener} would be told this machine's name, {socket.gethostname()}, which "
+            f"clients of the listener {listener} would get this machine's name, {socket.gethostname()}, which "
             f"has no address here ({error.strerror}): set advertised.listeners to what they can reach, for example "
             f"{listener.name}://localhost:{port}, or listen on one address, {listener.name}://127.0.0.1:{port}"
         ) from error
 
 
 def canonical_host_name() -> str:
-    """This machine's full name as its resolver knows it, or its address where that name does not lead back to it.
+    """This machine's full name from its resolver, or its address if that name does not resolve back to it.
 
-    Raises socket.gaierror where the machine's own name has no address.
+    Raises socket.gaierror if the machine's own name has no address.
     """
     address = _addresses(socket.gethostname())[0]
     try:

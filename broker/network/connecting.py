@@ -1,6 +1,6 @@
 """Makes a broker's connections, with the limits of its configuration.
 
-Owns: which kind of connection the configuration asks for. Never: accepts one. Source: ``SocketServer``.
+Owns: the choice of the kind of connection. Never does: accepting one. Source: ``SocketServer``.
 """
 
 import functools
@@ -12,7 +12,7 @@ from ..timers.slices import Slices
 from .connection import Connection, Connections, ServeFrame
 
 IDLE_CHECK_MS = 5_000
-"""How often idle and slow connections are looked for."""
+"""The interval of checks for idle and slow connections."""
 
 
 def connections_for(config: ServerConfig, now_ms: Callable[[], int]) -> Connections:

@@ -1,13 +1,13 @@
 """The connections of clients: bytes in, frames to the dispatcher, answers out in the order of the requests.
 
-Owns: the socket's receive side, the one request in service and the frames that wait for it; which connections are open.
-Never does: decoding, deciding.
-Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the channel), so answers keep
-the order of requests and a client can't make the broker hold more than one answer and one receive buffer for it; while
-an answer waits for a slow reader, nothing further is taken up. Source: ``SocketServer``.
+Owns: the socket's receive side, the one request in service, the frames that wait behind it, the set of open
+connections. Never does: decoding, deciding. Invariants: one request of a connection is in service at a time (as in
+Kafka, which mutes the channel), so answers keep the order of requests and a client can't make the broker hold more than
+one answer and one receive buffer for it; while an answer waits for a slow reader, no further request is served. Source:
+``SocketServer``.
 
-All connections of the loop share one receive buffer, so a frame is a view that is valid only inside the callback. (A
-buffer for each costs 262 KiB an idle connection, the shared one 1.4 KiB.)
+All connections of the loop share one receive buffer, so a frame is a view that is valid only inside the callback. (With
+its own buffer, an idle connection costs 262 KiB; with the shared one, 1.4 KiB.)
 """
 
 import asyncio
@@ -30,12 +30,14 @@ logger = logging.getLogger(__name__)
 
 RECEIVE_BUFFER_BYTES = 256 * 1024
 FRAMES_A_TURN = 32
-"""How many pipelined requests of one connection are served before the others have their turn."""
+"""The number of pipelined requests of one connection that are served before other connections get a turn."""
 TURN_S = 0.005
-"""How long pipelined requests of one connection are served in one turn; the one in service is finished."""
+"""The longest time that pipelined requests of one connection are served in one turn. The request in service is
+finished.
+"""
 
 ServeFrame = Callable[["Connection", memoryview, bool], None]
-"""Serves a frame. The flag says if the bytes stay valid after the call; otherwise they are valid only inside it."""
+"""Serves a frame. The flag: whether the bytes stay valid after the call; otherwise they are valid only inside it."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -72,7 +74,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frames = FrameReader(connections.max_request_bytes)
         self._writer: ResponseWriter | None = None
         self._waiting: deque[memoryview] | None = None
-        """Made when a frame has to wait: an empty one has 0.6 KiB, and most connections never need it."""
+        """Created when a frame has to wait: an empty deque has 0.6 KiB, and most connections never need one."""
         self._waiting_bytes = 0
         self._in_service = False
         self._draining = False
@@ -90,15 +92,15 @@ class Connection(asyncio.BufferedProtocol):
         self.reservation: Reservation | None = None
         """The memory that the request in service has reserved, or waits for, if it is large."""
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client connected; refused at once where the limits of connections are reached."""
+        """A client connected. It is refused at once if a limit of connections is reached."""
         # uvloop's transports are not asyncio.Transport by class, only by what they do.
         self.transport = transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         if peer:
-            # One object for all connections of a host: every request reads it.
+            # One string object for all connections of a host: every request reads it.
             self.client_host, self.client_port = sys.intern(peer[0]), peer[1]
         if not self._connections.admit(self):
             self._closing = True
@@ -107,7 +109,7 @@ class Connection(asyncio.BufferedProtocol):
         self._writer = ResponseWriter(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone; what is still in service answers into nothing."""
+        """The socket is gone. The answer to a request in service is dropped."""
         self._closing = True
         self.transport = None
         self._waiting = None
@@ -119,7 +121,7 @@ class Connection(asyncio.BufferedProtocol):
         self._connections.forget(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go: into a large frame's own buffer, or into the loop's shared one."""
+        """The buffer for the next bytes: a large frame's own, or the loop's shared one."""
         if self._frames.large is None:
             return self._connections.receive_buffer
         return self._frames.target()
@@ -149,11 +151,11 @@ class Connection(asyncio.BufferedProtocol):
             self._take_in_turn(frames)
 
     def eof_received(self) -> bool:
-        """The client closed its side: nothing more can be asked, so the connection closes."""
+        """The client closed its side, so the connection closes."""
         return False
 
     def pause_writing(self) -> None:
-        """The peer reads slowly: nothing further is taken up until it has caught up."""
+        """The peer reads slowly: no further request is served until it has caught up."""
         if self._writer is not None:
             self._writer.pause()
 
@@ -161,14 +163,14 @@ class Connection(asyncio.BufferedProtocol):
         """The write buffer is empty again: sends the rest of the answer, then goes on."""
         if self._writer is None or self._closing:
             return
-        self._connections.used(self)  # who reads a large answer slowly is not idle
+        self._connections.used(self)  # a slow reader of a large answer is not idle
         if self._writer.resume() and not self._in_service:
             self._drain()
 
-    # What the dispatcher calls.
+    # Called by the dispatcher.
 
     def answered(self, parts: list[Part] | None) -> None:
-        """The request in service is answered (None: it wants no answer); takes up the next one."""
+        """Sends the answer to the request in service (None: it wants no answer), and serves the next one."""
         self._in_service = False
         if self._closing:
             return
@@ -189,20 +191,20 @@ class Connection(asyncio.BufferedProtocol):
     def run(self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served) -> None:
         """Runs the request in service, or a part of it, in slices; it ends with the connection.
 
-        ``request``: the same, for the log of stalls.
+        ``request``: the request in service, for the log of stalls.
         """
         work = self._slices.start(steps, failed, request)
         if not work.is_done:
             self.work = work
 
     def release_memory(self) -> None:
-        """Gives back what the request in service has reserved; harmless if it has reserved nothing."""
+        """Releases the memory that the request in service has reserved, if any."""
         reservation, self.reservation = self.reservation, None
         if reservation is not None:
             reservation.release()
 
     def refuse(self, reason: object) -> None:
-        """Closes this connection for what its client sent; one log line with ``str(reason)``."""
+        """Closes this connection because of what its client sent. Logs one line with ``str(reason)``."""
         if self._closing:
             return
         self._closing = True
@@ -218,14 +220,14 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.close()
 
     def close(self) -> None:
-        """Closes the connection without a word (shutdown, idle)."""
+        """Closes the connection without a log line (shutdown, idle)."""
         if not self._closing:
             self._closing = True
             if self.transport is not None:
                 self.transport.close()
 
     def abort(self) -> None:
-        """Breaks the connection: what was not sent yet never is."""
+        """Breaks the connection. Unsent data is lost."""
         self._closing = True
         if self.transport is not None:
             self.transport.abort()
@@ -237,12 +239,12 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def holds_frames(self) -> bool:
-        """Whether requests wait here that were received and are not served."""
+        """Whether received requests wait here that are not served yet."""
         return bool(self._waiting)
 
     @property
     def is_closing(self) -> bool:
-        """Whether it is to be closed; what was answered before may still be on its way."""
+        """Whether the connection is closing. Earlier answers may still be in transit."""
         return self._closing
 
     @property
@@ -253,7 +255,7 @@ class Connection(asyncio.BufferedProtocol):
     # Order and limits.
 
     def _take(self, frame: memoryview, owned: bool) -> None:
-        """Serves a frame now, or keeps it (a copy, unless the frame owns its bytes) behind the one in service."""
+        """Serves a frame now, or queues it (a copy, unless the frame owns its bytes) after the one in service."""
         if self._closing:
             return
         assert self._writer is not None
@@ -264,7 +266,7 @@ class Connection(asyncio.BufferedProtocol):
         self._serve_frame(self, frame, owned)
 
     def _take_in_turn(self, frames: list[memoryview]) -> None:
-        """Takes pipelined frames until the turn of this connection is over, and keeps the others for the next one."""
+        """Serves pipelined frames until the turn of this connection is over, and queues the rest for the next turn."""
         until_s = perf_counter() + TURN_S
         for number, frame in enumerate(frames, 1):
             self._take(frame, False)
@@ -275,7 +277,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
 
     def _keep(self, frame: memoryview, owned: bool) -> None:
-        """Keeps a frame for later; reading pauses where a receive buffer's worth is kept."""
+        """Queues a frame for later. Reading pauses if the queue holds as much as a receive buffer."""
         if self._closing:
             return
         if self._waiting is None:
@@ -287,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.pause_reading()
 
     def _go_on_next_turn(self) -> None:
-        """Lets the other connections have their turn first."""
+        """Continues after the other connections had a turn."""
         if not self._resuming:
             self._resuming = True
             asyncio.get_running_loop().call_soon(self._resume)
@@ -298,7 +300,7 @@ class Connection(asyncio.BufferedProtocol):
             self._drain()
 
     def _drain(self) -> None:
-        """Serves frames that waited, until one stays in service, an answer must wait, or the others have a turn."""
+        """Serves queued frames until one stays in service, an answer must wait, or the turn is over."""
         self._draining = True
         served = 0
         until_s = perf_counter() + TURN_S
@@ -329,8 +331,9 @@ class Connections:
         max_idle_ms: int,
         now_ms: Callable[[], int],
     ) -> None:
-        """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 closes no idle connection. ``now_ms``: a monotonic
-        clock."""
+        """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 never closes idle connections. ``now_ms``: a
+        monotonic clock.
+        """
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.quotas = ConnectionQuotas()
@@ -343,7 +346,7 @@ class Connections:
         return len(self._open)
 
     def admit(self, connection: Connection) -> bool:
-        """Counts a new connection in; False (and one log line) where a limit is reached."""
+        """Counts a new connection in. Returns False, and logs a line, if a limit is reached."""
         if not self.quotas.admit(connection.client_host):
             return False
         self._next_id += 1
@@ -353,22 +356,23 @@ class Connections:
         return True
 
     def forget(self, connection: Connection) -> None:
-        """Counts a closed connection out; harmless for one that was not admitted."""
+        """Counts a closed connection out. Ignores one that was not admitted."""
         if self._open.pop(connection.connection_id, None) is not None:
             self.quotas.release(connection.client_host)
 
     def used(self, connection: Connection) -> None:
-        """Notes that a request came in."""
+        """Notes that the connection is in use."""
         connection.last_used_ms = self._now_ms()
 
     def __iter__(self) -> Iterator[Connection]:
-        """The open connections, of this moment."""
+        """The connections that are open now."""
         return iter(list(self._open.values()))
 
     def close_idle(self) -> int:
-        """Closes what has neither asked nor read anything for ``connections.max.idle.ms`` and waits for no answer.
+        """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
+        answer.
 
-        Returns how many. Who does not read its answer is cut off: a close would wait until it does.
+        Returns the number. A connection that does not read its answer is aborted, since a close would wait for it.
         """
         if self._max_idle_ms < 0:
             return 0
@@ -387,6 +391,6 @@ class Connections:
             connection.close()
 
     def abort_all(self) -> None:
-        """Breaks every connection, whatever was still to be sent (a crash)."""
+        """Breaks every connection and drops unsent data (a crash)."""
         for connection in list(self._open.values()):
             connection.abort()

@@ -1,4 +1,4 @@
-"""How many connections there may be, in all and from one address.
+"""The limits on connections, in total and from one address.
 
 Owns: the limits, and the number of connections from each address. Never does: accepting or closing one. Source:
 ``ConnectionQuotas`` (max.connections, max.connections.per.ip, max.connections.per.ip.overrides).
@@ -13,11 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 class ConnectionQuotas:
-    """The limits of connections, without any at first."""
+    """The limits on connections. At first, connections are unlimited."""
 
     def __init__(self) -> None:
         self.max_connections = sys.maxsize
-        """The limit for all addresses together, which :mod:`.acceptor` holds: it accepts no more than that."""
+        """The limit for all addresses together. :mod:`.acceptor` enforces it."""
         self._max_per_ip = sys.maxsize
         self._max_per_ip_overrides: dict[str, int] = {}
         self._by_host: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""The limit of open files of this process, and what may take how much of it.
+"""The limit of open files of this process, and its division.
 
-Owns: the division. Half of the limit, 4,096 at most, is for segments of logs; a reserve is for everything else that the
-broker opens (checkpoints, snapshots, the cleaner, threads); connections get the rest. Never does: closing anything.
+Owns: the division. Half of the limit, 4,096 at most, is for segments of logs; a reserve is for other files
+(checkpoints, snapshots, the cleaner, threads); connections get the rest. Never does: closing anything.
 """
 
 import sys
@@ -11,20 +11,20 @@ SEGMENTS_MAX = 4_096
 LEAST_RESERVE = 32
 LARGEST_RESERVE = 256
 UNLIMITED = 1 << 20
-"""Taken for a limit that does not exist."""
+"""Used if the system has no limit."""
 MACOS_LIMIT = 10_240
 """The most that macOS grants if its hard limit is "unlimited" (OPEN_MAX)."""
 
 
 class DescriptorShares(NamedTuple):
-    """How many descriptors there may be."""
+    """The maximum numbers of descriptors."""
 
     limit: int
-    """In all: the soft limit of the process."""
+    """In total: the soft limit of the process."""
     segments: int
     """Open segments of all log directories together."""
     reserve: int
-    """Not to be used by connections, besides those of segments."""
+    """Kept for other files; not for connections or segments."""
 
     @property
     def connections(self) -> int:
@@ -49,7 +49,7 @@ def descriptor_shares() -> DescriptorShares:
 
 
 def raise_descriptor_limit() -> None:
-    """Lifts the soft limit of open files to the hard one, or as far as the system grants it."""
+    """Raises the soft limit of open files to the hard one, or as far as the system allows."""
     if sys.platform != "win32":
         import resource
 

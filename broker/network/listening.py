@@ -1,4 +1,4 @@
-"""Binds the listeners: before anything is served, so that ports chosen by the system are known when we register.
+"""Binds the listeners before anything is served, so that ports chosen by the system are known at registration.
 
 Owns: the bound sockets until the event loop takes them. Never does: accepting. Invariant: all addresses of one listener
 have one port (localhost is bound for IPv4 and IPv6).
@@ -13,11 +13,11 @@ from ..config.listeners import Listener
 
 BACKLOG = 128
 BIND_ATTEMPTS = 20
-"""How often a port of the system's choice is tried that turns out to be taken in the other address family."""
+"""The number of attempts if a port chosen by the system is taken in the other address family."""
 
 
 class BindError(Exception):
-    """A listener can't be bound, or clients not be told where it is; the text says which, why, and what to do."""
+    """A listener can't be bound, or its address for clients is unknown. The text names it, the cause and a remedy."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class BoundListener:
     port: int
 
     def close(self) -> None:
-        """Gives the sockets back."""
+        """Closes the sockets."""
         for one in self.sockets:
             one.close()
 
@@ -72,8 +72,8 @@ def _bind_all(listener: Listener) -> list[socket.socket]:
             if family == socket.AF_INET6:
                 one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             one.bind((address, port))
-            # From here on the port is ours (bound only, another process could still take it); who connects before we
-            # serve waits in the backlog.
+            # Listening reserves the port (after a bind alone, another process could still take it). Clients that
+            # connect before we serve wait in the backlog.
             one.listen(BACKLOG)
             one.setblocking(False)
             port = one.getsockname()[1]
@@ -83,7 +83,7 @@ def _bind_all(listener: Listener) -> list[socket.socket]:
 
 
 def _addresses(listener: Listener) -> list[tuple[socket.AddressFamily, str]]:
-    """The addresses behind a listener's host, IPv4 first; all interfaces where there is none."""
+    """The addresses of a listener's host, IPv4 first; all interfaces if it has no host."""
     if listener.host == "":
         wildcard = [(socket.AF_INET, "0.0.0.0")]
         return [*wildcard, (socket.AF_INET6, "::")] if _has_ipv6() else wildcard

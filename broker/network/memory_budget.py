@@ -1,9 +1,8 @@
-"""A budget of bytes that requests reserve before they take memory, and wait for in the order in which they asked.
+"""A memory budget: requests reserve bytes before they allocate, and wait for them in FIFO order.
 
-Owns: who has reserved how much, and who waits. Never does: allocating, I/O. Invariants: no more is reserved than the
-budget has; a reservation waits only behind earlier ones, whatever their sizes, so that none starves; one that is
-released while it waits gives way to the next. Source: Kafka's ``MemoryPool`` (``queued.max.request.bytes``), which has
-no order.
+Owns: the reservations, granted and waiting. Never does: allocating, I/O. Invariants: the granted bytes never exceed the
+budget; a reservation waits only for earlier ones, of any size, so that none starves; releasing a waiting one lets the
+next proceed. Source: Kafka's ``MemoryPool`` (``queued.max.request.bytes``), which has no order.
 """
 
 from collections import deque
@@ -11,7 +10,7 @@ from collections.abc import Callable
 
 
 class Reservation:
-    """Bytes reserved, or waited for."""
+    """A reservation, granted or waiting."""
 
     __slots__ = ("_budget", "granted", "size")
 
@@ -19,7 +18,7 @@ class Reservation:
         self._budget: MemoryBudget | None = budget
         self.size = size
         self.granted: Callable[[], None] | None = granted
-        """What is called when the bytes are reserved; None afterwards."""
+        """Called when the bytes are reserved; None afterwards."""
 
     @property
     def is_waiting(self) -> bool:
@@ -27,14 +26,14 @@ class Reservation:
         return self.granted is not None
 
     def release(self) -> None:
-        """Gives the bytes back, or no longer waits for them; harmless when repeated."""
+        """Returns the bytes, or stops waiting for them. A second call does nothing."""
         budget, self._budget = self._budget, None
         if budget is not None:
             budget.release(self)
 
 
 class MemoryBudget:
-    """The bytes that all reservations together may have."""
+    """The budget that all reservations share."""
 
     def __init__(self, total_bytes: int) -> None:
         self.total_bytes = total_bytes
@@ -44,19 +43,21 @@ class MemoryBudget:
 
     @property
     def waiting_count(self) -> int:
-        """How many reservations wait."""
+        """The number of waiting reservations."""
         return len(self._waiting)
 
     def reserve(self, size: int, granted: Callable[[], None]) -> Reservation:
-        """Reserves ``size`` bytes, at most the whole budget; ``granted`` is called once they are, perhaps at once."""
-        assert 0 <= size <= self.total_bytes, "the caller refuses what can never be granted"
+        """Reserves ``size`` bytes, at most the whole budget; ``granted`` is called once when they are granted, perhaps
+        at once.
+        """
+        assert 0 <= size <= self.total_bytes, "the caller must refuse requests that can never be granted"
         reservation = Reservation(self, size, granted)
         self._waiting.append(reservation)
         self._grant()
         return reservation
 
     def release(self, reservation: Reservation) -> None:
-        """Takes a reservation back; called by :meth:`Reservation.release`, once."""
+        """Ends a reservation. :meth:`Reservation.release` calls it once."""
         if reservation.is_waiting:
             self._waiting.remove(reservation)
         else:
@@ -64,7 +65,7 @@ class MemoryBudget:
         self._grant()
 
     def _grant(self) -> None:
-        """Grants the first reservations that wait. One that is released by what it calls is granted no further."""
+        """Grants the first waiting reservations. A callback may release its own reservation."""
         if self._is_granting:
             return
         self._is_granting = True

@@ -1,13 +1,12 @@
 """``queued.max.request.bytes``: the bytes of requests that were received and are not answered.
 
-Owns: which connection may receive or serve its next request. Never does: decoding, deciding. Invariants: the requests
-of all connections hold no more bytes than configured; memory is given in the order in which it was asked for, so a
-large request waits behind earlier ones only and no connection starves another; a connection asks for memory only if it
-holds none, so connections never wait for each other in a circle. Source: Kafka's ``SimpleMemoryPool`` and
-``SocketServer``, which mutes all connections while the pool is empty and has no order;
-``RequestChannel.Request.releaseBuffer``.
+Owns: the order in which connections receive or serve their next request. Never does: decoding, deciding. Invariants:
+the requests of all connections hold at most the configured bytes; memory is granted in FIFO order, so a large request
+waits only for earlier ones and no connection starves another; a connection asks for memory only if it holds none, so
+they never deadlock. Source: Kafka's ``SimpleMemoryPool`` and ``SocketServer``, which mutes all connections while the
+pool is empty, without an order; ``RequestChannel.Request.releaseBuffer``.
 
-Only a broker with the key has these connections: without it, :class:`.connection.Connection` counts nothing.
+Only a broker with this key uses these connections. :class:`.connection.Connection` counts no memory.
 """
 
 import asyncio
@@ -22,13 +21,14 @@ from .response_writer import Part
 
 QUEUED_BYTES_KEY = "queued.max.request.bytes"
 RECEIVE_MAX_MS = 30_000
-"""How long a request that has its memory may take to arrive while others wait for memory: Kafka's clients wait as long
-for an answer (``request.timeout.ms``)."""
+"""The time in which a request that has its memory must arrive while others wait for memory. It equals the time that
+Kafka's clients wait for an answer (``request.timeout.ms``).
+"""
 PRODUCE = ApiKey.PRODUCE.to_bytes(2, "big")
 
 
 class QueuedRequests:
-    """The memory of all requests, and what serves them once they have theirs."""
+    """The memory of all requests, and how to serve a request that has its memory."""
 
     def __init__(self, max_bytes: int, serve: ServeFrame, slices: Slices, now_ms: Callable[[], int]) -> None:
         """``max_bytes``: the value of the key, above 0. ``now_ms``: a monotonic clock."""
@@ -36,11 +36,11 @@ class QueuedRequests:
         self.serve = serve
         self.slices = slices
         self.receiving: dict[MeteredConnection, int] = {}
-        """The connections whose large request is arriving, and since when."""
+        """The connections whose large request is arriving, with the start time."""
         self.now_ms = now_ms
 
     def close_slow(self) -> None:
-        """Closes connections that keep memory for a request that does not arrive, if others wait for memory."""
+        """Closes connections that hold memory for a request that does not arrive, if others wait for memory."""
         oldest_ms = self.now_ms() - RECEIVE_MAX_MS
         for connection, since_ms in list(self.receiving.items()):
             if self.budget.waiting_count and since_ms <= oldest_ms:
@@ -56,50 +56,50 @@ class MeteredConnection(Connection):
     __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_queue", "_queued")
 
     def __init__(self, connections: Connections, queue: QueuedRequests, listener_name: str) -> None:
-        # The method of the class and not of this object, which would refer to itself. It gets this object alone.
+        # The function of the class: a bound method would make a reference cycle. It is called with this object.
         super().__init__(connections, cast(ServeFrame, MeteredConnection.serve_within), queue.slices, listener_name)
         self._queue = queue
         self._queued: Reservation | None = None
         """The memory of the request in service, or of the large one that is arriving."""
         self._is_receiving = False
-        """Whether that is a large request which has not arrived."""
+        """Whether ``_queued`` is for a large request that has not arrived completely."""
         self._is_deferred = False
-        """Whether a large request has begun to arrive behind others, which are served first."""
+        """Whether a large request has begun to arrive after others, which are served first."""
         self._pending: memoryview | None = None
         """The request in service, while it waits for memory."""
         self._is_held = False
         """Whether reading is paused until there is memory."""
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def buffer_updated(self, nbytes: int) -> None:
-        """As of every connection; a large request asks for memory as soon as its size is known."""
+        """As in the base class. A large request asks for memory as soon as its size is known."""
         super().buffer_updated(nbytes)
         if self._frames.large is not None and not (self._is_receiving or self._is_deferred or self._closing):
             self._begin_large()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As of every connection; its memory is given back."""
+        """As in the base class. Releases the memory of the connection."""
         self._queue.receiving.pop(self, None)
         self._pending = None
         super().connection_lost(exc)
 
-    # What the dispatcher calls.
+    # Called by the dispatcher.
 
     def answered(self, parts: list[Part] | None) -> None:
-        """As of every connection; the memory of the request is given back."""
+        """As in the base class. Releases the memory of the request."""
         self._release_queued()
         super().answered(parts)
         self._go_on_receiving()
 
     def release_memory(self) -> None:
-        """As of every connection: the request has been decoded, or it is answered."""
+        """As in the base class: the request has been decoded or answered."""
         super().release_memory()
         self._release_queued()
 
     @property
     def holds_frames(self) -> bool:
-        """Whether requests wait here that were received and are not served."""
+        """Whether received requests wait here that are not served yet."""
         return self._pending is not None or super().holds_frames
 
     # Memory.
@@ -119,7 +119,7 @@ class MeteredConnection(Connection):
         self._hold_reading()
 
     def _granted_to_serve(self) -> None:
-        """There is memory. If it took a while the request is served in a turn of its own."""
+        """Memory was granted. If that was not at once, the request is served in a turn of its own."""
         if self._pending is not None:
             asyncio.get_running_loop().call_soon(self._serve_pending)
 
@@ -130,9 +130,9 @@ class MeteredConnection(Connection):
             self._serve(frame, True)
 
     def _serve(self, frame: memoryview, owned: bool) -> None:
-        """Serves a request. Its memory is free as soon as nothing refers to its bytes, as in Kafka.
+        """Serves a request. As in Kafka, its memory is released when nothing refers to its bytes any more.
 
-        A Produce refers to them until it is answered, one in slices until it has been decoded or answered.
+        A Produce request refers to them until it is answered, a request in slices until it is decoded or answered.
         """
         reservation = self._queued
         is_produce = frame[:2] == PRODUCE
@@ -171,7 +171,7 @@ class MeteredConnection(Connection):
     def _drain(self) -> None:
         super()._drain()
         if self._is_held and self.transport is not None:
-            self.transport.pause_reading()  # the buffer has room again, but there is no memory
+            self.transport.pause_reading()  # the buffer has room again, but memory is still missing
         self._go_on_receiving()
 
     def _hold_reading(self) -> None:

@@ -1,7 +1,7 @@
-"""Whether what lay in the connections after a stall was read and served.
+"""Tells when the data that waited in connections after a stall has been read and served.
 
-Owns: the connections that still hold bytes or frames from before. Never does: reading them. Each look at the sockets
-asks the kernel, about a bounded number of them.
+Owns: the connections that may still hold bytes or frames from before. Never does: reading them. Each check asks the
+kernel about a bounded number of sockets.
 """
 
 import select
@@ -11,24 +11,24 @@ from collections.abc import Iterable
 from .connection import Connection
 
 LOOKED_AT_AT_ONCE = 1_000
-"""How many connections one look asks about: about 2 ms of work."""
+"""The number of connections in one check: about 2 ms of work."""
 
 
 class Unread:
-    """The connections of one moment that are not known to be drained yet."""
+    """The connections that were open at one moment and are not known to be drained yet."""
 
     def __init__(self, connections: Iterable[Connection]) -> None:
         self._left = deque(connections)
 
     def is_drained(self) -> bool:
-        """Looks at some of the connections that are left; True when each was once seen without anything unread."""
+        """Checks some of the remaining connections. Returns True after each of them was seen without unread data."""
         some = [self._left.popleft() for _ in range(min(LOOKED_AT_AT_ONCE, len(self._left)))]
         self._left += unread(some)
         return not self._left
 
 
 def unread(connections: Iterable[Connection]) -> list[Connection]:
-    """Those that hold frames that were not served, or whose sockets hold bytes that were not read."""
+    """The connections with frames that are not served or with unread bytes in their sockets."""
     found = []
     by_descriptor: dict[int, Connection] = {}
     poll = select.poll()

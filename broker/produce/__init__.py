@@ -1,1 +1,3 @@
-"""What a Produce request waits for, and its transaction. Kafka: ``DelayedProduce``, ``AddPartitionsToTxnManager``."""
+"""A Produce request's appends and syncs, and its transaction. Kafka: ``DelayedProduce``,
+``AddPartitionsToTxnManager``.
+"""

@@ -1,4 +1,4 @@
-"""Makes transactional batches part of their transaction before any of them is appended (KIP-890).
+"""Adds the partitions of transactional batches to their transaction before any batch is appended (KIP-890).
 
 Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppend``.
 """
@@ -24,13 +24,13 @@ _UNSURE = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-"""What passes by itself. An old producer gives up at these; at NOT_ENOUGH_REPLICAS it tries again, as it should."""
+"""Transient errors. An old producer fails at these; at NOT_ENOUGH_REPLICAS it retries, as it should."""
 
 Refusals = Mapping[TopicPartition, KafkaError]
 
 
 def producer_of(headers: Iterable[BatchHeader]) -> tuple[int, int] | None:
-    """The id and epoch of the producer of a request's transactional batches; None where there are none.
+    """The id and epoch of the producer of a request's transactional batches; None without any.
 
     Raises KafkaError INVALID_PRODUCER_ID_MAPPING for several producers in one request.
     """
@@ -51,10 +51,11 @@ def join(
     verifies: bool,
     then: Callable[[Refusals], None],
 ) -> None:
-    """Makes the partitions part of the producer's transaction; ``then`` gets why some are not, at once or later.
+    """Adds the partitions to the producer's transaction. ``then`` is called with the errors of partitions, at once or
+    later.
 
-    A partition in which the producer has written in its transaction already needs nothing. ``verifies``: older clients
-    are asked whether they added the others (transaction.partition.verification.enable); newer ones have them added.
+    Partitions in which the transaction already has records are skipped. ``verifies``: for older clients, only checks
+    that they have added the others (transaction.partition.verification.enable); for newer clients, adds them.
     """
     support = Support.of(
         context.api_version,

@@ -1,9 +1,8 @@
-"""What one Produce request has done to its partitions, and what must still happen before it is answered.
+"""The appends of one Produce request, and the appends and syncs that must end before its answer.
 
 Owns: the answers of the partitions, the appends and syncs that they wait for. Never does: deciding what is accepted
-(``api/produce.py`` does). Invariant: completes exactly once, when the last append has ended and the last sync that an
-answer promises has, or has failed. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``, with the disk in place
-of replicas.
+(``api/produce.py`` does). Invariant: completes exactly once, after the last append and the last required sync have
+ended or failed. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``, with syncs instead of replicas.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from ..replicas.record_work import RecordWork
 
 Answer = ProduceResponse.PartitionProduceResponse
 Later = tuple[Partition, BatchHeader, memoryview, Answer]
-"""A batch that is appended beside the event loop, with its header and its answer."""
+"""A batch that is not appended inside the call, with its header and its answer."""
 Grown = tuple[Partition, int, int]
 """A partition, its new end offset, and the bytes that were appended."""
 Unsynced = tuple[Partition, int, Answer]
@@ -33,7 +32,7 @@ Unsynced = tuple[Partition, int, Answer]
 SYNCS_A_STEP = 256
 
 PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
-"""What the request asked for is wrong, not the batch: Kafka gives no text for these."""
+"""Errors of the request, not of a batch. Kafka gives no text for these."""
 WITHOUT_LOG_START = frozenset(
     {
         ErrorCode.MESSAGE_TOO_LARGE,
@@ -42,11 +41,11 @@ WITHOUT_LOG_START = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-"""What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
+"""Errors of the log for which Kafka's answer has no log start offset (``ReplicaManager.appendRecordsToLeader``)."""
 
 
 class _Batch(NamedTuple):
-    """A batch whose append does not end inside the call; ``records`` stay valid until it has ended."""
+    """A batch whose append does not end inside the call. ``records`` stay valid until it has ended."""
 
     partition: Partition
     records: memoryview
@@ -54,8 +53,8 @@ class _Batch(NamedTuple):
 
 
 class ProduceWork:
-    """One request's appends. ``grown``: (partition, its new end, bytes) of what is to be seen; ``unsynced``: what is to
-    be synced first, and how far; ``failed``: whether a partition was refused.
+    """The appends of one request. ``grown``: partitions whose waiters to notify, with end offset and bytes.
+    ``unsynced``: partitions to sync before the answer, with the offset. ``failed``: whether a partition was refused.
     """
 
     __slots__ = ("_complete", "_context", "_missing", "_record_work", "acks", "failed", "grown", "unsynced")
@@ -67,19 +66,19 @@ class ProduceWork:
         self.unsynced: list[Unsynced] = []
 
     def refuse(self, answer: Answer, error: KafkaError) -> None:
-        """A partition is answered with an error."""
+        """Sets the error of a partition."""
         self.failed = True
         refused(answer, error)
 
     def refuse_appended(self, answer: Answer, partition: Partition, error: KafkaError) -> None:
-        """The log has refused a batch."""
+        """Sets the error of a partition whose log has refused a batch."""
         self.refuse(answer, error)
         log = partition.open_log
         if log is not None and error.error_code not in WITHOUT_LOG_START:
             answer.log_start_offset = log.log_start_offset
 
     def note(self, answer: Answer, partition: Partition, appended: AppendInfo) -> None:
-        """The log has taken a batch."""
+        """Notes that the log has appended a batch."""
         answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
         end_offset = last_offset + 1
         self.grown.append((partition, end_offset, size))
@@ -96,10 +95,10 @@ class ProduceWork:
         record_work: RecordWork,
         complete: Callable[["ProduceWork"], None],
     ) -> Steps[None]:
-        """Appends what is too much for the event loop, or follows such a batch: one in each step.
+        """Appends batches that are too large for the event loop, and those that follow them: one in each step.
 
-        ``complete`` is called once, after the last step and the last append, with this object: a closure that holds it
-        would be a cycle.
+        ``complete`` is called once, after the last step and the last append, with this object as its argument, since a
+        closure that holds it would be a reference cycle.
         """
         self._complete = complete
         self._context = context
@@ -130,7 +129,7 @@ class ProduceWork:
             partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
 
     def _inspect(self, batch: "_Batch") -> None:
-        """Has the records looked at beside the event loop, before the batch takes its place in the partition."""
+        """Inspects the records on a thread, before the batch is queued in the partition."""
         now_ms = self._context.now_ms
         steps = inspect_client_batch(batch.records, now_ms, batch.partition.log.config)
         is_wanted = self._context.is_wanted if self.acks else _always
@@ -175,12 +174,12 @@ class ProduceWork:
 
 
 def _always() -> bool:
-    """A client that wants no acknowledgement may close its connection once it has sent."""
+    """The ``is_wanted`` of work that must be done even if the client, which wants no acknowledgement, disconnects."""
     return True
 
 
 def refused(answer: Answer, error: KafkaError) -> Answer:
-    """Makes the answer an error, with the records of the batch that are at fault where it knows them (KIP-467)."""
+    """Makes the answer an error, with the refused records of the batch if the error has them (KIP-467)."""
     answer.error_code = error.error_code
     answer.base_offset = -1
     answer.error_message = None if error.error_code in PLAIN else str(error)

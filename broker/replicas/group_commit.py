@@ -1,11 +1,10 @@
-"""Group commit: the logs that are to reach the disk are synced together, off the event loop; then all who wait go on.
+"""Group commit: logs are synced together, off the event loop; then the waiting requests continue.
 
-Owns: which logs are to be synced, and who waits for which of their offsets. Never does: blocking the event loop,
-deciding what an acknowledgement promises (``storage/log/flush_policy.py`` does). Invariants: one round of a log
-directory
-is under way at a time, and what comes meanwhile is the next round's; who waits for one log is told in the order in
-which they came; a failed sync is final, and everybody who waits for its logs is told. Source: ``UnifiedLog.flush``,
-``LogManager.flushDirtyLogs``; the grouping is our own.
+Owns: the logs to sync, and the callbacks that wait for their offsets. Never does: blocking the event loop, deciding
+what an acknowledgement promises (``storage/log/flush_policy.py`` does). Invariants: a log directory has one round at a
+time. Requests that arrive during a round join the next one. Waiters of a log are called back in FIFO order. A failed
+sync is final, and all waiters of its logs get the error. Source: ``UnifiedLog.flush``, ``LogManager.flushDirtyLogs``;
+the grouping is our own.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from ..timers.timers import Timers
 logger = logging.getLogger(__name__)
 
 Synced = Callable[[KafkaError | None], None]
-"""Called with None when the disk has it, else with the reason why it will not."""
+"""Called with None after the sync, or with the error."""
 
 
 class GroupCommit:
@@ -37,7 +36,7 @@ class GroupCommit:
         self._timers = timers
         self._clock_ms = clock_ms
         self._wanted: dict[Log, bool] = {}
-        """The logs of the next round, and whether their indexes are to be synced too."""
+        """The logs of the next round, and whether to sync their indexes, too."""
         self._running: dict[Path, asyncio.Future[None]] = {}
         self._waiting: dict[Log, deque[tuple[int, Synced]]] = {}
         self._timed: set[Log] = set()
@@ -45,7 +44,7 @@ class GroupCommit:
         self._is_closed = False
 
     def appended(self, log: Log) -> None:
-        """Sees to it that an append is synced when the log's configuration says so, and what was rolled at once."""
+        """Schedules the sync of an append as the log's configuration requires, and of a rolled segment at once."""
         policy = log.offsets.flush_policy
         if log.log_end_offset - log.offsets.synced_offset >= policy.unseen_from:
             self.request(log)
@@ -56,12 +55,14 @@ class GroupCommit:
             self._timers.schedule(policy.flush_ms, partial(self._time_is_up, log))
 
     def request(self, log: Log, *, with_indexes: bool = False) -> None:
-        """Has a log synced in the next round; ``with_indexes``: so that the recovery point moves too."""
+        """Adds a log to the next round. ``with_indexes``: the recovery point moves, too."""
         self._wanted[log] = with_indexes or self._wanted.get(log, False)
         self._schedule()
 
     def when_synced(self, log: Log, offset: int, callback: Synced) -> None:
-        """Calls back when the log is synced up to ``offset`` (exclusive): at once where it is and nobody waits."""
+        """Calls back when the log is synced up to ``offset`` (exclusive): at once if it is already and has no other
+        waiters.
+        """
         waiting = self._waiting.get(log)
         if waiting is None:
             if log.offsets.synced_offset >= offset:
@@ -73,7 +74,7 @@ class GroupCommit:
             self.request(log)
 
     def replace(self, old: Log, new: Log) -> None:
-        """Another log has taken the place of one, with all that is in it: who waits for that waits for this."""
+        """Moves the waiters of a log to the log that has replaced it, which has the same records."""
         self._wanted.pop(old, None)
         waiting = self._waiting.pop(old, None)
         if waiting is not None:
@@ -83,20 +84,20 @@ class GroupCommit:
             self.appended(new)
 
     async def finish(self) -> None:
-        """Begins no round any more, and waits for those that are under way."""
+        """Starts no more rounds, and waits for those in progress."""
         self._is_closed = True
         if self._running:
             await asyncio.wait(self._running.values())
-            await asyncio.sleep(0)  # what follows a round is called back in the next turn
+            await asyncio.sleep(0)  # callbacks after a round run in the next turn
 
     def _time_is_up(self, log: Log) -> None:
-        """flush.ms has passed since the first append that was not synced."""
+        """Called when flush.ms has passed since the first unsynced append."""
         self._timed.discard(log)
         if log.log_end_offset > log.offsets.synced_offset:
             self.request(log)
 
     def _schedule(self) -> None:
-        """A round begins when this turn of the event loop has ended: all its appends are in it."""
+        """Starts a round after this turn of the event loop, with all appends of the turn."""
         if not self._is_scheduled and not self._is_closed:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._begin)
@@ -150,11 +151,11 @@ class GroupCommit:
             raise error
         loop = asyncio.get_running_loop()
         for log, _ in flushes:
-            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
             loop.call_soon(self._tell, log, failure)
 
     def _tell(self, log: Log, failure: KafkaError | None) -> None:
-        """Tells those who wait for a log, as far as it is synced; all of them where that can't be any more."""
+        """Calls the waiters of a log for which it is synced far enough; after a failure, all of them."""
         waiting = self._waiting.get(log)
         if waiting is None:
             return
@@ -166,7 +167,7 @@ class GroupCommit:
                     told = failure
                     if told is None and offset <= log.log_end_offset:
                         break
-                    told = told or KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # cut off again since
+                    told = told or KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # truncated since
                 waiting.popleft()
                 callback(told)
         except BaseException:

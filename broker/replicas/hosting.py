@@ -1,8 +1,8 @@
-"""Keeps the logs on disk in step with what the metadata says: opens, reconfigures, removes.
+"""Keeps the logs on disk in step with the metadata: opens, reconfigures and removes them.
 
-Owns: which partitions are served, and from which log directory. Never does: deciding which topics there are. Invariant:
-when the last step of a call is taken, what it asked for is served (so CreateTopics may answer). One step is one
-partition: to create its files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyDelta``, ``LogManager``.
+Owns: the served partitions and their log directories. Never does: deciding which topics exist. Invariant: after the
+last step of a call, the partitions are served, so CreateTopics may answer. One step is one partition: creating its
+files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyDelta``, ``LogManager``.
 """
 
 import logging
@@ -26,7 +26,7 @@ from .writer_threads import WriterThreads
 logger = logging.getLogger(__name__)
 
 ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
-"""Directory ids with which the metadata leaves the choice to the broker."""
+"""Directory ids with which the metadata lets the broker choose."""
 
 
 class HostedReplicas:
@@ -41,7 +41,7 @@ class HostedReplicas:
         group_commit: GroupCommit,
         node_id: int,
     ) -> None:
-        """``log_config``: topic -> its configuration as of now; ``clock_ms``: milliseconds since the epoch."""
+        """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
         self._partitions = partitions
         self._log_config = log_config
@@ -53,7 +53,7 @@ class HostedReplicas:
         self._assigned: dict[tuple[str, int], bytes] = {}
 
     def config_of(self, topic: str) -> LogConfig:
-        """A topic's configuration as of now; it is worked out once for all its partitions."""
+        """A topic's current configuration. It is computed once for all its partitions."""
         config = self._configs.get(topic)
         if config is None:
             config = self._configs[topic] = self._log_config(topic)
@@ -62,8 +62,8 @@ class HostedReplicas:
     def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
         """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others.
 
-        ``indexes``: those to look at, None for all. Goes on after a partition that can't be opened, and raises its
-        KafkaError at the end.
+        ``indexes``: the partitions to serve, None for all. Continues after a partition that can't be opened, and raises
+        its KafkaError at the end.
         """
         refusal: KafkaError | None = None
         for index in topic.partitions if indexes is None else indexes:
@@ -95,27 +95,27 @@ class HostedReplicas:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def _open_where_needed(self, partition: Partition) -> None:
-        """Makes what is new, and opens what must be read at once; the rest is opened when it is used.
+        """Creates new logs, and opens those that must be read at once. Others are opened on first use.
 
-        The 50 partitions of the offsets topic exist from the start; their files come with the first group.
+        The 50 partitions of the offsets topic exist from the start; their files are created with the first group.
         """
         holder = self._directories.holder(partition.topic, partition.index)
-        # Without its topic id a directory would be a stray to a Kafka that starts next: a kill can leave one so.
+        # A kill can leave a directory without a topic id. A Kafka that starts next would take it for a stray.
         is_nameless = holder is not None and holder.topic_id_of(partition.topic, partition.index) is None
         if is_nameless or (partition.topic in INTERNAL_TOPICS) == (holder is not None):
             partition.log  # noqa: B018
 
     def open_some(self, count: int) -> bool:
-        """Opens up to so many of the partitions that nobody has used since the start; whether there are more.
+        """Opens up to ``count`` partitions that were not used since the start. Returns whether there are more.
 
-        Retention and the cleaner look at what is open, and damage is to be found soon.
+        Retention and the cleaner work on open logs only, and damage should be found early.
         """
         for directory in self._directories.online:
             for (topic, index), found in list(directory.found.items())[:count]:
                 try:
                     _look_at_topic_id(directory, topic, index)
                     config, now_ms = self.config_of(topic), self._clock_ms()
-                    # Nobody uses it yet, so it needs no descriptor.
+                    # It is not in use yet, so it needs no descriptor.
                     directory.open_log(topic, index, config, now_ms, found.topic_id).release_files()
                 except StorageError as error:
                     directory.found.pop((topic, index), None)
@@ -129,7 +129,7 @@ class HostedReplicas:
         return any(directory.found for directory in self._directories.online)
 
     def directory_failed(self, directory: LogDirectory) -> list[Partition]:
-        """Answers KAFKA_STORAGE_ERROR for what lies in a directory, before it is taken offline; those partitions."""
+        """Makes the partitions of a directory answer KAFKA_STORAGE_ERROR before it goes offline. Returns them."""
         failed = []
         for topic, index in [*directory.logs, *directory.found]:
             partition = self._partitions.find(topic, index)
@@ -139,9 +139,9 @@ class HostedReplicas:
         return failed
 
     def drop_topic(self, topic: str, now_ms: int) -> Steps[None]:
-        """Serves a topic no longer; its files go after ``file.delete.delay.ms``.
+        """Stops serving a topic. Its files are removed after ``file.delete.delay.ms``.
 
-        The new names are synced once, at the end: what a power failure takes back is a stray at the next start.
+        The new names are synced once, at the end. If a power failure undoes a rename, the next start finds a stray.
         """
         delay_ms = self.config_of(topic).file_delete_delay_ms
         self._configs.pop(topic, None)
@@ -154,7 +154,7 @@ class HostedReplicas:
                 try:
                     directory.delete_log(topic, partition.index, now_ms, delay_ms, sync=False)
                 except KafkaError as error:
-                    # The topic is gone from the metadata: the next start finds a stray.
+                    # The topic is not in the metadata any more: the next start finds a stray.
                     logger.error("%s-%d could not be deleted: %s", topic, partition.index, error)
         yield
         try:
@@ -163,7 +163,7 @@ class HostedReplicas:
             logger.error("the deletion of %s is not durable: %s", topic, error)
 
     def reconfigure_topic(self, topic: str) -> Steps[None]:
-        """Takes over the topic's configuration."""
+        """Applies the topic's configuration."""
         self._configs.pop(topic, None)
         for index in list(self._partitions.of_topic(topic)):
             yield
@@ -173,12 +173,12 @@ class HostedReplicas:
                 log.update_config(self.config_of(topic))
 
     def reconfigure_all(self) -> Steps[None]:
-        """Takes over the configuration of all topics (the broker's defaults have changed)."""
+        """Applies the configuration of all topics, because the broker's defaults have changed."""
         for topic in self._partitions.topics():
             yield from self.reconfigure_topic(topic)
 
     def _log(self, topic: str, index: int, topic_id: bytes) -> Log:
-        """The partition's log: where it already lies, else a new one in the directory that the metadata names."""
+        """The partition's log: the existing one, or a new one in the directory that the metadata names."""
         now_ms = self._clock_ms()
         config = self.config_of(topic)
         holder = self._directories.holder(topic, index)
@@ -195,7 +195,7 @@ class HostedReplicas:
         return self._place(topic, index).open_log(topic, index, config, now_ms, topic_id)
 
     def _place(self, topic: str, index: int) -> LogDirectory:
-        """Where a new partition goes. Raises StorageError where the metadata names a directory that isn't online."""
+        """The directory for a new partition. Raises StorageError if the metadata names one that is not online."""
         directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
         if directory_id in ANYWHERE:
             return self._directories.next_directory()
@@ -206,10 +206,10 @@ class HostedReplicas:
 
 
 def _look_at_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
-    """Reads the topic id that a start has taken from the metadata; what is of another topic of that name is a stray.
+    """Checks the topic id, which a start took from the metadata, on disk. A log of another topic of that name is a
+    stray.
 
-    That is what a copy of the directory from before brings back when it is put in place while nothing runs. Raises
-    StorageError.
+    Restoring an old copy of the directory while the broker is down can bring such a log back. Raises StorageError.
     """
     found = directory.found.get((topic, index))
     if found is None or found.is_read:

@@ -1,7 +1,7 @@
 """Moves replicas between the log directories of this broker (AlterReplicaLogDirs), in the background.
 
-Owns: which moves are under way. Never does: copying on the event loop. Invariants: at most one move of a partition; the
-metadata names the new directory before the files change their names; what is appended meanwhile is in the copy before
+Owns: the moves in progress. Never does: copying on the event loop. Invariants: a partition has at most one move; the
+metadata names the new directory before the files are renamed; the copy has all appends of the time of the copy before
 it takes over. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread; KIP-113, KIP-858.
 """
 
@@ -28,16 +28,16 @@ logger = logging.getLogger(__name__)
 
 UNIQUE_CHARACTERS = 32
 TAIL_OFFSETS = 10_000
-"""With no more than so many offsets to go, the rest is copied while nothing is appended."""
+"""If at most this number of offsets is left, appends wait while the rest is copied."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 class _MoveEndedError(Exception):
-    """The move is no longer wanted."""
+    """The move was cancelled."""
 
 
 class ActiveMove:
-    """A move and its task. `stop` is set to end it."""
+    """A move and its task. Set `stop` to end it."""
 
     __slots__ = ("discards", "move", "stop", "task")
 
@@ -62,8 +62,9 @@ class ReplicaMoves:
         max_bytes_per_second: Callable[[], int],
         threads: int | None,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch. ``threads``: how many partitions are copied at a time
-        (``num.replica.alter.log.dirs.threads``), None: as many as there are directories."""
+        """``clock_ms``: milliseconds since the epoch. ``threads``: the number of partitions that are copied at a time
+        (``num.replica.alter.log.dirs.threads``); None: the number of directories.
+        """
         self._directories = directories
         self._hosting = hosting
         self._partitions = partitions
@@ -73,11 +74,11 @@ class ReplicaMoves:
         self._max_bytes_per_second = max_bytes_per_second
         self._moves: dict[TopicPartition, ActiveMove] = {}
         self._tasks: dict[asyncio.Task[None], TopicPartition] = {}
-        """Those of moves that were given up are here until their last chunk is written."""
+        """The tasks. A cancelled move stays here until its last chunk is written."""
         self._turns = asyncio.Semaphore(threads or len(directories.paths))
 
     def alter(self, topic: str, index: int, path: str) -> None:
-        """Moves a partition to a directory; nothing is to do where it lies there, but to end a move elsewhere.
+        """Moves a partition to a directory. If it is there already, only ends a move elsewhere.
 
         Raises KafkaError: INVALID_TOPIC_EXCEPTION (the name is too long), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the
         directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION.
@@ -94,16 +95,16 @@ class ReplicaMoves:
             if active.move.target is target:
                 return
             self._give_up(key)
-        partition.log  # noqa: B018 - is made where nobody has used it yet
+        partition.log  # noqa: B018 - opens it if it was not used yet
         source = self._directories.holder(topic, index)
         if source is not None and source is not target:
             if key in target.futures:
-                # What was given up a moment ago is still being removed there; the caller asks again.
+                # A copy cancelled just now is still being removed there; the client retries.
                 raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} is leaving {path}")
             self._begin(partition, source, target)
 
     def _target(self, path: str) -> LogDirectory:
-        # Named as it is configured, made absolute, letter by letter: Kafka compares texts.
+        # The configured name, made absolute, must be equal as text, as in Kafka.
         named = next((one for one in self._directories.paths if str(one) == path), None)
         target = None if named is None else self._directories.by_path(named)
         if target is None:
@@ -115,7 +116,7 @@ class ReplicaMoves:
         return target
 
     def resume(self) -> None:
-        """Goes on with the moves that the last stop has interrupted."""
+        """Resumes the moves that the last stop interrupted."""
         for directory in list(self._directories.online):
             for topic, index in list(directory.found_futures):
                 partition = self._partitions.find(topic, index)
@@ -142,12 +143,12 @@ class ReplicaMoves:
         active.stop.set()
 
     def topic_deleted(self, topic: str) -> None:
-        """Ends the moves of a topic that goes."""
+        """Ends the moves of a topic that is deleted."""
         for key in [key for key in self._moves if key[0] == topic]:
             self._give_up(key)
 
     async def finish(self) -> None:
-        """Copies no more; the next start goes on."""
+        """Stops copying. The next start resumes the moves."""
         for active in self._moves.values():
             active.stop.set()
         if self._tasks:
@@ -178,7 +179,7 @@ class ReplicaMoves:
         while True:
             await self._copy_what_is_there(active)
             if move.future.offsets.unflushed_records:
-                # Through the directory, so that a failed sync is the end of the right one.
+                # Through the directory, so that a failed sync takes the right one offline.
                 flushes = move.target.prepare_flushes([move.future])
                 try:
                     await loop.run_in_executor(None, move.target.sync_flushes, flushes)
@@ -212,7 +213,7 @@ class ReplicaMoves:
         raise _MoveEndedError
 
     def _exchange(self, partition: Partition, active: ActiveMove, done: "asyncio.Future[bool]") -> None:
-        """The last step, while nothing is appended; the future gets False where there is too much to copy yet."""
+        """The last step, between appends. The future gets False if there is still too much to copy."""
         move = active.move
         try:
             if active.stop.is_set() or move.lag > TAIL_OFFSETS:
@@ -228,7 +229,7 @@ class ReplicaMoves:
             partition.use_log(new)
             self._group_commit.replace(old, new)
             self._moves.pop(move.key, None)
-            logger.info("%s-%d: lies in %s now", *move.key, move.target.path)
+            logger.info("%s-%d: is now in %s", *move.key, move.target.path)
             done.set_result(True)
         except KafkaError as error:
             done.set_exception(error)

@@ -1,8 +1,8 @@
 """The searches by time that one ListOffsets request needs, one after the other.
 
-Owns: the search that is under way. Never does: reading on the event loop more than indexes (:mod:`.record_work` has a
-thread for batches), deciding what is searched. Invariant: completes once, unless the client has gone. Source: our own;
-a Kafka searches on a request handler's thread.
+Owns: the search in progress. Never does: reading more than indexes on the event loop (:mod:`.record_work` has a thread
+for batches), deciding what to search. Invariant: completes once, unless the client has disconnected. Source: our own;
+Kafka searches on a request handler's thread.
 """
 
 import asyncio
@@ -16,7 +16,9 @@ from ...storage.log.timestamp_search import ScanNeeded, TimestampSearch
 from .record_work import RecordWork
 
 STEPS_A_TURN = 16
-"""Segments that are looked at in one turn of the event loop. The first look reads an index from the disk."""
+"""Segments that are searched in one turn of the event loop. The first search of a segment reads an index from the
+disk.
+"""
 
 Found = TimestampAndOffset | KafkaError | None
 
@@ -35,11 +37,11 @@ class OffsetSearches:
         self._waiting: deque[tuple[TimestampSearch, Callable[[Found], None]]] = deque()
 
     def add(self, search: TimestampSearch, then: Callable[[Found], None]) -> None:
-        """Adds a search; ``then`` is called with what it found, or the KafkaError that it raised."""
+        """Adds a search; ``then`` is called with its result, or with the KafkaError that it raised."""
         self._waiting.append((search, then))
 
     def go_on(self, found: TimestampAndOffset | None = None) -> None:
-        """Goes on with the first search, to which ``found`` is the result of its scan."""
+        """Continues the first search with ``found``, the result of its scan."""
         for _ in range(STEPS_A_TURN):
             if not self._waiting:
                 self._complete()

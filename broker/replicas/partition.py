@@ -1,9 +1,9 @@
 """A partition that this broker leads: its log, its appends, and the fetches that wait for it to grow.
 
 Pure but for the given log and the given writer threads. Owns: the log, the order of appends, the leader epoch, the
-waiting fetches. Never does: deciding what a request means,
-touching the log beside the event loop. Invariants: with one replica the high watermark is the log end offset, except
-for what must be synced first (docs/durability.md); one append is under way at a time. Source: ``Partition.scala``.
+waiting fetches. Never does: interpreting requests, using the log off the event loop. Invariants: with one replica the
+high watermark is the log end offset, except for records that must be synced first (docs/durability.md); there is one
+append at a time. Source: ``Partition.scala``.
 """
 
 from collections import deque
@@ -19,17 +19,21 @@ from .group_commit import GroupCommit
 from .writer_threads import WriterThreads
 
 LARGE_APPEND_BYTES = 32 * 1024
-"""From this size on a thread writes. The way to a thread and back costs 0.1 ms of CPU, a write of 32 KiB 0.01 ms and of
-1 MiB 1 ms, and several times that while the system makes writers wait for a busy disk. Two connections at full rate
-beside one with small requests, whose median is, with the writes on the event loop and with threads: batches of 1 MB
-10 to 15 and 2 to 3 ms, 64 KB 3 to 5 and 0.5 to 0.8 ms, 32 KB 1.5 to 2.3 and 0.4 ms; its 99th percentile falls to a
-fifth to two thirds. Writers of up to 64 KB get on faster too; of larger batches the runs do not agree."""
+"""Batches of at least this size are written on a thread. A hand-over to a thread and back costs 0.1 ms of CPU. A write
+of 32 KiB takes 0.01 ms, one of 1 MiB 1 ms, and several times that while the disk is busy. Measured: two connections
+write at full rate beside one with small requests. The median of the latter, with writes on the event loop and with
+threads: for batches of 1 MB 10 to 15 and 2 to 3 ms, for 64 KB 3 to 5 and 0.5 to 0.8 ms, for 32 KB 1.5 to 2.3 and 0.4
+ms. Its 99th percentile falls to between a fifth and two thirds. Writers of up to 64 KB are faster, too; for larger
+batches the runs do not agree.
+"""
 
 Appended = Callable[[AppendInfo | KafkaError | InspectionNeededError], None]
-"""Gets InspectionNeededError if the topic's configuration has changed since the records were looked at."""
+"""Called with the result. InspectionNeededError: the topic's configuration has changed since the records were
+inspected.
+"""
 
 Waiter = Callable[["Partition", int], None]
-"""Called with the partition and the bytes appended; 0 bytes: the partition has changed, look again."""
+"""Called with the partition and the bytes appended; 0 bytes: the partition has changed in another way."""
 
 
 class Partition:
@@ -59,24 +63,24 @@ class Partition:
         group_commit: GroupCommit,
         writers: WriterThreads,
     ) -> None:
-        """``open_log`` is called when the log is first needed: a partition that nobody uses costs no file."""
+        """``open_log`` is called on the first use of the log: an unused partition costs no file."""
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
         self.group_commit = group_commit
         self.appends: AppendQueue | None = None
-        """The appends that are under way beside the event loop; what comes meanwhile goes behind them."""
+        """The appends in progress on threads. Later appends queue after them."""
         self._writers = writers
         self._open_log = open_log
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
         self.refusal: ErrorCode | None = None
-        """What everything is answered with, None where the partition is served."""
+        """The error that every request gets; None if the partition is served."""
 
     @property
     def log(self) -> Log:
-        """The partition's log. Raises KafkaError KAFKA_STORAGE_ERROR where it can't be opened."""
+        """The partition's log. Raises KafkaError KAFKA_STORAGE_ERROR if it can't be opened."""
         log = self._log
         if log is None:
             log = self._log = self._open_log()
@@ -84,7 +88,7 @@ class Partition:
         return log
 
     def wants_sync(self) -> bool:
-        """:attr:`LogOffsets.wants_sync` of its log, asked on every request. Raises KafkaError as :attr:`log`."""
+        """:attr:`LogOffsets.wants_sync` of its log; every request reads it. Raises KafkaError as :attr:`log`."""
         log = self._log
         return (self.log if log is None else log).offsets.wants_sync
 
@@ -95,7 +99,7 @@ class Partition:
         self.notify(0)
 
     def refuse(self, code: ErrorCode) -> None:
-        """Answers everything with this error: the directory has failed, or nobody leads."""
+        """Answers every request with this error: the directory has failed, or it has no leader."""
         self.refusal = code
 
         def refuse() -> Log:
@@ -106,25 +110,25 @@ class Partition:
         self.notify(0)
 
     def serve(self, leader_epoch: int, open_log: Callable[[], Log]) -> None:
-        """Leads what was refused until now."""
+        """Leads the partition again, after :meth:`refuse`."""
         self.refusal = None
         self.leader_epoch = leader_epoch
         self._open_log = open_log
 
     @property
     def open_log(self) -> Log | None:
-        """The log if it was needed already, else None."""
+        """The log if it was opened already, else None."""
         return self._log
 
     def lead(self, leader_epoch: int) -> None:
-        """This broker leads the partition in a new epoch: what is appended from now on belongs to it."""
+        """Leads the partition in a new epoch, to which later appends belong."""
         if leader_epoch != self.leader_epoch:
             self.leader_epoch = leader_epoch
             if self._log is not None:
                 self._log.assign_epoch(leader_epoch)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
-        """Raises KafkaError where a client knows another leader epoch than ours (-1: it does not say). KIP-320."""
+        """Raises KafkaError if the client's leader epoch differs from ours (-1: not given). KIP-320."""
         if current_leader_epoch in (-1, self.leader_epoch):
             return
         if current_leader_epoch < self.leader_epoch:
@@ -139,9 +143,9 @@ class Partition:
         header: BatchHeader | None = None,
         inspected: InspectedBatch | None = None,
     ) -> AppendInfo:
-        """Appends a client's or a coordinator's batch; call :meth:`notify_when_seen` once it is answered.
+        """Appends a client's or a coordinator's batch. Call :meth:`notify_when_seen` after it is answered.
 
-        ``header``: the batch's, if it was read already. ``inspected``: as for :meth:`Log.append_as_leader`.
+        ``header``: that of the batch, if it was read already. ``inspected``: as for :meth:`Log.append_as_leader`.
         Raises KafkaError with the client's error, InspectionNeededError.
         """
         log = self.log
@@ -153,23 +157,25 @@ class Partition:
         return appended
 
     def append_later(self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended) -> None:
-        """Appends a client's batch after those that are under way, a large one on a thread.
+        """Appends a client's batch after those in progress; a large one on a thread.
 
-        ``records`` must stay valid until ``appended`` is called with what became of it.
+        ``records`` must stay valid until ``appended`` is called with the result.
         """
         if self.appends is None:
             self.appends = AppendQueue(self, self._writers)
         self.appends.append(records, now_ms, inspected, appended)
 
     def between_appends(self, action: Callable[[], None]) -> None:
-        """Does something while no append is under way: now, or as soon as the one that a thread writes has ended."""
+        """Runs an action between appends: now, or after the one that a thread is writing."""
         if self.appends is None:
             action()
         else:
             self.appends.between.append(action)
 
     def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
-        """:meth:`notify`, as soon as consumers see what ends at ``end_offset``: after the sync where they must wait."""
+        """Calls :meth:`notify` when consumers see the records up to ``end_offset``: after the sync, if they are hidden
+        until then.
+        """
         log = self._log
         if log is not None and log.offsets.wants_sync:
             seen_at = log.offsets.flush_policy.offset_to_see(end_offset)
@@ -182,11 +188,11 @@ class Partition:
         self._waiters[waiter] = None
 
     def stop_waiting(self, waiter: Waiter) -> None:
-        """Forgets a waiter; harmless when it is not known."""
+        """Removes a waiter, if it is registered."""
         self._waiters.pop(waiter, None)
 
     def notify(self, appended_bytes: int) -> None:
-        """Tells those who wait that ``appended_bytes`` can be read now (0: that something else has changed)."""
+        """Calls the waiters: ``appended_bytes`` more can be read (0: the partition has changed in another way)."""
         if self._waiters:
             for waiter in list(self._waiters):
                 waiter(self, appended_bytes)
@@ -195,10 +201,9 @@ class Partition:
 class AppendQueue:
     """The appends of one partition that do not end inside the call: large ones, and those that follow them.
 
-    Owns their order. Only the write itself is the writer thread's; validation and the log stay on the event loop. One
-    append of a partition is under way at a time, and the others follow in the order in which they came, so offsets,
-    sequences and rolls are those of appends one after the other. Source: our own; Kafka's request handler threads
-    meet at the log's lock.
+    Owns their order. Writer threads only write; validation and the log stay on the event loop. A partition has one
+    append at a time, and the others follow in FIFO order, so offsets, sequences and rolls are the same as for
+    sequential appends. Source: our own; Kafka's request handler threads take the log's lock.
     """
 
     __slots__ = ("_is_busy", "_partition", "_waiting", "_writers", "between")
@@ -209,17 +214,17 @@ class AppendQueue:
         self._waiting: deque[tuple[Buffer, int, InspectedBatch | None, Appended]] = deque()
         self._is_busy = False
         self.between: list[Callable[[], None]] = []
-        """What is to be done once, when no append is under way."""
+        """Actions to run once, after the current append."""
 
     def append(self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended) -> None:
-        """Appends a client's batch after those that came before; ``records`` must stay valid until ``appended``."""
+        """Appends a client's batch after the earlier ones. ``records`` must stay valid until ``appended`` is called."""
         self._waiting.append((records, now_ms, inspected, appended))
         if not self._is_busy:
             self._is_busy = True
             self._go_on()
 
     def _go_on(self) -> None:
-        """Appends what waits, up to the first that a thread is to write."""
+        """Appends waiting batches, up to the first one that a thread must write."""
         try:
             while self.between or self._waiting:
                 if self.between:
@@ -227,7 +232,7 @@ class AppendQueue:
                 elif self._begins_a_write(*self._waiting.popleft()):
                     return
         except BaseException:
-            self._writers.call_soon(self._go_on)  # for the others
+            self._writers.call_soon(self._go_on)  # the remaining batches
             raise
         self._is_busy = False
         self._partition.appends = None

@@ -1,7 +1,7 @@
 """The partitions of this broker by topic name and id.
 
-Pure but for log lines. Owns: which partitions there are. Never does: files (the log directory does), deciding which
-ought to be (the metadata does). Source: ``ReplicaManager``.
+Pure but for log lines. Owns: the served partitions. Never does: files (the log directory does), deciding which
+partitions exist (the metadata does). Source: ``ReplicaManager``.
 """
 
 import logging
@@ -16,7 +16,7 @@ ZERO_UUID = bytes(16)
 
 
 class Partitions:
-    """What is served, looked up by topic name or topic id."""
+    """The served partitions, by topic name or topic id."""
 
     def __init__(self) -> None:
         self._by_topic: dict[str, dict[int, Partition]] = {}
@@ -31,27 +31,27 @@ class Partitions:
         return sum(map(len, self._by_topic.values()))
 
     def add(self, partition: Partition) -> None:
-        """Serves a partition from now on."""
+        """Adds a partition to the served ones."""
         self._by_topic.setdefault(partition.topic, {})[partition.index] = partition
         self._name_by_id[partition.topic_id] = partition.topic
 
     def remove_topic(self, topic: str) -> list[Partition]:
-        """Serves a topic no longer; its partitions, whose waiters the caller notifies."""
+        """Stops serving a topic. Returns its partitions, whose waiters the caller notifies."""
         partitions = list(self._by_topic.pop(topic, {}).values())
         if partitions:
             self._name_by_id.pop(partitions[0].topic_id, None)
         return partitions
 
     def topics(self) -> list[str]:
-        """The names of all topics that are served."""
+        """The names of all served topics."""
         return list(self._by_topic)
 
     def of_topic(self, topic: str) -> dict[int, Partition]:
-        """The partitions of a topic by index; empty where it is not served."""
+        """The partitions of a topic by index; empty if it is not served."""
         return self._by_topic.get(topic, {})
 
     def name_damage(self, topic: str, index: int, what: str) -> None:
-        """Names what is damaged on disk, once: consumers ask for it again and again."""
+        """Logs damage of a partition on disk, once, since consumers request it repeatedly."""
         if (topic, index, what) not in self._named_damage:
             self._named_damage.add((topic, index, what))
             logger.error("%s-%d is damaged, consumers get no further: %s", topic, index, what)
@@ -66,16 +66,16 @@ class Partitions:
         return None if partitions is None else partitions.get(index)
 
     def get(self, topic: str, index: int) -> Partition:
-        """The partition; raises KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
+        """The partition. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
         partition = self.find(topic, index)
         if partition is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return partition
 
     def get_checked(self, topic: str, topic_id: bytes, index: int) -> Partition:
-        """The partition whose topic also has this id (zero bytes: not said).
+        """The partition, if its topic has this id (zero bytes: not given).
 
-        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION, or INCONSISTENT_TOPIC_ID where the topic was deleted and created
+        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION, or INCONSISTENT_TOPIC_ID if the topic was deleted and created
         again since the client learnt its id.
         """
         partition = self.get(topic, index)

@@ -1,13 +1,12 @@
-"""Work that looks into records, done on a thread in short slices, so that the event loop and other clients go on.
+"""Runs work that decodes records on a thread, in short slices, so that the event loop can serve other clients.
 
-Owns: which work has its turn. Never does: the work itself, I/O of its own. Invariants: one slice runs at a time, and
-the next one begins in a later turn of the event loop, so a thread that holds Python's lock (the GIL) delays each turn
-by one slice at most; the owners take turns, and each has one piece of work under way at most; at most MAX_BEGUN pieces
-have begun, which bounds the memory that they hold. Source: our own; Kafka's request handler threads run beside each
-other.
+Owns: the order of the work. Never does: the work itself, I/O of its own. Invariants: one slice runs at a time, and the
+next one starts in a later turn of the event loop, so a thread that holds Python's lock (the GIL) delays each turn by at
+most one slice; owners take turns, and each has at most one piece in progress; at most MAX_BEGUN pieces are in progress,
+which bounds their memory. Source: our own; Kafka's request handler threads run in parallel.
 
-Cost: a slice is handed over and back in about 0.1 ms, and lasts SLICE_S. The loop chooses it, so a busy loop gives the
-work one slice a turn.
+Cost: a hand-over of a slice and back takes about 0.1 ms, and a slice SLICE_S. The loop starts each slice, so a busy
+loop runs one slice a turn.
 """
 
 import asyncio
@@ -21,13 +20,13 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.steps import Result, Steps
 
 SLICE_S = 0.002
-"""How long the thread works at a time."""
+"""The length of a slice."""
 MAX_BEGUN = 4
-"""Pieces of work that share the thread; others wait until one of them is done."""
+"""The number of pieces of work that share the thread. Others wait until one is done."""
 
 
 class RecordTask:
-    """One piece of work, and what follows it."""
+    """One piece of work and its callback."""
 
     __slots__ = ("is_wanted", "owner", "steps", "then")
 
@@ -41,18 +40,18 @@ class RecordTask:
 
 
 class RecordWork:
-    """The thread, which comes with the first work and ends when this object goes."""
+    """The thread. It starts with the first work and ends with this object."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._begun: deque[RecordTask] = deque()
         self._waiting: dict[object, deque[RecordTask]] = {}
-        """What has not begun, by owner; the owner that has waited longest is first."""
+        """Pieces that have not begun, by owner. The owner that has waited longest is first."""
         self._is_running = False
         self._is_new_next = True
 
     def __len__(self) -> int:
-        """How many pieces of work are not done."""
+        """The number of pieces of work that are not done."""
         return len(self._begun) + self._is_running + sum(map(len, self._waiting.values()))
 
     def run(
@@ -62,12 +61,12 @@ class RecordWork:
         then: Callable[[Result | KafkaError], None],
         is_wanted: Callable[[], bool],
     ) -> None:
-        """Takes the steps on the thread, then calls ``then`` on the event loop with the result.
+        """Runs the steps on the thread, then calls ``then`` on the event loop with the result.
 
         ``then`` gets the KafkaError that the steps raised. For any other exception it gets UNKNOWN_SERVER_ERROR, and
         the event loop reports the exception.
-        ``owner``: whose turn it is, such as a connection's id; its pieces of work follow each other. ``is_wanted`` is
-        asked before each slice: once it says no, the work is given up and ``then`` is not called.
+        ``owner``: for example a connection's id. Pieces of one owner run one after the other. ``is_wanted`` is called
+        before each slice: if it returns False, the work is cancelled and ``then`` is not called.
         """
         self._waiting.setdefault(owner, deque()).append(RecordTask(owner, steps, then, is_wanted))
         self._go_on()
@@ -86,7 +85,7 @@ class RecordWork:
         self._pool.submit(_slice, piece.steps, asyncio.get_running_loop(), lambda *ended: self._sliced(piece, *ended))
 
     def _next(self) -> RecordTask | None:
-        """The piece whose turn it is. New pieces and those that have begun take turns, if another may begin."""
+        """The piece to run next. New pieces and those in progress alternate, if another one may begin."""
         if self._is_new_next or not self._begun:
             self._is_new_next = False
             if len(self._begun) < MAX_BEGUN and (piece := self._next_new()) is not None:
@@ -95,7 +94,7 @@ class RecordWork:
         return self._begun.popleft() if self._begun else None
 
     def _next_new(self) -> RecordTask | None:
-        """The first piece of the owner that has waited longest, of those without a piece that has begun."""
+        """The first piece of the owner that has waited longest and has no piece in progress."""
         busy = {piece.owner for piece in self._begun}
         for owner, pieces in self._waiting.items():
             if owner not in busy:
@@ -107,7 +106,7 @@ class RecordWork:
         return None
 
     def _sliced(self, piece: RecordTask, is_done: bool, result: object, error: BaseException | None) -> None:
-        """On the event loop, after a slice."""
+        """Called on the event loop after a slice."""
         self._is_running = False
         if not is_done:
             self._begun.append(piece)
@@ -125,7 +124,7 @@ class RecordWork:
 
 
 def _slice(steps: Steps[Any], loop: asyncio.AbstractEventLoop, then: Callable[..., None]) -> None:
-    """On the thread: takes steps for SLICE_S, or to the end."""
+    """Called on the thread: runs steps for SLICE_S, or to the end."""
     is_done, result, error = False, None, None
     until = perf_counter() + SLICE_S
     try:

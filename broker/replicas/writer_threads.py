@@ -1,7 +1,7 @@
 """Threads that write to log files, so that the event loop does not wait for a large write.
 
-Owns: the threads, which come with the first write. Never does: anything but what it is given. Invariant: what is to
-follow a piece of work is called on the event loop, also where the work raised (then the executor's future has it).
+Owns: the threads, which start with the first write. Never does: any work of its own. Invariant: the callback of a piece
+of work runs on the event loop, even if the work raised (the executor's future then has the exception).
 """
 
 import asyncio
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 MAX_THREADS = 4
-"""A write to the page cache seldom waits; where the system makes writers wait for the disk, others still get on."""
+"""Writes to the page cache seldom wait. If one waits for the disk, the others can continue."""
 
 
 class WriterThreads:
-    """A few threads, which end when this object goes."""
+    """A few threads, which end with this object."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None

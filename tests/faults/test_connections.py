@@ -94,7 +94,7 @@ TLS_CLIENT_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
         (b"\x7f\xff\xff\xff", "socket.request.max.bytes"),
         (SIZE.pack(100 * MEGABYTE + 1), "socket.request.max.bytes"),
         (b"\xff\xff\xff\xff", "can't be negative"),
-        (SIZE.pack(3) + b"abc", "no request"),
+        (SIZE.pack(3) + b"abc", "not a request"),
     ],
     ids=["http", "http-post", "tls", "largest-size", "one-byte-too-many", "negative-size", "too-short"],
 )

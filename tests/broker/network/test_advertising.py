@@ -51,6 +51,6 @@ def test_a_machine_whose_name_has_no_address_does_not_start_and_says_what_to_set
     monkeypatch.setattr(commands, "set_up_logging", lambda *_: None)  # it would stay after this test
     assert serve(arguments) == 1
     error = capsys.readouterr().err
-    assert f"clients of the listener PLAINTEXT://:0 would be told this machine's name, {NO_NAME}" in error
+    assert f"clients of the listener PLAINTEXT://:0 would get this machine's name, {NO_NAME}" in error
     assert "set advertised.listeners" in error
     assert not log_dir.exists()
