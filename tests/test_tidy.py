@@ -272,8 +272,8 @@ REFUSED_PHRASE = re.compile(
 PLAIN_CODE = (
     "broker/**/document.py", "broker/**/effective.py", "broker/**/own_keys.py",
     "broker/**/serve_options.py", "odradek/__main__.py",
-    "broker/dispatch/**/*.py", "broker/fetch/**/*.py", "broker/network/**/*.py", "broker/produce/**/*.py",
-    "broker/replicas/**/*.py",
+    "broker/controller/**/*.py", "broker/dispatch/**/*.py", "broker/fetch/**/*.py", "broker/network/**/*.py",
+    "broker/produce/**/*.py", "broker/replicas/**/*.py",
     "broker/storage_tool/**/*.py",
     "client/**/*.py",
     "pipeline/**/*.py",

@@ -1,4 +1,4 @@
-"""Decisions that change metadata: an image and a request in, records and a response out.
+"""Decisions that change metadata: an image and a request go in, records and a response come out.
 
 Pure. Kafka: ``QuorumController`` and its managers.
 """

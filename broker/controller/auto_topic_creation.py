@@ -1,6 +1,6 @@
-"""Topics that the broker creates on its own: those that a Metadata request asks for, and Kafka's internal topics.
+"""Topics that the broker creates automatically: those that a Metadata request names, and Kafka's internal topics.
 
-Shell. Owns: the outcome of each name. Never does: writing records itself. Source: AutoTopicCreationManager.
+Shell. Owns: the result for each name. Never does: writing records itself. Source: AutoTopicCreationManager.
 """
 
 import logging
@@ -27,9 +27,9 @@ class AutoTopicCreation:
         self._controller = controller
 
     def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
-        """Creates topics when it is this change's turn, and calls ``done`` with the outcome of each name.
+        """Creates topics when it is this change's turn, and calls ``done`` with the result for each name.
 
-        A topic that another request has created since has no error.
+        A topic that another request has created before that is not an error.
         """
 
         def answer(response: CreateTopicsResponse | KafkaError) -> None:
@@ -48,8 +48,8 @@ class AutoTopicCreation:
     def ensure(self, name: str, now_ms: int) -> None:
         """Creates an internal topic (``__consumer_offsets``) at once if it does not exist. Raises KafkaError.
 
-        Such a topic has few partitions and no files at first, so this is one step. While another change is under way
-        the error is COORDINATOR_NOT_AVAILABLE, after which clients ask again.
+        Such a topic has few partitions and no files at first, so this is one step. During another change, the error is
+        COORDINATOR_NOT_AVAILABLE, after which clients retry.
         """
         metadata = self._metadata
         if name in metadata.image.topics_by_name:

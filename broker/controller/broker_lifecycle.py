@@ -1,8 +1,8 @@
-"""Registers this broker, elects at its start and fences it at its stop: what its controller decides about it.
+"""Registers this broker and elects leaders at its start, and fences it at its stop, as its controller decides.
 
-Shell. Owns: the order of the records of a start and of a stop, and the broker epoch. Never: writes records itself,
-changes the image. Invariant: when :meth:`BrokerLifecycle.start` returns, leaders and their epochs are final. Source:
-Kafka's BrokerLifecycleManager, ClusterControlManager and QuorumController.
+Shell. Owns: the order of the records of a start and of a stop, and the broker epoch. Never does: writing records
+itself, changing the image. Invariant: when :meth:`BrokerLifecycle.start` returns, leaders and their epochs are final.
+Source: Kafka's BrokerLifecycleManager, ClusterControlManager and QuorumController.
 """
 
 import logging
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class BrokerLifecycle:
-    """The start and the stop of this broker, as records of the metadata."""
+    """Writes the metadata records of this broker's start and stop."""
 
     def __init__(self, metadata: MetadataService, controller: Controller) -> None:
         self._metadata = metadata
@@ -44,9 +44,9 @@ class BrokerLifecycle:
     ) -> None:
         """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects. Raises KafkaError.
 
-        ``directory_ids``: of the directories that are online. ``clean_epoch``: the broker epoch in the markers of the
-        clean stop, -1 without one. ``cordoned``: of the directories that take no new partitions. ``lies_in``: the
-        directory in which each partition was found.
+        ``directory_ids``: the online directories. ``clean_epoch``: the broker epoch in the markers of the clean stop;
+        -1 without one. ``cordoned``: the directories that take no new partitions. ``lies_in``: the directory in which
+        each partition was found.
         """
         metadata, controller = self._metadata, self._controller
         previous = metadata.image.brokers.get(metadata.node_id)
@@ -57,16 +57,16 @@ class BrokerLifecycle:
         _bootstrap(metadata, controller.config, now_ms)
         self.broker_epoch = metadata.log.log_end_offset
         if metadata.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
-            directory_ids = ()  # before KIP-858 a registration could not name them
+            directory_ids = ()  # before KIP-858 a registration had none
         metadata.commit(registration_records(controller, endpoints, directory_ids, self.broker_epoch), now_ms)
         metadata.commit(cordoned_records(metadata.image, controller, cordoned), now_ms)
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
         metadata.commit(elect_at_start(metadata.image, controller, clean=clean), now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Fences this broker, so that the next start (a real Kafka's too) need not wait for a session to expire.
+        """Fences this broker, so that the next start (of Odradek or Kafka) need not wait for a session to expire.
 
-        If the disk refuses that, a warning says so and the stop goes on.
+        A disk error is logged as a warning, and the stop continues.
         """
         metadata = self._metadata
         try:
@@ -84,9 +84,10 @@ def seed_metadata(
     records_for: Callable[[int], Sequence[Message]],
     now_ms: int,
 ) -> None:
-    """Writes the first records of a metadata log without registering a broker, which the next start does.
+    """Writes the first records of a metadata log. The next start registers the broker.
 
-    ``records_for`` gets the finalised metadata.version; its records follow the feature levels. Raises KafkaError.
+    ``records_for`` is called with the finalised metadata.version. Its records are written after the feature levels.
+    Raises KafkaError.
     """
     metadata.log.become_leader(metadata.node_id, now_ms)
     _bootstrap(metadata, config, now_ms)
@@ -94,9 +95,9 @@ def seed_metadata(
 
 
 def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> None:
-    """Writes the first records of a fresh cluster if there are none yet. Raises KafkaError, ConfigError."""
+    """Writes the first records of a new cluster, unless it has some. Raises KafkaError, ConfigError."""
     if METADATA_VERSION not in metadata.image.features:
-        # Kafka's own format tool leaves the levels that it was given in the directory.
+        # Kafka's own format tool stores the chosen levels in the directory.
         records = bootstrap_records(config, metadata.log.bootstrap_records())
         metadata.write(records, now_ms, LATEST_METADATA_VERSION)
         metadata.check_feature_levels()

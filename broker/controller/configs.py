@@ -1,7 +1,7 @@
-"""Altering configs of topics, brokers, groups and client metrics subscriptions. Pure: requests in, records out.
+"""Alters configs of topics, brokers, groups and client metrics subscriptions. Pure: requests go in, records come out.
 
-Each resource of a request stands or falls as a whole, and alone. Broker resources are checked twice, as in Kafka: by
-the broker (its own id or the empty name for all, dynamic keys only) and by the controller.
+Each resource of a request succeeds or fails as a whole, independently of the others. As in Kafka, broker resources are
+checked twice: by the broker (its own id, or the empty name for all; dynamic keys only) and by the controller.
 Source: ConfigAdminManager.preprocess, ControllerConfigurationValidator, ConfigurationControlManager.
 """
 
@@ -35,7 +35,7 @@ MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
 
 class OperationType(IntEnum):
-    """What an incremental change does: the numbers of ``AlterConfigOp.OpType``."""
+    """The operation of an incremental change: the numbers of ``AlterConfigOp.OpType``."""
 
     SET = 0
     DELETE = 1
@@ -53,7 +53,7 @@ class ConfigOperation(NamedTuple):
 def incremental_alter_configs(
     image: MetadataImage, request: IncrementalAlterConfigsRequest, controller: Controller
 ) -> Steps[Decision[IncrementalAlterConfigsResponse]]:
-    """Sets, deletes, extends and shortens single keys (KIP-339)."""
+    """Sets, deletes, appends to and subtracts from single keys (KIP-339)."""
 
     def records_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> list[Message]:
         _check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
@@ -83,7 +83,7 @@ def incremental_alter_configs(
 def alter_configs(
     image: MetadataImage, request: AlterConfigsRequest, controller: Controller
 ) -> Steps[Decision[AlterConfigsResponse]]:
-    """Replaces all configs of each resource: what is not named is deleted (the older API)."""
+    """Replaces all configs of each resource (the older API). Keys that the request does not name are deleted."""
 
     def records_of(resource: AlterConfigsRequest.AlterConfigsResource) -> list[Message]:
         _check_keys(resource.configs, lambda config: True)
@@ -112,7 +112,7 @@ def alter_configs(
 def _each_resource(
     resources: Sequence[Any], records_of: Callable[[Any], list[Message]], serves: Callable[[ResourceType], bool]
 ) -> Steps[list[tuple[ApiError, list[Message]]]]:
-    """The outcome of each resource, in the request's order."""
+    """The result for each resource, in the request's order."""
     counts = yield from counted([(resource.resource_type, resource.resource_name) for resource in resources])
     outcomes: list[tuple[ApiError, list[Message]]] = []
     for resource in resources:
@@ -121,7 +121,7 @@ def _each_resource(
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if resource.resource_type not in list(ResourceType) or not serves(ResourceType(resource.resource_type)):
-                # What is wrong with the keys comes first, as in Kafka.
+                # Problems of the keys come first, as in Kafka.
                 _check_keys(resource.configs, lambda config: getattr(config, "config_operation", 0) != 1)
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
             outcomes.append((NO_ERROR, records_of(resource)))
@@ -161,7 +161,7 @@ def _check_broker_name(name: str, controller: Controller) -> None:
 def _check_broker(
     image: MetadataImage, name: str, operations: Mapping[str, ConfigOperation], controller: Controller
 ) -> None:
-    """The broker's own check of what its dynamic configs would be."""
+    """The broker's own check of its future dynamic configs."""
     _check_broker_name(name, controller)
     configs = dict(image.config_of(ResourceType.BROKER, name))
     changes: dict[str, str] = {}
@@ -180,7 +180,7 @@ def _check_broker(
 
 
 def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str, str], controller: Controller) -> None:
-    """What this broker's dynamic configs, or those of all brokers (``name`` empty), may become."""
+    """Checks the future dynamic configs of this broker, or of all brokers (``name`` empty)."""
     validate_broker_configs(configs, per_broker=bool(name))
     _check_cordoned(configs, controller)
     layers = [image.config_of(ResourceType.BROKER, of) for of in ("", str(controller.node_id))]
@@ -197,7 +197,7 @@ def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:
 
 
 def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
-    """This broker has no loggers that can be set by requests, so every name is that of no logger."""
+    """Refuses every logger: this broker has no loggers that requests can set."""
     _check_broker_name(name or "''", controller)
     for logger, operation in operations.items():
         if operation.type in (OperationType.APPEND, OperationType.SUBTRACT):
@@ -212,7 +212,7 @@ def _is_list(kind: int, key: str) -> bool:
 
 
 def _new_value(kind: int, key: str, current: str | None, operation: ConfigOperation) -> str | None:
-    """The value of a key after an operation; None: not set."""
+    """The value of a key after an operation; None if it is not set."""
     if operation.type is OperationType.SET:
         return operation.value
     if operation.type is OperationType.DELETE:
@@ -244,7 +244,7 @@ def alter_resource(
     changes: dict[str, str | None] = {}
     for key, operation in operations.items():
         value = _new_value(resource[0], key, current.get(key), operation)
-        # Brokers get a record even for an equal value: it makes them load again what a file may hold (KAFKA-14136).
+        # Brokers get a record even for an equal value: it makes them reload values that are files (KAFKA-14136).
         if value != current.get(key) or resource[0] == ResourceType.BROKER:
             changes[key] = value
     return _checked_records(image, controller, resource, changes, {}, newly_created)
@@ -253,7 +253,7 @@ def alter_resource(
 def _replace_resource(
     image: MetadataImage, controller: Controller, resource: ConfigResource, new: Mapping[str, str]
 ) -> list[Message]:
-    """The records that make ``new`` all that is set for a resource. Raises KafkaError."""
+    """The records after which a resource has exactly the configs ``new``. Raises KafkaError."""
     current = image.config_of(*resource)
     is_broker = resource[0] == ResourceType.BROKER
     changes: dict[str, str | None] = {
@@ -295,7 +295,7 @@ def _checked_records(
     for key, value in (*changes.items(), *deleted.items()):
         records.append(ConfigRecord(kind, name, key, value))
         if has_elr and key == MIN_INSYNC_REPLICAS:
-            # Replicas were eligible under the old number (KIP-966).
+            # The replicas were eligible with the old value (KIP-966).
             records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
     return records
 
@@ -312,7 +312,7 @@ def _check_min_insync_replicas(broker_name: str, value: str | None) -> None:
 def _validate(
     controller: Controller, resource: ConfigResource, configs: Mapping[str, str], before: Mapping[str, str]
 ) -> None:
-    """The controller's check of all that would be set for a resource. Raises KafkaError."""
+    """The controller's check of all future configs of a resource. Raises KafkaError."""
     kind, name = resource
     if kind == ResourceType.TOPIC:
         if not name:

@@ -1,4 +1,4 @@
-"""What the metadata says of log directories: where a replica lies, which have failed, which take nothing new. Pure.
+"""Log directories in the metadata: the directory of each replica, failed directories, cordoned directories. Pure.
 
 Source: ReplicationControlManager.handleAssignReplicasToDirs and handleDirectoriesOffline, KIP-858; KIP-1066 (cordoned).
 """
@@ -17,7 +17,7 @@ Replica = tuple[bytes, int]
 
 
 def assignment_records(image: MetadataImage, node_id: int, lies_in: Mapping[Replica, bytes]) -> list[Message]:
-    """Records for the replicas that lie in another directory than the metadata says; `lies_in` has directory ids."""
+    """Records for the replicas whose directory differs from the metadata. `lies_in` has the actual directory ids."""
     records: list[Message] = []
     if image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
         return records
@@ -33,7 +33,7 @@ def assignment_records(image: MetadataImage, node_id: int, lies_in: Mapping[Repl
 
 
 def offline_records(image: MetadataImage, controller: Controller, directory_id: bytes) -> list[Message]:
-    """Records for a directory of this broker that has failed: its partitions are led by somebody else, or by nobody."""
+    """Records for a failed directory of this broker: its partitions get another leader or none."""
     node_id = controller.node_id
     broker = image.brokers[node_id]
     if directory_id not in broker.directories:
@@ -58,7 +58,7 @@ def _replicas_in(
 
 
 def cordoned_records(image: MetadataImage, controller: Controller, cordoned: Sequence[bytes]) -> list[Message]:
-    """The record that says which directories take no new partitions, none where that is known."""
+    """The record with the directories that take no new partitions; none if the metadata already has them."""
     broker = image.brokers[controller.node_id]
     if image.metadata_version < CORDONED_DIRECTORIES_SUPPORTED or broker.cordoned_directories == tuple(cordoned):
         return []

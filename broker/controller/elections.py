@@ -1,9 +1,9 @@
-"""Who leads a partition. Pure: image in, PartitionChange records out.
+"""Elects partition leaders. Pure: an image goes in, PartitionChange records come out.
 
-Every record that names a leader raises the leader epoch, so that clients and followers notice what may have been lost.
-A leader is taken from the in-sync replicas, then the eligible ones (KIP-966), then (unclean) the last one known to be
-eligible, then, where the topic allows it, any replica that is there.
-Source: PartitionChangeBuilder, ReplicationControlManager.electLeaders and handleBrokerUnfenced.
+Every record that names a leader raises the leader epoch, so that clients and followers detect a possible loss of
+records. A leader is chosen from the in-sync replicas, then the eligible ones (KIP-966), then (unclean) the last known
+eligible one, then, if the topic allows it, any available replica. Source: PartitionChangeBuilder,
+ReplicationControlManager.electLeaders and handleBrokerUnfenced.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,12 +21,12 @@ from .controller import Controller
 
 PREFERRED, UNCLEAN = 0, 1
 PARTITIONS_A_STEP = 64
-"""Partitions that one step looks at: up to 10 us each."""
+"""The number of partitions in one step: up to 10 us each."""
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
 
 def electable(image: MetadataImage, partition: PartitionImage, broker_id: int) -> bool:
-    """Whether a broker is there and its directory of this partition is too."""
+    """Whether a broker and its directory of this partition are online."""
     broker = image.brokers.get(broker_id)
     return (
         broker is not None
@@ -37,7 +37,7 @@ def electable(image: MetadataImage, partition: PartitionImage, broker_id: int) -
 
 
 def _choose(partition: PartitionImage, may_lead: Callable[[int], bool], unclean: bool) -> tuple[int, bool]:
-    """The next leader, NO_LEADER if none may lead, and whether it is a clean one; the preferred replica first."""
+    """(the next leader or NO_LEADER, whether the election is clean). The preferred replica comes first."""
     eligible = {*partition.isr, *partition.eligible_leader_replicas}
     for replica in partition.replicas:
         if replica in eligible and may_lead(replica):
@@ -54,7 +54,7 @@ def _choose(partition: PartitionImage, may_lead: Callable[[int], bool], unclean:
 def _leader_records(
     image: MetadataImage, topic: TopicImage, index: int, leader: int, clean: bool
 ) -> Iterator[PartitionChangeRecord]:
-    """The records that make a broker the leader and, if it wasn't in sync, the only one in sync."""
+    """The records that make a broker the leader and, if it was not in sync, the only in-sync replica."""
     partition = topic.partitions[index]
     change = PartitionChangeRecord(partition_id=index, topic_id=topic.topic_id, leader=leader)
     if leader not in partition.isr:
@@ -68,7 +68,7 @@ def _leader_records(
         change.leader_recovery_state = LeaderRecoveryState.RECOVERING
     yield change
     if not clean or partition.leader_recovery_state is LeaderRecoveryState.RECOVERING:
-        # The leader's log was recovered when it was opened; a Kafka leader says so by AlterPartition.
+        # The leader's log was recovered when it was opened. A Kafka leader reports this by AlterPartition.
         yield PartitionChangeRecord(
             partition_id=index, topic_id=topic.topic_id, leader_recovery_state=LeaderRecoveryState.RECOVERED
         )
@@ -90,7 +90,9 @@ def allows_unclean(image: MetadataImage, topic: str, controller: Controller) -> 
 def leave_partition(
     image: MetadataImage, topic_id: bytes, index: int, partition: PartitionImage, node_id: int
 ) -> PartitionChangeRecord:
-    """The partition goes on without a broker, under another leader or none (``generateLeaderAndIsrUpdates``)."""
+    """The record that takes a broker out of a partition, with another leader or none
+    (``generateLeaderAndIsrUpdates``).
+    """
     isr = [one for one in partition.isr if one != node_id]
     has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
     candidates = [*isr, *partition.eligible_leader_replicas]
@@ -116,10 +118,11 @@ def leave_partition(
 
 
 def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool) -> list[Message]:
-    """The records that give every partition with a replica here a leader, in a new epoch, once this broker is unfenced.
+    """The records that elect a leader, in a new epoch, for every partition with a replica here, after this broker is
+    unfenced.
 
-    ``clean``: this broker's last stop was one; otherwise, with eligible leader replicas, what it led last is recovered
-    as an unclean election, as Kafka does.
+    ``clean``: this broker's last stop was clean. If not, and with eligible leader replicas, the partitions that it led
+    get an unclean election, as in Kafka.
     """
     node_id = controller.node_id
     has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
@@ -145,9 +148,9 @@ def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool)
 def elect_leaders(
     image: MetadataImage, request: ElectLeadersRequest, version: int
 ) -> Steps[Decision[ElectLeadersResponse]]:
-    """Elects the preferred leader, or an unclean one, of the partitions asked for; null means all.
+    """Elects the preferred leader, or an unclean one, of the requested partitions; null means all.
 
-    Of all partitions only those are answered that needed an election.
+    If all were requested, the answer has only those that needed an election.
     """
     decision: Decision[ElectLeadersResponse] = Decision(ElectLeadersResponse())
     election_type = request.election_type if version >= 1 else PREFERRED

@@ -1,5 +1,6 @@
-"""Where the replicas of new partitions go. Pure. Source: StripedReplicaPlacer, ReplicationControlManager,
-ClusterControlManager.defaultDir."""
+"""Places the replicas of new partitions. Pure. Source: StripedReplicaPlacer, ReplicationControlManager,
+ClusterControlManager.defaultDir.
+"""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -12,13 +13,13 @@ from ..metadata.image import DIRECTORY_UNASSIGNED, MetadataImage
 from .controller import Controller
 
 PLACED_A_STEP = 64
-"""Partitions that one step places: 5 us each."""
+"""The number of partitions placed in one step: 5 us each."""
 
 
 class Placer:
-    """Chooses replicas and directories for the partitions of one request, so that they spread.
+    """Chooses replicas and directories for the partitions of one request, spread evenly.
 
-    :meth:`prepare` comes first.
+    Call :meth:`prepare` first.
     """
 
     def __init__(self, image: MetadataImage, controller: Controller) -> None:
@@ -65,7 +66,7 @@ class Placer:
         return placed
 
     def check_manual(self, replicas: Sequence[int], replication_factor: int | None) -> None:
-        """Raises KafkaError INVALID_REPLICA_ASSIGNMENT for an assignment that can't be."""
+        """Raises KafkaError INVALID_REPLICA_ASSIGNMENT for an impossible assignment."""
         prefix = "The manual partition assignment includes"
         if not replicas:
             raise _bad_assignment(f"{prefix} an empty replica list.")
@@ -92,7 +93,7 @@ class Placer:
         return True
 
     def active(self, replicas: Sequence[int]) -> list[int]:
-        """Those of the replicas that can be in sync from the start."""
+        """The replicas that can be in sync from the start."""
         return [one for one in replicas if self._image.brokers[one].is_active]
 
     def partition_record(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
@@ -113,8 +114,9 @@ class Placer:
         )
 
     def directory(self, broker_id: int) -> bytes:
-        """Of several directories the one with the fewest partitions, as a broker's LogManager chooses; of those that
-        have room, where any has."""
+        """The directory with the fewest partitions, as a broker's LogManager chooses, preferably among those with
+        enough space.
+        """
         broker = self._image.brokers[broker_id]
         candidates = [one for one in broker.directories if one not in broker.cordoned_directories]
         if not candidates:

@@ -1,6 +1,6 @@
-"""Gives out producer ids from blocks that are taken from the metadata.
+"""Assigns producer ids from blocks that are reserved in the metadata.
 
-Shell. Owns: the current block. Never: writes records itself. Invariant: no id is given out twice, also not after a
+Shell. Owns: the current block. Never does: writing records itself. Invariant: no id is assigned twice, even after a
 crash, because a block is in the metadata log before its first id is used. Source: ProducerIdManager.
 """
 
@@ -18,7 +18,7 @@ class ProducerIds:
         self._block = iter(range(0))
 
     def next_id(self, now_ms: int) -> int:
-        """A producer id that was never given out. Takes a new block if the last one is used up. Raises KafkaError."""
+        """A new producer id. Reserves a new block if the last one is used up. Raises KafkaError."""
         for producer_id in self._block:
             return producer_id
         block, records = producer_id_block(self._metadata.image, self._controller)

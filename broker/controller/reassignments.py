@@ -1,9 +1,9 @@
-"""Moving partitions to other brokers, and what is under way of that. Pure: image and request in, records out.
+"""Reassigns partitions to other brokers. Pure: image and request go in, records come out.
 
-What can be done at once is (a removal, another order); what is to be copied first stays under way until the new
-replicas are in sync. A single broker has nobody to copy to: it can end what a directory of a cluster holds.
-Source: ReplicationControlManager.alterPartitionReassignments, PartitionReassignmentReplicas, PartitionChangeBuilder;
-KIP-455, KIP-860.
+Removals and changes of the order are done at once. A reassignment that needs a copy stays in progress until the new
+replicas are in sync. A single broker has no other broker to copy to, but it can end reassignments in a directory that
+comes from a cluster. Source: ReplicationControlManager.alterPartitionReassignments, PartitionReassignmentReplicas,
+PartitionChangeBuilder; KIP-455, KIP-860.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,11 @@ Answer = AlterPartitionReassignmentsResponse
 def alter_reassignments(
     image: MetadataImage, request: AlterPartitionReassignmentsRequest, controller: Controller
 ) -> Steps[Decision[Answer]]:
-    """Begins, changes or (replicas null) ends the reassignment of each partition; each stands or falls alone."""
+    """Begins, changes or (replicas null) ends the reassignment of each partition. Each succeeds or fails
+    independently.
+    """
     if not request.topics:
-        return Decision(Answer())  # which Kafka answers without a look (QuorumController)
+        return Decision(Answer())  # as Kafka does, without a check (QuorumController)
     decision = Decision(Answer(error_message=None))
     decision.response.allow_replication_factor_change = request.allow_replication_factor_change
     placer = Placer(image, controller)
@@ -85,7 +87,7 @@ def _alter(
 
 
 def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) -> None:
-    """KIP-860; the replicas that a reassignment under way takes away don't count."""
+    """KIP-860. Replicas that a reassignment in progress removes do not count."""
     factor = len({*partition.replicas, *partition.adding_replicas} - set(partition.removing_replicas))
     if factor != len(wanted):
         raise KafkaError(
@@ -95,7 +97,7 @@ def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) 
 
 
 def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
-    """Back to the replicas of before (``PartitionReassignmentRevert``)."""
+    """Restores the previous replicas (``PartitionReassignmentRevert``)."""
     partition = change.partition
     if not partition.is_reassigning:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
@@ -114,7 +116,7 @@ def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
 
 
 class _Change:
-    """What a partition is to become; the record says only what differs (``PartitionChangeBuilder``)."""
+    """The future state of a partition. The record has only the differences (``PartitionChangeBuilder``)."""
 
     def __init__(self, image: MetadataImage, topic: TopicImage, index: int, placer: Placer) -> None:
         self.topic = topic
@@ -128,7 +130,7 @@ class _Change:
         self._image = image
 
     def complete_if_possible(self) -> None:
-        """Ends the reassignment where everybody who stays is in sync (``maybeCompleteReassignment``)."""
+        """Ends the reassignment if all remaining replicas are in sync (``maybeCompleteReassignment``)."""
         staying = [one for one in self.replicas if one not in self.removing]
         in_sync = [one for one in self.isr if one not in self.removing]
         if in_sync and staying and set(staying) <= set(in_sync):
@@ -136,11 +138,11 @@ class _Change:
             self.removing, self.adding = [], []
 
     def record(self) -> PartitionChangeRecord | None:
-        """The record, None where nothing changes."""
+        """The record; None if nothing changes."""
         before = self.partition
         change = PartitionChangeRecord(self.index, self.topic.topic_id)
         leader = self._leader()
-        # Without a replica that was there the epoch rises, so that everybody learns of it.
+        # If a replica is removed the epoch rises, so that all brokers learn of it.
         if leader != before.leader or not set(before.replicas) <= set(self.replicas):
             change.leader = leader
         if self.isr != list(before.isr):
@@ -160,7 +162,7 @@ class _Change:
         return None if unchanged and change.removing_replicas is None and change.adding_replicas is None else change
 
     def _leader(self) -> int:
-        """The leader stays while it may; else the first replica that is in sync and there."""
+        """The present leader if it may stay, else the first replica that is in sync and online."""
         for one in (self.partition.leader, *self.replicas):
             if one in self.isr and one in self.replicas and electable(self._image, self.partition, one):
                 return one

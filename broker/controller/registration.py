@@ -1,4 +1,4 @@
-"""What a start and a stop of this broker write: features of a fresh cluster, registration, fencing, producer ids.
+"""The records of a start and a stop of this broker: features of a new cluster, registration, fencing, producer ids.
 
 Pure. Source: BootstrapMetadata, ClusterControlManager.registerBroker, BrokerLifecycleManager, ProducerIdControlManager.
 """
@@ -30,10 +30,10 @@ MAX_PRODUCER_ID = 0x7FFFFFFFFFFFFFFF
 
 
 def bootstrap_records(config: ServerConfig, formatted: Sequence[Message] = ()) -> list[Message]:
-    """The first records of a fresh cluster: the feature levels, and what eligible leader replicas need.
+    """The first records of a new cluster: the feature levels, and the config that eligible leader replicas need.
 
-    ``formatted``: what a format has put aside for this start, in place of the levels that are ours. With eligible
-    leader replicas ``min.insync.replicas`` is the cluster's, so that no broker's file contradicts another's (KIP-966,
+    ``formatted``: records that the format tool has stored for this start, used instead of our levels. With eligible
+    leader replicas, ``min.insync.replicas`` is a cluster-wide config, so that brokers' files can't differ (KIP-966,
     ConfigurationControlManager.maybeGenerateElrSafetyRecords).
     """
     records = list(formatted) or [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
@@ -45,14 +45,16 @@ def bootstrap_records(config: ServerConfig, formatted: Sequence[Message] = ()) -
 
 
 def abort_record() -> Message:
-    """Ends a metadata transaction that a killed controller left open."""
+    """The record that ends a metadata transaction of a killed controller."""
     return AbortTransactionRecord(reason="the controller that began it was stopped")
 
 
 def registration_records(
     controller: Controller, endpoints: Sequence[Endpoint], directory_ids: Sequence[bytes], broker_epoch: int
 ) -> list[Message]:
-    """Registers this broker, fenced, and unfences it. ``broker_epoch``: the offset that the first record will have."""
+    """The records that register this broker, fenced, and then unfence it. ``broker_epoch``: the offset of the first
+    one.
+    """
     register = RegisterBrokerRecord(
         broker_id=controller.node_id,
         incarnation_id=controller.random_uuid(),
@@ -73,10 +75,11 @@ def registration_records(
 
 
 def stop_records(image: MetadataImage, controller: Controller) -> list[Message]:
-    """What a clean stop writes, as a controlled shutdown of Kafka's does: nobody leads, and the broker is fenced.
+    """The records of a clean stop, as in Kafka's controlled shutdown: partitions have no leader, and the broker is
+    fenced.
 
-    Whoever starts next need not wait for a session to end, and elects before it serves: a Kafka that finds a leader
-    begins to load its coordinators under a leadership that its controller then takes away.
+    The next start then need not wait for a session to expire, and elects leaders before it serves. A Kafka that found
+    itself as a leader would start to load its coordinators, and its controller would then take the leadership away.
     """
     node_id = controller.node_id
     broker = image.brokers.get(node_id)
@@ -95,7 +98,7 @@ def stop_records(image: MetadataImage, controller: Controller) -> list[Message]:
 
 
 def producer_id_block(image: MetadataImage, controller: Controller) -> tuple[range, list[Message]]:
-    """The next block of producer ids, and the record that takes it. Raises KafkaError where there are none left."""
+    """The next block of producer ids, and the record that reserves it. Raises KafkaError if all are used up."""
     first = image.next_producer_id
     if first > MAX_PRODUCER_ID - PRODUCER_ID_BLOCK_SIZE:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Exhausted all producerIds")
@@ -105,7 +108,7 @@ def producer_id_block(image: MetadataImage, controller: Controller) -> tuple[ran
 
 
 def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.CreatableTopic:
-    """A topic as the broker creates it on its own: the defaults, or what one of Kafka's internal topics has.
+    """The request for an automatically created topic: with the defaults, or the settings of Kafka's internal topics.
 
     Source: AutoTopicCreationManager, GroupCoordinatorService.groupMetadataTopicConfigs and its siblings.
     """

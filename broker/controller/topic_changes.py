@@ -1,4 +1,4 @@
-"""Deleting topics and adding partitions. Pure: image and request in, records and response out.
+"""Deletes topics and adds partitions. Pure: image and request go in, records and a response come out.
 
 Source: ControllerApis.deleteTopics and createPartitions, ReplicationControlManager.
 """
@@ -28,7 +28,7 @@ DELETION_DISABLED_SINCE = 3
 def delete_topics(
     image: MetadataImage, request: DeleteTopicsRequest, version: int, controller: Controller
 ) -> Steps[Decision[DeleteTopicsResponse]]:
-    """Deletes topics by name or, from version 6 on, by id; what is asked for twice is refused."""
+    """Deletes topics by name or, from version 6 on, by id. A topic that is named twice is refused."""
     decision: Decision[DeleteTopicsResponse] = Decision(DeleteTopicsResponse())
     results = decision.response.responses
     asked = asked_topics(request, version)
@@ -63,7 +63,7 @@ def delete_topics(
 
 
 def asked_topics(request: DeleteTopicsRequest, version: int) -> list[tuple[str | None, bytes]]:
-    """What a request names: pairs of a name (or None) and a topic id (or zero bytes)."""
+    """The topics of a request: pairs of a name (or None) and a topic id (or zero bytes)."""
     if version >= NAMES_AND_IDS_SINCE:
         return [(topic.name, topic.topic_id) for topic in request.topics]
     return [(name, ZERO_UUID) for name in request.topic_names]
@@ -74,7 +74,7 @@ def _found(
     counts: Counter[tuple[str | None, bytes]],
     results: list[DeleteTopicsResponse.DeletableTopicResult],
 ) -> Steps[dict[bytes, TopicImage]]:
-    """The topics to delete by id; adds the refusals of those that can't be found, or are named twice over."""
+    """The topics to delete, by id. Adds the errors of unknown topics and of those named twice."""
     by_id: dict[bytes, TopicImage] = {}
     twice = {topic_id for (_, topic_id), count in counts.items() if count > 1}
     once = [key for key, count in counts.items() if count == 1]
@@ -111,16 +111,16 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
 def create_partitions(
     image: MetadataImage, request: CreatePartitionsRequest, controller: Controller
 ) -> Steps[Decision[CreatePartitionsResponse]]:
-    """Adds partitions to topics; ``validate_only`` answers the same without records.
+    """Adds partitions to topics. With ``validate_only``, the answer is the same, without records.
 
-    Raises KafkaError POLICY_VIOLATION, for all topics of the request, where one is to grow beyond what one request may.
+    Raises KafkaError POLICY_VIOLATION, for all topics of the request, if it adds more partitions to one than allowed.
     """
     for topic in request.topics:
         yield
         found = image.topics_by_name.get(topic.name)
         if found is None or topic.assignments is not None:
             continue
-        # Before anything is placed: the count is only a number that somebody sent. (Kafka bounds CreateTopics only.)
+        # Checked before anything is placed, since a client may send any count. (Kafka bounds CreateTopics only.)
         if topic.count - len(found.partitions) > MAX_PARTITIONS_PER_BATCH:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     decision: Decision[CreatePartitionsResponse] = Decision(CreatePartitionsResponse())

@@ -1,6 +1,6 @@
-"""Creating topics. Pure: image and request in, records and response out.
+"""Creates topics. Pure: image and request go in, records and a response come out.
 
-Each topic of a request stands or falls alone; the records of all that can be created are written together.
+Each topic of a request succeeds or fails independently. The records of all new topics are written together.
 Source: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
 
@@ -32,9 +32,9 @@ Config = CreateTopicsResponse.CreatableTopicConfigs
 def create_topics(
     image: MetadataImage, request: CreateTopicsRequest, controller: Controller
 ) -> Steps[Decision[CreateTopicsResponse]]:
-    """Creates what can be created; ``validate_only`` answers the same without records.
+    """Creates the valid topics. With ``validate_only``, the answer is the same, without records.
 
-    Raises KafkaError POLICY_VIOLATION, for all topics of the request, where they ask for too many partitions together.
+    Raises KafkaError POLICY_VIOLATION, for all topics of the request, if they have too many partitions in total.
     """
     decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
     counts = yield from counted([topic.name for topic in request.topics])
@@ -67,7 +67,7 @@ def create_topics(
 
 
 def _check_total(request: CreateTopicsRequest, controller: Controller) -> Steps[None]:
-    """Refuses what would be too large before anything is made of it (``validateTotalNumberOfPartitions``)."""
+    """Refuses a request that is too large before any work on it (``validateTotalNumberOfPartitions``)."""
     total = 0
     default = controller.config.get_int("num.partitions")
     for count, topic in enumerate(request.topics):
@@ -88,7 +88,7 @@ def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
 
 
 class NewTopics:
-    """What the topics of one request share: where replicas go, and what is worked out once for all of them."""
+    """State that the topics of one request share: the placement, and values that are computed once."""
 
     def __init__(self, image: MetadataImage, controller: Controller) -> None:
         self._image = image
@@ -99,7 +99,7 @@ class NewTopics:
         self._configs: dict[tuple[tuple[str, str], ...], list[Config]] = {}
 
     def prepare(self, names: Iterable[str]) -> Steps[None]:
-        """Looks at the existing topics, if one of the new names might collide with one of theirs."""
+        """Indexes the existing topics, if one of the new names might collide with one of them."""
         yield from self._placer.prepare()
         if not any(map(may_collide, names)):
             return
@@ -137,7 +137,7 @@ class NewTopics:
         return result, records
 
     def _effective_configs(self, overrides: dict[str, str]) -> list[Config]:
-        """The configs of topics with the same overrides are equal: 0.5 ms, and 40 objects, once for all of them."""
+        """The effective configs, computed once for all topics with the same overrides (0.5 ms and 40 objects)."""
         key = tuple(sorted(overrides.items()))
         found = self._configs.get(key)
         if found is None:
@@ -146,8 +146,9 @@ class NewTopics:
 
 
 def _effective_configs(image: MetadataImage, overrides: dict[str, str], controller: Controller) -> Iterator[Config]:
-    """The configs that a topic with these overrides has, and where each comes from: by any key that sets the same,
-    which DescribeConfigs says of one key only (KafkaConfigSchema.resolveEffectiveTopicConfig)."""
+    """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source
+    counts any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
+    """
     node = image.config_of(ResourceType.BROKER, str(controller.node_id))
     cluster = image.config_of(ResourceType.BROKER, "")
     layers = (
@@ -234,7 +235,7 @@ def _assigned_replicas(topic: CreateTopicsRequest.CreatableTopic, placer: Placer
 
 
 def all_fenced(index: int) -> KafkaError:
-    """The error for a manual assignment that names no broker that is active."""
+    """The error for a manual assignment without any active broker."""
     return KafkaError(
         ErrorCode.INVALID_REPLICA_ASSIGNMENT,
         f"All brokers specified in the manual partition assignment for partition {index} are fenced or in controlled "

@@ -1,4 +1,4 @@
-"""What a client may do, as the bits that answers carry: everything, as long as nobody is refused anything.
+"""The operations that a client may do, as the bit field of answers. Without ACLs, that is every operation.
 
 Source: AclEntry.supportedOperations, Utils.to32BitField; KIP-430. Pure.
 """
@@ -6,7 +6,7 @@ Source: AclEntry.supportedOperations, Utils.to32BitField; KIP-430. Pure.
 from enum import IntEnum
 
 NOT_ASKED = -(1 << 31)
-"""What an answer says where the request didn't ask."""
+"""The value in an answer if the request did not ask for operations."""
 
 
 class AclOperation(IntEnum):

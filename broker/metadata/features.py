@@ -1,9 +1,9 @@
-"""Feature levels: what this broker supports, what a fresh directory finalises, and record versions that follow them.
+"""Feature levels: those that this broker supports, those of a new directory, and the record versions that follow from
+them.
 
-Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a fresh directory
-(share.version, streams.version): a client that sees one of those relies on what it
-stands for, so each is finalised by the release that serves it and not before; Kafka itself opens a directory without
-them, and raises them by its own tools.
+Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a new directory
+(share.version, streams.version). A client that sees one of those relies on the feature, so each is finalised by the
+first release that serves it. Kafka itself can open a directory without them, and its tools can raise them.
 """
 
 from collections.abc import Mapping
@@ -55,19 +55,17 @@ BOOTSTRAP_FEATURES: dict[str, int] = {
     GROUP_VERSION: LATEST_GROUP_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }
-"""What a fresh directory finalises. kraft.version is not a metadata record: it stands in the first checkpoint."""
+"""The levels that a new directory finalises. kraft.version is not a metadata record: it is in the first checkpoint."""
 
 
 def levels_problem(levels: Mapping[str, int]) -> str | None:
-    """What keeps a directory with these finalised levels from being served, None if nothing does.
+    """Why a directory with these finalised levels can't be served; None if it can.
 
     Source: QuorumFeatures.reasonNotSupported, Feature.validateVersion.
     """
     metadata_version = levels.get(METADATA_VERSION)
     if metadata_version is None:
-        return (
-            "no metadata.version is finalised in this directory, and Apache Kafka does not start on such a one either"
-        )
+        return "no metadata.version is finalised in this directory, and Apache Kafka would not start on it either"
     if not MINIMUM_METADATA_VERSION <= metadata_version <= LATEST_METADATA_VERSION:
         return (
             f"metadata.version {metadata_version} is finalised in this directory, supported are "
@@ -98,7 +96,7 @@ def register_broker_record_version(metadata_version: int) -> int:
 
 
 def registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
-    """The lowest version that holds what the record says, as Kafka writes it."""
+    """The lowest version that can hold the record, as Kafka writes it."""
     if record.cordoned_log_dirs is not None:
         return 3
     if record.log_dirs:
@@ -107,7 +105,7 @@ def registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
 
 
 def record_version(record: Message, metadata_version: int) -> int:
-    """The version in which a record is written under a finalised metadata.version."""
+    """The version of a record under a finalised metadata.version."""
     if isinstance(record, PartitionRecord | PartitionChangeRecord):
         return partition_record_version(metadata_version)
     if isinstance(record, RegisterBrokerRecord):

@@ -4,9 +4,9 @@
     metadata.subscribe(on_change)
     yield from metadata.apply(high_watermark)
 
-Shell. Owns: how far the copied log is applied. Never does: fetching (:mod:`..quorum` does), writing records of its own,
-changing what the controllers decided. Invariant: the image holds whole metadata transactions below the high watermark
-and nothing else. Source: MetadataLoader, MetadataBatchLoader; KIP-866.
+Shell. Owns: the applied offset of the copied log. Never does: fetching (:mod:`..quorum` does), writing records of its
+own, overriding the controllers' decisions. Invariant: the image holds exactly the whole metadata transactions below the
+high watermark. Source: MetadataLoader, MetadataBatchLoader; KIP-866.
 """
 
 import logging
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class FollowedMetadata(PublishedMetadata):
-    """The image of a cluster that other nodes control."""
+    """The image of a cluster whose controllers are other nodes."""
 
     log: ObserverLog
 
@@ -41,13 +41,13 @@ class FollowedMetadata(PublishedMetadata):
         """Use :meth:`open`."""
         super().__init__(log, config, cluster_id, directory_id, now_ms)
         self._next_offset = log.log_start_offset
-        """The first offset that was not read yet."""
+        """The first offset that is not read yet."""
 
     @classmethod
     def open(cls, directory: LogDirectory, config: ServerConfig, now_ms: int) -> "FollowedMetadata":
-        """Opens the copy of the metadata log and applies its latest snapshot: what is committed for certain.
+        """Opens the copy of the metadata log and applies its latest snapshot, whose records are committed.
 
-        Raises ConfigError for a directory that is not formatted, of another node, or of a broker that was its own
+        Raises ConfigError if the directory is not formatted, belongs to another node, or to a broker that was its own
         controller; MetadataLogError, KafkaError and OSError of the disk.
         """
         meta = directory.meta
@@ -78,13 +78,13 @@ class FollowedMetadata(PublishedMetadata):
 
     @property
     def applied_offset(self) -> int:
-        """The last offset that the image has, -1 for none: what heartbeats tell the controllers."""
+        """The last offset in the image, or -1. Heartbeats send it to the controllers."""
         return self.image.last_offset
 
     def apply(self, high_watermark: int) -> Steps[None]:
-        """Applies the records up to the high watermark, and lets subscribers act. Raises MetadataLogError.
+        """Applies the records up to the high watermark, and runs the subscribers. Raises MetadataLogError.
 
-        What a disk refuses to a partition is logged: the records are the cluster's, whatever this broker makes of them.
+        A disk error of a partition is only logged: the records are committed in the cluster in any case.
         """
         end = min(high_watermark, self.log.log_end_offset)
         if end <= self._next_offset:
@@ -106,7 +106,8 @@ class FollowedMetadata(PublishedMetadata):
             yield from self._tell(delta)
 
     def replace(self, received: ReceivedSnapshot, now_ms: int) -> Steps[None]:
-        """Completes a snapshot of the controllers, takes its image, and lets subscribers act on the difference.
+        """Completes a snapshot from the controllers, replaces the image by it, and runs the subscribers with the
+        difference.
 
         Raises OSError and KafkaError of the disk, MetadataLogError.
         """
@@ -129,14 +130,14 @@ class FollowedMetadata(PublishedMetadata):
 
 
 class _Seen:
-    """How many records passed by, and the latest time among them."""
+    """Counts records, and keeps the latest of their times."""
 
     def __init__(self) -> None:
         self.count = 0
         self.timestamp_ms = -1
 
     def noted(self, records: Iterator[LoadedRecord]) -> Iterator[LoadedRecord]:
-        """The same records."""
+        """Yields the records unchanged."""
         for record in records:
             self.count += 1
             self.timestamp_ms = record.timestamp_ms
@@ -158,7 +159,7 @@ def _fill(image: MetadataImage, records: list[LoadedRecord], log: MetadataLog) -
         try:
             replay(image, record.message, unheard, record.version)
         except Exception as contradiction:
-            # Any kind: a record may break a rule that no check foresaw, and without its snapshot nothing can be served.
+            # Any exception: a record may be invalid in a way that no check covers, and the broker needs its snapshot.
             raise log.contradiction(-1, problem_of(record.message, contradiction)) from contradiction
         image.last_timestamp_ms = record.timestamp_ms
 

@@ -1,7 +1,7 @@
-"""The bytes of a fresh ``__cluster_metadata-0`` beside its log: the first checkpoint and quorum-state.
+"""The files of a new ``__cluster_metadata-0`` besides its log: the first checkpoint and quorum-state.
 
 Pure. The checkpoint holds no metadata: a control batch of header, kraft.version and voters, then one with the footer.
-With it a real Kafka starts on the directory under ``controller.quorum.voters`` and under
+With it, a real Kafka starts on the directory with ``controller.quorum.voters`` and with
 ``controller.quorum.bootstrap.servers``. Source: Kafka's Formatter, RecordsSnapshotWriter, QuorumStateData, KIP-853.
 """
 
@@ -48,7 +48,7 @@ def bootstrap_checkpoint(node_id: int, directory_id: bytes, endpoint: tuple[str,
 
 
 def leader_change_batch(node_id: int, epoch: int, base_offset: int, now_ms: int) -> bytes:
-    """The control batch with which the leader of an epoch begins: it was elected by itself, the only voter."""
+    """The control batch at the beginning of a leader's epoch: it was elected by the only voter, itself."""
     message = LeaderChangeMessage(
         version=0,
         leader_id=node_id,
@@ -72,7 +72,7 @@ def control_records(batches: bytes | memoryview) -> Iterator[tuple[ControlRecord
 
 
 def last_contained_log_timestamp(snapshot: bytes) -> int:
-    """When the last record that a snapshot stands for was written, ms since 1970; from its first bytes on."""
+    """The time of the last record that a snapshot covers, ms since 1970. ``snapshot`` may be only its first bytes."""
     for kind, value in control_records(snapshot):
         if kind is ControlRecordType.SNAPSHOT_HEADER:
             message, _ = decode(SnapshotHeaderRecord, 0, value)
@@ -88,7 +88,7 @@ def kraft_version_of(value: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What ``quorum-state`` remembers. ``data_version`` is 0 under kraft.version 0 (static voters), 1 from 1 on."""
+    """The content of ``quorum-state``. ``data_version`` is 0 for kraft.version 0 (static voters), 1 from 1 on."""
 
     leader_id: int
     leader_epoch: int
@@ -96,7 +96,7 @@ class QuorumState:
 
     @classmethod
     def parse(cls, text: bytes) -> "QuorumState":
-        """From the file's JSON. Raises ValueError."""
+        """Parses the file's JSON. Raises ValueError."""
         try:
             state = json.loads(text)
             return cls(int(state["leaderId"]), int(state["leaderEpoch"]), int(state["data_version"]))
@@ -104,7 +104,7 @@ class QuorumState:
             raise ValueError(f"quorum-state lacks {error}") from None
 
     def to_json(self) -> bytes:
-        """As Kafka writes it."""
+        """The JSON as Kafka writes it."""
         state: dict[str, object] = {"leaderId": self.leader_id, "leaderEpoch": self.leader_epoch, "votedId": NO_VOTE}
         if self.data_version == 0:
             voters = [{"voterId": self.leader_id}]

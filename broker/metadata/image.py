@@ -1,8 +1,8 @@
-"""The metadata image: what the records of ``__cluster_metadata-0`` say, as data that handlers read.
+"""The metadata image: the state that the records of ``__cluster_metadata-0`` make, for handlers to read.
 
 Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record
-kept as it was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. What
-there are thousands of is a tuple: a start makes each partition several times. Invariant: ``topics_by_name`` and
+unchanged. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. Types with
+thousands of objects are tuples, since a start makes each partition several times. Invariant: ``topics_by_name`` and
 ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
 """
 
@@ -20,7 +20,7 @@ DIRECTORY_LOST = bytes(15) + b"\x02"
 
 
 class ResourceType(IntEnum):
-    """What a config belongs to: the numbers of ``ConfigResource.Type``."""
+    """The type of a config's resource: the numbers of ``ConfigResource.Type``."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -31,14 +31,14 @@ class ResourceType(IntEnum):
 
 
 class LeaderRecoveryState(IntEnum):
-    """Whether a partition's leader may have lost what was acknowledged (KIP-704)."""
+    """Whether a partition's leader may have lost acknowledged records (KIP-704)."""
 
     RECOVERED = 0
     RECOVERING = 1
 
 
 class SecurityProtocol(IntEnum):
-    """How a listener speaks: the numbers of ``SecurityProtocol``."""
+    """The protocol of a listener: the numbers of ``SecurityProtocol``."""
 
     PLAINTEXT = 0
     SSL = 1
@@ -47,7 +47,7 @@ class SecurityProtocol(IntEnum):
 
 
 class Endpoint(NamedTuple):
-    """Where a broker is reached through one listener. ``host`` is never empty, ``port`` never 0."""
+    """The address of a broker's listener. ``host`` is never empty, ``port`` never 0."""
 
     name: str
     host: str
@@ -56,7 +56,7 @@ class Endpoint(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """A broker as it registered itself. ``epoch`` is the offset of its RegisterBroker record."""
+    """A broker's registration. ``epoch`` is the offset of its RegisterBroker record."""
 
     broker_id: int
     epoch: int
@@ -69,17 +69,17 @@ class BrokerRegistration(NamedTuple):
     directories: tuple[bytes, ...]
     cordoned_directories: tuple[bytes, ...] = ()
     has_told_cordoned: bool = False
-    """Whether the broker has said which directories are cordoned: none is not the same as not told."""
+    """Whether the broker has sent its list of cordoned directories. An empty list differs from no list."""
     is_migrating_zk_broker: bool = False
 
     @property
     def is_active(self) -> bool:
-        """Whether it may lead partitions."""
+        """Whether the broker may lead partitions."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
     def is_cordoned(self) -> bool:
-        """Whether none of its directories takes a new partition (KIP-1066)."""
+        """Whether all its directories are closed to new partitions (KIP-1066)."""
         return bool(self.directories) and set(self.directories) <= set(self.cordoned_directories)
 
     def has_online_directory(self, directory: bytes) -> bool:
@@ -136,12 +136,12 @@ class TopicImage:
     partitions: dict[int, PartitionImage] = field(default_factory=dict)
 
     def copy(self) -> "TopicImage":
-        """The topic as it is now."""
+        """A copy of the topic in its present state."""
         return TopicImage(self.name, self.topic_id, dict(self.partitions))
 
 
 class KeptRecord(NamedTuple):
-    """A record that is not served yet, as it was written: a snapshot writes it back."""
+    """A record of a type that is not served yet. A snapshot writes it back unchanged."""
 
     message: Message
     version: int
@@ -159,7 +159,7 @@ PARTS = ("topics_by_name", "topics_by_id", "configs", "brokers", "features", "cl
 
 @dataclass(slots=True)
 class MetadataImage:
-    """Everything that the records up to ``last_offset`` say."""
+    """The state after the records up to ``last_offset``."""
 
     topics_by_name: dict[str, TopicImage] = field(default_factory=dict)
     topics_by_id: dict[bytes, TopicImage] = field(default_factory=dict)
@@ -169,20 +169,20 @@ class MetadataImage:
     client_quotas: dict[ClientQuotaEntity, dict[str, float]] = field(default_factory=dict)
     next_producer_id: int = 0
     kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
-    """Record types that nothing here reads (ACLs, SCRAM credentials, tokens, controllers), by what identifies each."""
+    """Records of types that the broker does not use (ACLs, SCRAM credentials, tokens, controllers), by their keys."""
     last_offset: int = -1
     last_epoch: int = 0
     last_timestamp_ms: int = -1
     shared: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Names of the parts that a view has too; :meth:`own` copies such a part before it changes."""
+    """Names of the parts that a view shares. :meth:`own` copies such a part before it changes."""
 
     def view(self) -> "MetadataImage":
-        """The image as it is now, which later changes to this one leave alone. Takes no time that grows with it."""
+        """The image in its present state; later changes do not affect the view. Takes constant time."""
         self.shared.update(PARTS)
         return replace(self, shared=set(PARTS))
 
     def own(self, *parts: str) -> None:
-        """Copies these parts if a view has them too: to be called before a part changes. 50 ns a topic."""
+        """Copies these parts if a view shares them. Call it before a part changes. 50 ns a topic."""
         for part in self.shared.intersection(parts):
             setattr(self, part, dict(getattr(self, part)))
             self.shared.discard(part)
@@ -194,13 +194,13 @@ class MetadataImage:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever written, as in a directory that is new."""
+        """Whether the log has no records yet, as in a new directory."""
         return not (
             self.features or self.topics_by_id or self.configs or self.brokers or self.client_quotas or self.kept
         )
 
     def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """The configs set for a resource; empty if there are none."""
+        """The configs set for a resource; may be empty."""
         return self.configs.get((resource_type, name), {})
 
     def partition(self, topic: str, index: int) -> PartitionImage | None:
@@ -209,19 +209,20 @@ class MetadataImage:
         return None if found is None else found.partitions.get(index)
 
     def endpoint(self, broker_id: int, listener_name: str) -> Endpoint | None:
-        """Where a broker that is not fenced is reached through a listener."""
+        """The endpoint of a broker's listener, unless the broker is fenced."""
         broker = self.brokers.get(broker_id)
         return None if broker is None or broker.fenced else broker.endpoints.get(listener_name)
 
     def kept_records(self, kind: type[Message]) -> Iterator[tuple[Message, int]]:
-        """The kept records of one class and their versions, in the order in which they came."""
+        """The kept records of one class with their versions, in the order of the log."""
         for kept in self.kept.values():
             if type(kept.message) is kind:
                 yield kept.message, kept.version
 
     def copy(self) -> "MetadataImage":
-        """A copy to change, or for a snapshot. Later changes leave the copy alone: a topic or the configs of a
-        resource are replaced, never changed in place, once the image was loaded. Costs 50 ns a topic."""
+        """A copy to change, or for a snapshot. Later changes do not affect the copy: after loading, a topic or the
+        configs of a resource are replaced, never changed in place. Costs 50 ns a topic.
+        """
         return replace(
             self,
             topics_by_name=dict(self.topics_by_name),
@@ -243,14 +244,14 @@ class MetadataImage:
 
 @dataclass(slots=True)
 class MetadataDelta:
-    """What a run of records changed, for subscribers."""
+    """The changes of a run of records, for subscribers."""
 
     drafts: dict[bytes, TopicImage] = field(default_factory=dict)
-    """Topic id -> topics that are new or changed, and not in the image before the whole run is (``publish``)."""
+    """Topic id -> new or changed topics. They are put into the image at the end of the run (``publish``)."""
     created_topics: dict[bytes, TopicImage] = field(default_factory=dict)
     """Topic id -> topic."""
     deleted_topics: dict[bytes, TopicImage] = field(default_factory=dict)
-    """Topic id -> the topic as it was last."""
+    """Topic id -> the last state of the topic."""
     changed_partitions: dict[tuple[bytes, int], None] = field(default_factory=dict)
     """(Topic id, index) of partitions that are new or have another leader, epoch or replica set, in order."""
     changed_configs: dict[ConfigResource, None] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What changed between two metadata images, where a snapshot and not records brought the newer one.
+"""The difference between two metadata images, if the newer one came from a snapshot and not from records.
 
 Pure. Source: the ``finishSnapshot`` methods of Kafka's Delta classes. Costs 0.1 us a partition.
 """
@@ -12,7 +12,7 @@ Key = TypeVar("Key")
 
 
 def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
-    """The delta that records from ``old`` to ``new`` would have left; topics that changed are drafts too."""
+    """The delta that records from ``old`` to ``new`` would have made. Changed topics are also in its drafts."""
     delta = MetadataDelta()
     for topic_id, topic in old.topics_by_id.items():
         if topic_id not in new.topics_by_id:

@@ -1,8 +1,8 @@
-"""Reading metadata records out of snapshots and of the log, whole transactions only, with every damage named.
+"""Reads metadata records from snapshots and from the log: whole transactions only, with an error for any damage.
 
-Owns: what counts (a transaction that never ended doesn't), and the error that says where reading stopped. Pure but for
-the given file layer. Never does: writing, interpreting a record beyond its frame. Invariant: what is yielded had a
-right CRC and is a record of Kafka's. Source: RecordsBatchReader, MetadataBatchLoader; KIP-630, KIP-868.
+Owns: which records count (those of an unfinished transaction do not), the error with the place where reading stopped.
+Pure but for the given file layer. Never does: writing, interpreting a record beyond its frame. Invariant: every yielded
+record had a correct CRC and is a record of Kafka's. Source: RecordsBatchReader, MetadataBatchLoader; KIP-630, KIP-868.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,10 +26,10 @@ from ...storage.log.log_config import MAX_INT64
 from .format import control_records
 
 NO_OP = b"\x01\x14\x00\x00"
-"""A NoOp record, of which a running Kafka writes two a second."""
+"""A NoOp record. A running Kafka writes two a second."""
 MAGIC_OFFSET = 16
 BatchReader = Callable[[int], "tuple[bytes, Path, int]"]
-"""Offset -> bytes from the batch that holds it, the file that they are of and their place in it; empty at the end."""
+"""Offset -> (bytes from the batch that holds it, their file, their position in it). No bytes at the end."""
 
 
 class MetadataLogError(Exception):
@@ -46,7 +46,7 @@ def damaged(path: Path, position: int, offset: int | None, problem: object) -> M
 
 
 class LoadedRecord(NamedTuple):
-    """A metadata record and where it stands; ``offset`` is -1 for one from a snapshot that has none of its own."""
+    """A metadata record with its offset, which is -1 for a record of a snapshot without offsets."""
 
     offset: int
     epoch: int
@@ -56,7 +56,7 @@ class LoadedRecord(NamedTuple):
 
 
 def check_batches(data: bytes, path: Path) -> None:
-    """Raises MetadataLogError for the first batch of a whole file that is not whole."""
+    """Checks a whole file. Raises MetadataLogError for the first incomplete batch."""
     end = 0
     for position, header in _headers(data, path):
         end = position + header.size_in_bytes
@@ -74,7 +74,7 @@ def plain_records(batches: bytes, path: Path) -> list[LoadedRecord]:
 
 
 def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:
-    """All metadata records of a snapshot. Raises MetadataLogError where it is not whole."""
+    """All metadata records of a snapshot. Raises MetadataLogError if it is incomplete."""
     found = plain_records(snapshot, path)
     kinds = [kind for kind, _ in control_records(snapshot)]
     if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
@@ -85,16 +85,16 @@ def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:
 
 
 class LogReader:
-    """Reads the log from an offset on, in one go or in several; a transaction may begin in one and end in another."""
+    """Reads the log from an offset on, in one or several calls. A transaction may span several calls."""
 
     def __init__(self, read: BatchReader, take_control: Callable[[bytes], None]) -> None:
-        """``take_control`` is given each control batch."""
+        """``take_control`` is called with each control batch."""
         self.last_epoch = 0
         self.bytes_read = 0
         self._read = read
         self._take_control = take_control
         self.transaction_offset = -1
-        """Where the metadata transaction has begun that has not ended yet."""
+        """The offset where the open metadata transaction began."""
         self._transaction: list[LoadedRecord] | None = None
         """Its records."""
 
@@ -104,7 +104,7 @@ class LogReader:
         return self._transaction is not None
 
     def whole_transactions(self, offset: int, until: int = MAX_INT64) -> Iterator[LoadedRecord]:
-        """The records from ``offset`` to below ``until``; those of a metadata transaction once it has ended.
+        """The records from ``offset`` to below ``until``. Those of a metadata transaction follow after its end.
 
         ``until``: the log's end, or the end of a batch. Raises MetadataLogError.
         """
@@ -148,7 +148,7 @@ class LogReader:
 
 
 def _headers(data: bytes, path: Path, place: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """Positions and headers of the whole batches in ``data``, whose CRC is right."""
+    """Positions and headers of the whole batches in ``data``. Checks their CRCs."""
     position, offset = 0, None
     try:
         for position, header in iterate_headers(data):
@@ -180,9 +180,9 @@ def _decoded(
 
 
 def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None:
-    """The position of the first whole batch behind ``start`` whose offsets follow ``lowest_offset``, None without any.
+    """The position of the first whole batch after ``start`` with offsets from ``lowest_offset`` on, or None.
 
-    For telling a torn end (nothing whole follows) from rot in the middle (acknowledged records follow).
+    It distinguishes a torn end (no whole batch follows) from damage in the middle (acknowledged records follow).
     """
     magic = data.find(2, start + MAGIC_OFFSET)
     while magic >= 0:
@@ -201,7 +201,9 @@ def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None
 
 
 def refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
-    """What recovery asks before it cuts the log at damage: a torn end may go, acknowledged records behind may not."""
+    """The check before recovery cuts the log at damage: it may cut a torn end, but not acknowledged records after
+    it.
+    """
 
     def before_cut(path: Path, position: int) -> None:
         data = files.read_file(path)
@@ -216,7 +218,7 @@ def refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
 
 
 def _next_offset(data: bytes, position: int, path: Path) -> int:
-    """The offset that the batch at ``position`` should have at least: behind those before it."""
+    """The lowest valid offset of the batch at ``position``: the end offset of the batches before it."""
     offset = base_offset_of(path.name) or 0
     for _, header in iterate_headers(data, 0, position):
         offset = header.next_offset

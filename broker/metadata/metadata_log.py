@@ -2,8 +2,8 @@
 
 Owns: the partition's log, its snapshots, quorum-state. Never does: interpreting a metadata record beyond its frame,
 writing records (:mod:`.voter_log` appends its own, :mod:`.observer_log` those of other controllers). Invariant: a
-snapshot is whole and durable before anything that it stands for is removed.
-Source: KafkaMetadataLog, KafkaRaftClient; KIP-595, KIP-630.
+snapshot is complete and durable before the records that it covers are removed. Source: KafkaMetadataLog,
+KafkaRaftClient; KIP-595, KIP-630.
 """
 
 import logging
@@ -50,16 +50,16 @@ READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 8 << 20
 """``KafkaRaftClient.MAX_BATCH_SIZE_BYTES``."""
 RECORDS_A_STEP = 32
-"""Records that one step encodes: 10 us each."""
+"""The number of records encoded in one step: 10 us each."""
 SNAPSHOT_HEADER_BYTES = 4096
-"""More than the first batch of a snapshot has: header, kraft.version, voters."""
+"""Larger than the first batch of a snapshot: header, kraft.version, voters."""
 FIRST_SNAPSHOT = SnapshotId(0, 0)
 """``Snapshots.BOOTSTRAP_SNAPSHOT_ID``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataLogConfig:
-    """The ``metadata.*`` keys: when segments end and how long snapshots are kept; -1 is no limit. Bytes and ms."""
+    """The ``metadata.*`` keys: the size of segments and the retention of snapshots, in bytes and ms. -1: unlimited."""
 
     segment_bytes: int
     segment_ms: int
@@ -68,7 +68,7 @@ class MetadataLogConfig:
 
     @classmethod
     def of(cls, config: ServerConfig) -> "MetadataLogConfig":
-        """As configured. ``internal.metadata.log.segment.bytes`` is Kafka's own key for tests."""
+        """From the configuration. ``internal.metadata.log.segment.bytes`` is Kafka's own key for tests."""
         internal: int | None = config["internal.metadata.log.segment.bytes"]
         return cls(
             segment_bytes=config.get_int("metadata.log.segment.bytes") if internal is None else internal,
@@ -79,7 +79,7 @@ class MetadataLogConfig:
 
 
 class PendingSnapshot(NamedTuple):
-    """A snapshot that is being encoded: its id, its batches, and what of the log it stands for."""
+    """A snapshot that is being encoded: its id, its batches, and the part of the log that it covers."""
 
     snapshot_id: SnapshotId
     batches: Iterator[bytes]
@@ -87,18 +87,18 @@ class PendingSnapshot(NamedTuple):
 
 
 class MetadataLog:
-    """The metadata log as both a voter and an observer have it: what was read, and the snapshots."""
+    """The part of the metadata log that voters and observers share: reading, and the snapshots."""
 
     def __init__(
         self, log: Log, snapshots: SnapshotFiles, files: Files, config: MetadataLogConfig, state: QuorumState
     ) -> None:
         """Use :meth:`open`."""
         self.kraft_version = 0
-        """The level of kraft.version; 1 where the directory names its voters."""
+        """The level of kraft.version; 1 if the directory names its voters."""
         self.has_open_transaction = False
-        """Whether the log ends within a metadata transaction, whose records were left out."""
+        """Whether the log ends within a metadata transaction, whose records are ignored."""
         self.bytes_since_snapshot = 0
-        """What a start would read of the log behind the latest snapshot."""
+        """The bytes of the log after the latest snapshot, which a start would read."""
         self._log = log
         self._snapshots = snapshots
         self._files = files
@@ -116,10 +116,10 @@ class MetadataLog:
         config: ServerConfig,
         now_ms: int,
     ) -> Self:
-        """Opens the log; formats the partition where it isn't there yet.
+        """Opens the log. Formats the partition if it does not exist.
 
         ``voter_endpoint``: listener, host and port of this node as the only voter, None for an observer. Raises
-        MetadataLogError for damage that would lose what was committed, KafkaError, OSError, ValueError.
+        MetadataLogError for damage that would lose committed records, KafkaError, OSError, ValueError.
         """
         assert directory.meta is not None, "meta.properties comes first"
         files = directory.files
@@ -136,9 +136,9 @@ class MetadataLog:
             ),
             now_ms=now_ms,
             files=files,
-            # What a snapshot stands for was synced before it was taken, by Kafka too.
+            # The log was synced before a snapshot was taken, in Kafka, too.
             recovery_point=max((one.end_offset for one in ids_in(path, files)), default=0),
-            # As Kafka: what lies behind the latest snapshot is always checked, and it is little.
+            # As in Kafka: the part after the latest snapshot is always checked. It is small.
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
             before_cut=refuse_to_lose(files),
@@ -149,7 +149,7 @@ class MetadataLog:
         if log.log_start_offset and not snapshots.ids:
             raise MetadataLogError(
                 f"{path}: the log begins at offset {log.log_start_offset}, and no snapshot (<end offset>-<epoch>"
-                f".checkpoint) has what was before. Put the snapshot back from a copy of this directory"
+                f".checkpoint) has the records before that. Put the snapshot back from a copy of this directory"
             )
         is_new = not log.log_end_offset and not snapshots.ids and not files.exists(path / QUORUM_STATE)
         if voter_endpoint is not None and is_new:
@@ -159,43 +159,43 @@ class MetadataLog:
             snapshots.add(FIRST_SNAPSHOT)
         latest = snapshots.latest
         if latest is not None and latest.end_offset > log.log_end_offset:
-            # A snapshot may be ahead of the log where that lost its unsynced end (truncateToLatestSnapshot).
+            # A snapshot may be ahead of the log if the log lost its unsynced end (truncateToLatestSnapshot).
             log.truncate_fully_and_start_at(latest.end_offset)
             snapshots.delete_before(latest, now_ms)
         return cls(log, snapshots, files, keys, _read_state(files, path / QUORUM_STATE))
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of which this node is the leader."""
+        """The epoch in which this node is the leader."""
         return self._state.leader_epoch
 
     @property
     def log_start_offset(self) -> int:
-        """The first offset that is kept."""
+        """The first offset in the log."""
         return self._log.log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """The offset of the next record."""
         return self._log.log_end_offset
 
     @property
     def records_since_snapshot(self) -> int:
-        """How many records lie behind the latest snapshot, NoOps among them."""
+        """The number of records after the latest snapshot, with NoOps."""
         latest = self._snapshots.latest
         return self.log_end_offset - (self.log_start_offset if latest is None else latest.end_offset)
 
     @property
     def snapshot_ids(self) -> list[SnapshotId]:
-        """The snapshots there are, oldest first."""
+        """The existing snapshots, oldest first."""
         return list(self._snapshots.ids)
 
     # Reading -----------------------------------------------------------------
 
     def load(self) -> Iterator[LoadedRecord]:
-        """All metadata records: of the latest snapshot, then of the log behind it; transactions whole or not at all.
+        """All metadata records: of the latest snapshot, then of the log after it; whole transactions only.
 
-        Raises MetadataLogError for damage, and for what is no record of Kafka 4.3.1.
+        Raises MetadataLogError for damage, and for records that Kafka 4.3.1 does not have.
         """
         offset = self._log.log_start_offset
         snapshot_id, records = self._latest_readable()
@@ -210,7 +210,7 @@ class MetadataLog:
         self._last_epoch = max(self._last_epoch, reader.last_epoch)
 
     def _latest_readable(self) -> tuple[SnapshotId | None, list[LoadedRecord]]:
-        """The latest snapshot that is whole, and its records; an older one and the log behind it say the same."""
+        """The latest complete snapshot and its records. (An older one with the log after it gives the same state.)"""
         problems: list[MetadataLogError] = []
         for snapshot_id in reversed(self.snapshot_ids):
             path = self._snapshots.path(snapshot_id)
@@ -229,7 +229,7 @@ class MetadataLog:
         return None, []
 
     def _read(self, offset: int) -> tuple[bytes, Path, int]:
-        """Bytes from the batch that holds an offset on, their file and place in it (``LogReader``)."""
+        """The bytes from the batch that holds an offset on, their file and their position in it (``LogReader``)."""
         segment = self._log.segments.floor(offset) or self._log.segments.first
         try:
             data = self._log.read(offset, READ_BYTES).data
@@ -248,7 +248,7 @@ class MetadataLog:
         return damaged(segment.path, 0 if place is None else place.position, offset, problem)
 
     def bootstrap_records(self) -> list[Message]:
-        """What ``kafka-storage format`` has put aside for the first start (features, SCRAM users); none elsewhere."""
+        """The records that ``kafka-storage format`` has stored for the first start (features, SCRAM users), if any."""
         path = self._log.directory.parent / "bootstrap.checkpoint"
         if not self._files.exists(path):
             return []
@@ -264,7 +264,7 @@ class MetadataLog:
     # Snapshots ---------------------------------------------------------------
 
     def begin_snapshot(self, image: MetadataImage, now_ms: int) -> PendingSnapshot | None:
-        """A snapshot of everything up to the log's end, to be encoded and written; None where there is one already."""
+        """Starts a snapshot up to the log's end, for the caller to encode and write. None if it exists already."""
         snapshot_id = self._snapshot_id(image)
         if snapshot_id in self._snapshots.ids:
             return None
@@ -276,21 +276,20 @@ class MetadataLog:
         return SnapshotId(self.log_end_offset, self.leader_epoch)
 
     def write_snapshot(self, snapshot_id: SnapshotId, batches: Sequence[bytes]) -> None:
-        """Writes its file durably; on any thread. Raises OSError."""
+        """Writes its file durably, on any thread. Raises OSError."""
         self._snapshots.write(snapshot_id, batches)
 
     def complete_snapshot(self, pending: PendingSnapshot) -> None:
-        """The file is there: the next start reads it, and no longer what lies before it."""
+        """Registers the written file: the next start reads it instead of the log before it."""
         self._snapshots.add(pending.snapshot_id)
         self.bytes_since_snapshot -= pending.log_bytes
 
     def clean(self, now_ms: int) -> None:
-        """Removes the oldest snapshots, and the segments before the oldest that is left.
+        """Removes the oldest snapshots, and the segments before the oldest one left.
 
-        As metadata.max.retention.bytes and .ms ask; the latest snapshot always stays. Snapshots that were marked as
-        deleted go when their time has come.
-
-        Raises KafkaError, OSError; what has not happened is tried again next time. Source: KafkaMetadataLog.maybeClean.
+        As metadata.max.retention.bytes and .ms require; the latest snapshot always stays. Snapshots marked as deleted
+        are removed after their delay. Raises KafkaError, OSError; the next call tries again. Source:
+        KafkaMetadataLog.maybeClean.
         """
         self._clean_while(lambda oldest: self._retention_size_breach(), now_ms)
         self._clean_while(lambda oldest: self._retention_time_breach(oldest, now_ms), now_ms)

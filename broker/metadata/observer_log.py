@@ -1,9 +1,9 @@
 """The metadata log of a broker that follows the controllers of a cluster, which write it.
 
 Owns: this broker's copy of the log and of the snapshots. Never does: writing records of its own, deciding what is
-committed. Invariants: a copied log is the leader's, byte for byte, up to its end; a snapshot that is being received is
-no snapshot before its last byte is on disk. Kafka's brokers keep the same files, so either may take the directory over.
-Source: KafkaMetadataLog, KafkaRaftClient as an observer; KIP-595, KIP-630.
+committed. Invariants: a copied log equals the leader's byte for byte up to its end; a snapshot that is being received
+counts only after its last byte is on disk. Kafka's brokers have the same files, so Kafka and Odradek can take over each
+other's directory. Source: KafkaMetadataLog, KafkaRaftClient as an observer; KIP-595, KIP-630.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,14 @@ class ObserverLog(MetadataLog):
 
     @property
     def last_epoch(self) -> int:
-        """The leader epoch of the last batch, or of the snapshot that the log begins behind; 0 without any."""
+        """The leader epoch of the last batch, or of the snapshot before the log's start; 0 without either."""
         latest = self._snapshots.latest
         if self._log.offsets.latest_epoch >= 0:
             return self._log.offsets.latest_epoch
         return 0 if latest is None else latest.epoch
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """The highest epoch up to ``epoch`` that is known, and the offset at which it ends
-        (``KafkaMetadataLog.endOffsetForEpoch``)."""
+        """The highest known epoch up to ``epoch``, and its end offset (``KafkaMetadataLog.endOffsetForEpoch``)."""
         found = self._log.offsets.epoch_end_offset(epoch)
         if found is None:
             return self.last_epoch, self._log.log_end_offset
@@ -40,9 +39,10 @@ class ObserverLog(MetadataLog):
         return found
 
     def append_fetched(self, records: bytes, now_ms: int) -> None:
-        """Appends the whole batches of a Fetch response. Not synced: what a power failure takes is fetched again.
+        """Appends the whole batches of a Fetch response without a sync: after a power failure, lost ones are fetched
+        again.
 
-        Raises KafkaError for damaged batches, batches that don't follow the log's end, or a disk that refuses them.
+        Raises KafkaError for damaged batches, for batches that do not continue the log, and for disk errors.
         """
         end = sum(header.size_in_bytes for _, header in iterate_headers(records))
         if end:
@@ -50,18 +50,20 @@ class ObserverLog(MetadataLog):
             self.bytes_since_snapshot += end
 
     def truncate_to(self, offset: int) -> None:
-        """Removes what the leader doesn't have. Raises KafkaError."""
+        """Removes the records that the leader does not have. Raises KafkaError."""
         self._log.truncate_to(offset)
 
     def committed(self, offset: int, high_watermark: int) -> Iterator[LoadedRecord]:
-        """The records from ``offset`` to the high watermark. A transaction that has not ended follows with its end.
+        """The records from ``offset`` to the high watermark. Those of an open transaction are returned after its end.
 
         Raises MetadataLogError.
         """
         yield from self._reader.whole_transactions(offset, min(high_watermark, self.log_end_offset))
 
     def applied_end(self, end_offset: int) -> int:
-        """The end of what :meth:`committed` gave out up to ``end_offset``: where an open transaction begins."""
+        """The end of the records that :meth:`committed` has returned up to ``end_offset``: the start of an open
+        transaction.
+        """
         return self._reader.transaction_offset if self._reader.has_open_transaction else end_offset
 
     @property
@@ -81,11 +83,11 @@ class ObserverLog(MetadataLog):
         return snapshot_id, records
 
     def receive_snapshot(self, snapshot_id: SnapshotId) -> ReceivedSnapshot:
-        """Begins the file of a snapshot that the leader sends. Raises OSError."""
+        """Creates the file of a snapshot that the leader sends. Raises OSError."""
         return self._snapshots.receive(snapshot_id)
 
     def replace_by_snapshot(self, received: ReceivedSnapshot, now_ms: int) -> None:
-        """Completes a received snapshot; the log goes on behind it. Raises OSError, KafkaError."""
+        """Completes a received snapshot. The log continues after it. Raises OSError, KafkaError."""
         received.complete()
         snapshot_id = received.snapshot_id
         self._snapshots.add(snapshot_id)
@@ -96,10 +98,10 @@ class ObserverLog(MetadataLog):
         self.__dict__.pop("_reader", None)
 
     def remember_leader(self, leader_id: int, leader_epoch: int) -> None:
-        """Keeps who leads in ``quorum-state``, as Kafka's observers do. Raises OSError."""
+        """Stores the leader in ``quorum-state``, as Kafka's observers do. Raises OSError."""
         self._state = QuorumState(leader_id, leader_epoch, data_version=min(self.kraft_version, 1))
         self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
 
     def _snapshot_id(self, image: MetadataImage) -> SnapshotId:
-        """Of what the image says: what is committed and applied."""
+        """The id for the image: it covers the records that are committed and applied."""
         return SnapshotId(image.last_offset + 1, image.last_epoch)

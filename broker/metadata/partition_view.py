@@ -1,4 +1,4 @@
-"""A partition as the clients of one listener see it. Pure. Source: KRaftMetadataCache."""
+"""The view of a partition for the clients of one listener. Pure. Source: KRaftMetadataCache."""
 
 from .image import MetadataImage, PartitionImage
 

@@ -1,8 +1,8 @@
-"""The metadata image as a broker reads it, and those who hear of its changes.
+"""The metadata image that a broker reads, and the subscribers to its changes.
 
-Shell. Owns: the image, its publication in steps, its snapshots. Never does: deciding a change, or knowing where its
-records come from: :mod:`.service` writes them, :mod:`.followed` gets them from the controllers of a cluster.
-Invariant: readers see a topic as it was before a change or as it is after it. Source: Kafka's MetadataLoader.
+Shell. Owns: the image, its publication in steps, its snapshots. Never does: deciding a change, knowing the source of
+its records: :mod:`.service` writes them, :mod:`.followed` gets them from the controllers of a cluster. Invariant:
+readers see a topic either before or after a change. Source: Kafka's MetadataLoader.
 """
 
 import logging
@@ -24,41 +24,44 @@ logger = logging.getLogger(__name__)
 
 Subscriber = Callable[[MetadataImage, MetadataDelta], Iterator[None]]
 RECORDS_A_STEP = 64
-"""Records that one step replays: up to 5 us each."""
+"""The number of records replayed in one step: up to 5 us each."""
 MAX_RECORDS_TO_LOAD = 20_000
-"""With more records than this behind the latest snapshot, one is written while the broker runs, so that a start after a
-kill needn't read them: about half a second's worth."""
+"""A running broker writes a snapshot if there are more records than this after the latest one: a start after a kill
+would take about half a second to read them.
+"""
 MAX_RECORDS_AFTER_STOP = 1_000
-"""With more than this one is written at a stop, where nobody waits for it: it has a record for each partition, the log
-two more with each start and stop."""
+"""A stop writes a snapshot if there are more records than this after the latest one. A snapshot has one record for each
+partition; each start and stop adds two to the log.
+"""
 
 
 class PublishedMetadata:
-    """The image, and the order in which its changes become visible."""
+    """The image, and the publication of its changes."""
 
     def __init__(
         self, log: MetadataLog, config: ServerConfig, cluster_id: str, directory_id: bytes, now_ms: int
     ) -> None:
-        """``directory_id``: of the directory of the metadata log."""
+        """``directory_id``: that of the metadata log's directory."""
         self._newest = MetadataImage()
-        """What all records say; changes while a change is under way."""
+        """The state after all records. It is modified during a change."""
         self.image = self._newest.view()
-        """What readers see: a new image after each change, none of which changes any more."""
+        """The image for readers: a new, immutable one after each change."""
         self.cluster_id = cluster_id
         self.node_id = config.node_id
         self.run: Callable[[Iterator[object], Callable[[Exception], None]], object] = run_at_once
-        """Takes the steps of what is asked for, and calls back with what a step raised: ``Slices.start`` once the
-        broker serves, all steps at once before."""
+        """Runs the steps of a change, and calls back with the exception of a step: ``Slices.start`` when the broker
+        serves; before that, all steps at once.
+        """
         self.turns = Turns()
-        """Of those who change the image."""
+        """The queue of changes."""
         self.log = log
         self.directory_id = directory_id
-        """The directory of the metadata log."""
+        """The id of the metadata log's directory."""
         self._max_bytes_between_snapshots = config.get_int("metadata.log.max.record.bytes.between.snapshots")
         self._max_snapshot_interval_ms = config.get_int("metadata.log.max.snapshot.interval.ms")
         self._last_snapshot_ms = now_ms
         self._unpublished = 0
-        """Changes that are in the log and not yet in the image."""
+        """The number of changes in the log that are not in the image yet."""
         self._preparers: list[Subscriber] = []
         self._subscribers: list[Subscriber] = []
 
@@ -69,26 +72,26 @@ class PublishedMetadata:
             raise ConfigError([problem])
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Takes the steps of ``subscriber(image, delta)`` after each change, before its request is answered."""
+        """Runs the steps of ``subscriber(image, delta)`` after each change, before its request is answered."""
         self._subscribers.append(subscriber)
 
     def prepare(self, preparer: Subscriber) -> None:
-        """Takes the steps of ``preparer(image, delta)`` before the image shows what is in ``delta.drafts``.
+        """Runs the steps of ``preparer(image, delta)`` before ``delta.drafts`` are put into the image.
 
-        So topics are served before others can learn of them.
+        So topics are served before clients can see them.
         """
         self._preparers.append(preparer)
 
     # Snapshots ---------------------------------------------------------------
 
     def snapshot_reason(self, now_ms: int) -> str | None:
-        """Why a snapshot is due now, None where none is: by the bytes, the time or the records since the last one.
+        """Why a snapshot is due now, or None: the bytes, the time or the records since the last one.
 
         Source: SnapshotGenerator.publishLogDelta; the rule of records is ours.
         """
         log = self.log
         if self._unpublished:
-            return None  # the image lacks what the log has
+            return None  # the image lacks records of the log
         if log.bytes_since_snapshot >= self._max_bytes_between_snapshots:
             return f"{log.bytes_since_snapshot} bytes were written or read since the last one"
         if log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
@@ -99,12 +102,12 @@ class PublishedMetadata:
         return None
 
     def begin_snapshot(self, now_ms: int) -> PendingSnapshot | None:
-        """A snapshot of the image as it is now (``MetadataLog.begin_snapshot``)."""
+        """Starts a snapshot of the present image (``MetadataLog.begin_snapshot``)."""
         self._last_snapshot_ms = now_ms
         return self.log.begin_snapshot(self.image, now_ms)
 
     def write_snapshot(self, now_ms: int) -> None:
-        """Writes a snapshot before it returns, and removes what is no longer needed.
+        """Writes a snapshot before it returns, and removes old snapshots and segments.
 
         Raises KafkaError, OSError, UnwritableMetadataError.
         """
@@ -132,7 +135,7 @@ class PublishedMetadata:
         position: Callable[[MetadataImage], None],
         preparers: Sequence[Subscriber] = (),
     ) -> Steps[None]:
-        """Until records (with their versions) are in the image. ``position`` notes in it how far it has come."""
+        """Steps that replay records (with their versions) into the image. ``position`` sets the image's offset."""
         image = self._newest
         self._unpublished += 1
         try:
@@ -140,18 +143,18 @@ class PublishedMetadata:
                 if not count % RECORDS_A_STEP:
                     yield
                 replay_aside(image, record, delta, version)
-            self.image = image.view()  # with configs that topics are served by, but without the drafts
+            self.image = image.view()  # with the new configs, which topics need, but without the drafts
             for preparer in preparers:
                 yield from preparer(self.image, delta)
         finally:
-            # Whatever a disk said: the records are in the log.
+            # Even after a disk error, since the records are in the log.
             publish(image, delta)
             self._unpublished -= 1
             position(image)
             self.image = image.view()
 
     def _tell(self, delta: MetadataDelta) -> Steps[None]:
-        """Takes the steps of all subscribers."""
+        """Runs the steps of all subscribers."""
         image = self.image
         for subscriber in self._subscribers:
             yield from subscriber(image, delta)
@@ -163,7 +166,7 @@ class PublishedMetadata:
     def finalized_features(self) -> dict[str, int]:
         """Feature name -> finalised level, of the features that this broker supports.
 
-        A real Kafka's directory may have more (share.version): a client that saw those would rely on them.
+        A real Kafka's directory may have more (share.version), on which a client would rely if it saw them.
         """
         finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
         if self.log.kraft_version:
@@ -176,6 +179,6 @@ class PublishedMetadata:
 
 
 def run_at_once(steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
-    """Takes all steps; what one raises goes to the caller."""
+    """Runs all steps. Exceptions go to the caller."""
     for _ in steps:
         pass

@@ -1,6 +1,7 @@
-"""Replaying metadata records: the only way the image changes, for loading, serving and real Kafka's records alike.
+"""Replaying metadata records: the only way to change the image, for loading and serving, and for records of a real
+Kafka.
 
-Pure. Owns: what each record type does. Never does: I/O, reading a clock, deciding. Invariant: every record type of
+Pure. Owns: the effect of each record type. Never does: I/O, reading a clock, deciding. Invariant: every record type of
 Kafka 4.3.1 has an entry in the tables below; a record that contradicts the image raises MetadataCorruption, as a
 controller of Kafka's stops. Source: the ``replay`` methods of Kafka's Delta classes.
 """
@@ -28,17 +29,17 @@ from .image import (
 NO_LEADER_CHANGE = -2
 FENCE, UNFENCE = 1, -1
 SHOWN_CHARACTERS = 300
-"""How much of a record an error shows."""
+"""The number of characters of a record that an error shows."""
 
 
-class MetadataCorruption(Exception):  # noqa: N818 - what it is, not whose fault
+class MetadataCorruption(Exception):  # noqa: N818 - named for the state, not for an error
     """A record of the metadata log contradicts those before it."""
 
 
 def replay(image: MetadataImage, record: Message, delta: MetadataDelta, version: int = 0) -> None:
-    """Applies one record to the image and notes in ``delta`` what changed.
+    """Applies one record to the image, and adds the changes to ``delta``.
 
-    ``version`` matters only for records that are kept as they are. Raises MetadataCorruption.
+    ``version`` matters only for records that are kept unchanged. Raises MetadataCorruption.
     """
     if type(record) in _KEPT_BY:
         image.own("kept")
@@ -52,10 +53,10 @@ def replay(image: MetadataImage, record: Message, delta: MetadataDelta, version:
 
 
 def replay_aside(image: MetadataImage, record: Message, delta: MetadataDelta, version: int = 0) -> None:
-    """As :func:`replay`, but topics that are new or changed wait in ``delta.drafts`` until :func:`publish`.
+    """As :func:`replay`, but new or changed topics stay in ``delta.drafts`` until :func:`publish`.
 
-    So a run of thousands of records may be replayed in slices, and readers see each topic before the run or after it.
-    Raises MetadataCorruption.
+    So a run of thousands of records can be replayed in slices, while readers see each topic either before or after the
+    run. Raises MetadataCorruption.
     """
     if type(record) is records.TopicRecord:
         delta.drafts[record.topic_id] = _new_topic(image, record, delta)
@@ -77,7 +78,7 @@ def _last_draft(delta: MetadataDelta) -> str | None:
 
 
 def publish(image: MetadataImage, delta: MetadataDelta) -> None:
-    """Puts the drafts into the image: the end of a run of :func:`replay_aside`. Costs 0.2 us a topic."""
+    """Puts the drafts into the image, at the end of a run of :func:`replay_aside`. Costs 0.2 us a topic."""
     if delta.drafts:
         image.own("topics_by_name", "topics_by_id")
     for topic_id, topic in delta.drafts.items():
@@ -92,7 +93,7 @@ def _topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDel
 
 
 def problem_of(record: Message, error: Exception) -> str:
-    """What is wrong with a record that :func:`replay` did not take, for the error that ends the start."""
+    """The problem of a record that :func:`replay` refused, for the error that ends the start."""
     what = str(error) if isinstance(error, MetadataCorruption) else f"{type(error).__name__}: {error}"
     shown = repr(record)
     return f"{what}; the record is {shown[:SHOWN_CHARACTERS]}{'...' if len(shown) > SHOWN_CHARACTERS else ''}"
@@ -165,7 +166,9 @@ def _change_partition(topic: TopicImage, record: Any, delta: MetadataDelta) -> N
 
 
 def merge(partition: PartitionImage, record: records.PartitionChangeRecord) -> PartitionImage:
-    """The partition after a change: null fields stay; the leader epoch rises with every leader that is named."""
+    """The partition after a change. Null fields keep their values. Every record that names a leader raises the leader
+    epoch.
+    """
 
     def changed(new: list[Any] | None, old: tuple[Any, ...]) -> tuple[Any, ...]:
         return old if new is None else tuple(new)
@@ -174,7 +177,7 @@ def merge(partition: PartitionImage, record: records.PartitionChangeRecord) -> P
     replicas = changed(record.replicas, partition.replicas)
     directories = changed(record.directories, partition.directories)
     if len(directories) != len(replicas):
-        # Before directory ids a change of replicas didn't say where they are.
+        # In older versions a change of replicas has no directory ids.
         directories = (DIRECTORY_MIGRATING,) * len(replicas)
     recovery = record.leader_recovery_state
     return PartitionImage(
@@ -193,11 +196,11 @@ def merge(partition: PartitionImage, record: records.PartitionChangeRecord) -> P
 
 
 def _clear_elr(image: MetadataImage, record: records.ClearElrRecord, delta: MetadataDelta) -> None:
-    """Of one topic, or of all with an empty name."""
+    """Clears the ELRs of one topic, or of all topics if the name is empty."""
     if record.topic_name and record.topic_name not in image.topics_by_name:
         raise MetadataCorruption(f"no topic is named {record.topic_name}, whose ELRs are to be cleared")
     topics = [image.topics_by_name[record.topic_name]] if record.topic_name else image.topics_by_id.values()
-    # A change like any other, so it counts (TopicsDelta.replay gives it to the partition as one).
+    # Applied as a normal change, which raises the partition epoch (as in TopicsDelta.replay).
     change = records.PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
     image.own("topics_by_name", "topics_by_id")
     for topic in list(topics):
@@ -320,7 +323,7 @@ def _client_quota(image: MetadataImage, record: records.ClientQuotaRecord, delta
 
 
 def _nothing(image: MetadataImage, record: Message, delta: MetadataDelta) -> None:
-    """NoOp; transactions are resolved where the log is read."""
+    """NoOp, and markers of transactions, which the log reader has already resolved."""
 
 
 _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None]] = {
@@ -351,7 +354,7 @@ _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
     records.RegisterControllerRecord: lambda record: (record.controller_id,),
     records.ZkMigrationStateRecord: lambda record: (),
 }
-"""Record types that are kept as they are, and what identifies one of them."""
+"""Record types that are kept unchanged, with the fields of their keys."""
 
 _REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
     records.RemoveAccessControlEntryRecord: (records.AccessControlEntryRecord, lambda record: (record.id,)),
@@ -361,4 +364,4 @@ _REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object,
     ),
     records.RemoveDelegationTokenRecord: (records.DelegationTokenRecord, lambda record: (record.token_id,)),
 }
-"""Record types that take a kept one away."""
+"""Record types that remove a kept record."""

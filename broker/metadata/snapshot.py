@@ -1,14 +1,14 @@
-"""The image as a snapshot: what a start reads instead of everything that was ever written.
+"""The image as a snapshot, which a start reads instead of the whole log.
 
     control batch   SnapshotHeader, and under kraft.version 1 KRaftVersion and KRaftVoters
     data batches    features, brokers, controllers, topics with their partitions, configs, quotas, producer ids, ACLs,
                     SCRAM credentials, delegation tokens: Kafka's order
     control batch   SnapshotFooter
 
-Pure. Replaying a snapshot's records gives the image that it was made of. The batches are small, so that whoever encodes
-one after the other holds the event loop for about 2 ms each (8 us a record). If the finalised metadata.version was
-lowered below what the image holds, no snapshot is made: the log keeps everything. Source: MetadataImage.write,
-RecordsSnapshotWriter, UnwritableMetadataException; KIP-630.
+Pure. Replaying a snapshot's records gives the same image. The batches are small: encoding one takes about 2 ms of the
+event loop (8 us a record). If the finalised metadata.version was lowered and can't represent the image, no snapshot is
+made, and the log keeps all records. Source: MetadataImage.write, RecordsSnapshotWriter, UnwritableMetadataException;
+KIP-630.
 """
 
 from collections.abc import Iterator
@@ -31,19 +31,19 @@ from .features import (
 from .image import DIRECTORY_MIGRATING, BrokerRegistration, MetadataImage, PartitionImage
 
 BATCH_BYTES = 24 << 10
-"""A batch is closed at this size: a step of the encoding. Kafka reads batches up to 8 MiB."""
+"""A batch is closed at this size, which ends a step of the encoding. Kafka reads batches up to 8 MiB."""
 
 
 class UnwritableMetadataError(Exception):
-    """The finalised metadata.version can't hold what the image has (Kafka's UnwritableMetadataException)."""
+    """The finalised metadata.version can't represent the image (Kafka's UnwritableMetadataException)."""
 
     def __init__(self, metadata_version: int, loss: str) -> None:
-        """``loss``: what a snapshot would lose."""
+        """``loss``: the data that a snapshot would lose."""
         super().__init__(f"metadata.version {metadata_version} can't hold {loss}; raise it again (UpdateFeatures)")
 
 
 def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
-    """Records that make the image, each with its version, in the order in which Kafka writes them.
+    """The records that make the image, with their versions, in Kafka's order.
 
     Raises UnwritableMetadataError.
     """
@@ -62,7 +62,7 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
 
 
 def _check_no_loss(image: MetadataImage) -> None:
-    """Raises UnwritableMetadataError for what records of an older version leave out without an error of the codec."""
+    """Raises UnwritableMetadataError for data that records of an older version would silently lose."""
     level = image.metadata_version
     if level < CORDONED_DIRECTORIES_SUPPORTED and any(one.cordoned_directories for one in image.brokers.values()):
         raise UnwritableMetadataError(level, "the cordoned log directories of one or more brokers")
@@ -81,7 +81,7 @@ def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
     for name, level in image.features.items():
         if name != METADATA_VERSION:
             yield records.FeatureLevelRecord(name, level)
-    # Kafka 4 passes over it; a directory of 3.9 is to be as 3.9 left it.
+    # Kafka 4 ignores this record. It is kept for Kafka 3.9, whose directory this may be.
     for kept, _ in image.kept_records(records.ZkMigrationStateRecord):
         yield kept
     for broker in image.brokers.values():
@@ -156,10 +156,9 @@ def _partition_record(
 def encode_snapshot(
     image: MetadataImage, kraft_version: int, voters: bytes | None, epoch: int, now_ms: int
 ) -> Iterator[bytes]:
-    """The file, batch by batch; the image must not change meanwhile (``MetadataImage.copy``).
+    """The file, batch by batch. The image must not change during this (``MetadataImage.copy``).
 
-    ``voters``: the value of the KRaftVoters record in force, which the next start must find here. Raises
-    UnwritableMetadataError.
+    ``voters``: the value of the current KRaftVoters record, which the next start needs. Raises UnwritableMetadataError.
     """
     header = SnapshotHeaderRecord(last_contained_log_timestamp=max(image.last_timestamp_ms, 0))
     control = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]

@@ -1,11 +1,12 @@
 """The snapshots of ``__cluster_metadata-0`` as files.
 
-    <end offset, 20 digits>-<epoch, 10 digits>.checkpoint      everything below the end offset; read-only
-    ....checkpoint.part                                        being written: removed at the next start
-    ....checkpoint.deleted                                     not needed: goes after a minute, or at the next start
+    <end offset, 20 digits>-<epoch, 10 digits>.checkpoint      all records below the end offset; read-only
+    ....checkpoint.part                                        being written; removed at the next start
+    ....checkpoint.deleted                                     no longer needed; removed after a minute or at the next
+    start
 
-Owns: these files. Never does: knowing what is in them. Invariant: a ``.checkpoint`` is whole and durable. Source:
-Kafka's Snapshots, FileRawSnapshotWriter, KafkaMetadataLog.recoverSnapshots; KIP-630.
+Owns: these files. Never does: interpreting them. Invariant: a ``.checkpoint`` is complete and durable. Source: Kafka's
+Snapshots, FileRawSnapshotWriter, KafkaMetadataLog.recoverSnapshots; KIP-630.
 """
 
 import logging
@@ -28,7 +29,7 @@ _NAME = re.compile(r"(\d{20})-(\d{10})(?:-[^.]*)?(\.checkpoint(?:\.part|\.delete
 
 
 class SnapshotId(NamedTuple):
-    """Which snapshot: of everything below ``end_offset``, whose last record is of ``epoch``. Ordered as in Kafka."""
+    """The id of a snapshot of all records below ``end_offset``, the last of them in ``epoch``. Ordered as in Kafka."""
 
     end_offset: int
     epoch: int
@@ -40,7 +41,7 @@ class SnapshotId(NamedTuple):
 
 
 def ids_in(directory: Path, files: Files) -> list[SnapshotId]:
-    """The snapshots in a directory, oldest first; none where there is no directory. Raises OSError."""
+    """The snapshots in a directory, oldest first; empty if it does not exist. Raises OSError."""
     if not files.exists(directory):
         return []
     found = (_NAME.fullmatch(entry.name) for entry in files.list(directory))
@@ -59,9 +60,9 @@ class SnapshotFiles:
 
     @classmethod
     def open(cls, directory: Path, files: Files, log_start_offset: int) -> "SnapshotFiles":
-        """Finds the snapshots; removes what is half written, marked as deleted, or lies before the log's start.
+        """Finds the snapshots. Removes those that are incomplete, marked as deleted, or before the log's start.
 
-        Where the log doesn't begin at 0 and no snapshot covers what is missing, nothing is removed; ``ids`` is empty.
+        If the log does not begin at 0 and no snapshot covers the missing part, removes nothing, and ``ids`` is empty.
         """
         found = cls(directory, files)
         unneeded = []
@@ -108,9 +109,9 @@ class SnapshotFiles:
             self._files.close(descriptor)
 
     def write(self, snapshot_id: SnapshotId, parts: Iterable[Buffer]) -> None:
-        """Writes a snapshot: durable, whole and read-only when this returns, and before that nobody takes it for one.
+        """Writes a snapshot. It gets its name when it is complete, durable and read-only.
 
-        On any thread; :meth:`add` makes it known. What a failure leaves is removed, now or at the next start.
+        Any thread may call; then call :meth:`add`. The rest of a failed write is removed now or at the next start.
         """
         received = self.receive(snapshot_id)
         try:
@@ -126,17 +127,17 @@ class SnapshotFiles:
         return ReceivedSnapshot(snapshot_id, self.path(snapshot_id), self._files)
 
     def add(self, snapshot_id: SnapshotId) -> None:
-        """A snapshot that was written is there from now on."""
+        """Adds a written snapshot to the list."""
         if snapshot_id not in self.ids:
             self.ids.append(snapshot_id)
             self.ids.sort()
 
     def discard_damaged(self, snapshot_id: SnapshotId) -> None:
-        """Leaves a snapshot that can't be read out of account; its file stays for whoever wants to know why."""
+        """Removes an unreadable snapshot from the list. Its file stays for an investigation."""
         self.ids.remove(snapshot_id)
 
     def delete_before(self, kept: SnapshotId, now_ms: int) -> list[SnapshotId]:
-        """Marks the snapshots before ``kept`` as deleted; their files go after a minute. Which these were."""
+        """Marks the snapshots before ``kept`` as deleted. Their files are removed after a minute. Returns their ids."""
         unneeded = [one for one in self.ids if one < kept]
         for snapshot_id in unneeded:
             path = self.path(snapshot_id)
@@ -147,7 +148,7 @@ class SnapshotFiles:
         return unneeded
 
     def remove_deleted(self, now_ms: int) -> int:
-        """Removes the files that were marked and whose time has come; how many."""
+        """Removes the marked files whose delay has passed. Returns the number."""
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         for entry in due:
             self._files.remove(entry[1])

@@ -1,8 +1,8 @@
-"""Writes snapshots while the broker runs, beside its work: encoded in small steps, written and synced on a thread.
+"""Writes snapshots in the background while the broker runs: encodes them in small steps, writes and syncs on a thread.
 
-Owns: the one snapshot that is under way. Never does: deciding what is in it. Invariant: the event loop is held for one
-batch of a snapshot at a time (about 2 ms); nothing is removed before the snapshot is durable. Source: Kafka's
-SnapshotGenerator, SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every minute).
+Owns: the snapshot in progress. Never does: choosing its content. Invariant: a step on the event loop encodes one batch
+of a snapshot (about 2 ms); nothing is removed before the snapshot is durable. Source: Kafka's SnapshotGenerator,
+SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every minute).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ CHECK_MS = 60_000
 
 
 class SnapshotGenerator:
-    """Snapshots and their removal, until :meth:`finish` or until the timers are closed."""
+    """Writes and removes snapshots until :meth:`finish` or until the timers are closed."""
 
     def __init__(self, metadata: PublishedMetadata, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
         """``clock_ms``: milliseconds since the epoch."""
@@ -35,22 +35,22 @@ class SnapshotGenerator:
         self._is_finished = False
 
     def start(self) -> None:
-        """Looks at once, after every change of the metadata, and every minute."""
+        """Checks now, after every change of the metadata, and every minute."""
         self._metadata.subscribe(self._changed)
         self._tick()
 
     @property
     def is_writing(self) -> bool:
-        """Whether a snapshot is under way."""
+        """Whether a snapshot is in progress."""
         return self._running is not None and not self._running.done()
 
     async def finish(self) -> None:
-        """Starts nothing more, and waits for a file that is being written; one that is only encoded is given up."""
+        """Starts no more snapshots, and waits for a file that is being written. Cancels one that is being encoded."""
         self._is_finished = True
         await self.idle()
 
     async def idle(self) -> None:
-        """Waits for the snapshot that is under way."""
+        """Waits for the snapshot in progress."""
         if self._running is not None:
             await self._running
 

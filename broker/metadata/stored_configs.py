@@ -1,4 +1,4 @@
-"""Names the configs in the metadata that can't be served, once for each start."""
+"""Logs stored configs that can't be used, once at each start."""
 
 import logging
 
@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_bad_configs(image: MetadataImage, node_id: int) -> None:
-    """Logs an ERROR for each stored config that is not served; its key has its default until somebody alters it."""
+    """Logs an ERROR for each stored config that is invalid. Its key has the default until it is altered."""
     tables = {
         ResourceType.TOPIC: ("topic", topic_keys()),
         ResourceType.GROUP: ("group", group_keys()),
@@ -19,7 +19,7 @@ def log_bad_configs(image: MetadataImage, node_id: int) -> None:
     }
     for (kind, name), configs in image.configs.items():
         if kind == ResourceType.BROKER:
-            # Those of other brokers are not read.
+            # Configs of other brokers are not checked.
             bad, what = (bad_broker_configs(configs) if name in ("", str(node_id)) else ()), "broker"
         elif kind in tables:
             what, keys = tables[ResourceType(kind)]

@@ -1,4 +1,4 @@
-"""What a topic may be called. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
+"""The rules for topic names. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
 
 import re
 
@@ -9,14 +9,14 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_topic_name(name: str) -> None:
-    """Raises KafkaError INVALID_TOPIC_EXCEPTION for a name that no topic can have."""
+    """Raises KafkaError INVALID_TOPIC_EXCEPTION for an invalid name."""
     problem = _problem(name)
     if problem is not None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
 def is_legal(name: str) -> bool:
-    """Whether a topic could have this name."""
+    """Whether a topic may have this name."""
     return _problem(name) is None
 
 
@@ -33,10 +33,12 @@ def _problem(name: str) -> str | None:
 
 
 def may_collide(name: str) -> bool:
-    """Whether another topic's name may differ from this one only in '.' and '_'."""
+    """Whether the name has a '.' or '_', so that another topic's name may differ only in those."""
     return "." in name or "_" in name
 
 
 def unified(name: str) -> str:
-    """The same for names that differ only in '.' and '_', which metrics can't tell apart (``unifyCollisionChars``)."""
+    """A form that is equal for names that differ only in '.' and '_', which collide in metrics
+    (``unifyCollisionChars``).
+    """
     return name.replace(".", "_")

@@ -1,6 +1,6 @@
-"""Who may change the metadata: one at a time, in the order in which they asked.
+"""A queue for changes of the metadata: one at a time, in FIFO order.
 
-Pure. Owns: the queue. Never does: I/O, waiting. Invariant: who has the turn gives it back once, whatever happens.
+Pure. Owns: the queue. Never does: I/O, waiting. Invariant: a change that has the turn gives it back exactly once.
 Source: the event queue of Kafka's QuorumController, which handles one event after the other on one thread.
 """
 
@@ -9,18 +9,18 @@ from collections.abc import Callable
 
 
 class Turns:
-    """The queue of those who want to change something."""
+    """The queue of changes."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], object]] = deque()
         self.is_taken = False
 
     def __len__(self) -> int:
-        """How many wait for their turn."""
+        """The number of waiting changes."""
         return len(self._waiting)
 
     def take(self, begin: Callable[[], object]) -> None:
-        """Calls ``begin`` when it is the caller's turn: now, if no one else has it."""
+        """Calls ``begin`` when it is the caller's turn: now, if no other change has it."""
         if self.is_taken:
             self._waiting.append(begin)
         else:
@@ -28,7 +28,7 @@ class Turns:
             begin()
 
     def give_back(self) -> None:
-        """Ends a turn; the next one begins at once."""
+        """Ends a turn. The next one begins at once."""
         assert self.is_taken, "a turn was given back twice"
         if self._waiting:
             self._waiting.popleft()()
@@ -36,5 +36,5 @@ class Turns:
             self.is_taken = False
 
     def close(self) -> None:
-        """Drops those who wait: the broker stops."""
+        """Drops the waiting changes, because the broker stops."""
         self._waiting.clear()
