@@ -1,11 +1,17 @@
 """What the packages of the client export: each name of ``__all__``, imported when it is first used."""
 
 import importlib
+import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from odradek.client import Consumer, Producer
+
+PAGE = Path(__file__).parents[2] / "docs" / "client.md"
 PACKAGES = ["odradek.client", "odradek.client.admin", "odradek.client.consumer", "odradek.client.producer"]
 
 ADDED = """
@@ -28,3 +34,13 @@ def test_the_import_of_a_package_imports_none_of_its_modules(package: str) -> No
     command = [sys.executable, "-c", ADDED, package]
     imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert set(imported) == {package, "odradek.client", "odradek.protocol", "odradek.protocol.lazy_exports"}
+
+
+@pytest.mark.parametrize("client", [Producer, Consumer])
+def test_the_page_names_the_arguments_of_the_client(client: type[Producer | Consumer]) -> None:
+    match = re.search(rf"^\| `{client.__name__}\((.*)\)` \|", PAGE.read_text(), re.MULTILINE)
+    assert match is not None
+    named = set(re.findall(r"(\w+)(?:=(?:\([^)]*\)|[^,]*))?(?:, |$)", match[1]))
+    taken = set(inspect.signature(client).parameters)
+    assert named <= taken
+    assert named == taken or match[1].endswith("…"), taken - named

@@ -6,13 +6,13 @@ Everything runs outside the repository, where ``odradek`` is what pip installed.
 import re
 import signal
 import subprocess
-import time
 import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.eventually import eventually
 from support.pipeline.wheel import ROOT, build_wheel, run
 
 QUICKSTART_ADDRESS = "127.0.0.1:9092"
@@ -40,11 +40,12 @@ def served(python: Path, tmp_path: Path) -> Iterator[str]:
     command += ["--override", f"log.dirs={tmp_path / 'data'}", "--ready-file", str(ready)]
     with (tmp_path / "log").open("wb") as out:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while not ready.exists():
+
+    def is_ready() -> bool:
         assert process.poll() is None, (tmp_path / "log").read_text()
-        assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-        time.sleep(0.02)
+        return ready.exists()
+
+    eventually(lambda: "it serves\n" + (tmp_path / "log").read_text(), is_ready, patience_s=START_TIMEOUT_S)
     address = re.search(r'"bootstrap.servers": "([^"]+)"', ready.read_text())
     assert address
     yield address[1]
@@ -85,6 +86,15 @@ def test_the_quickstart_of_the_readme_runs(python: Path, served: str, tmp_path: 
         path.write_text(program.replace(QUICKSTART_ADDRESS, served))
         printed = run(python, path, directory=tmp_path)
         assert len(printed.splitlines()) == 10, printed
+
+
+def test_the_first_program_of_the_page_about_the_client_runs(python: Path, served: str, tmp_path: Path) -> None:
+    program = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/client.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    path = tmp_path / "program.py"
+    path.write_text(program.replace(QUICKSTART_ADDRESS, served))
+    produced, consumed = run(python, "-W", "error", path, directory=tmp_path).splitlines()
+    assert re.fullmatch(r"[012] 0", produced)
+    assert consumed == "0 b'world' b'hello'"
 
 
 def test_it_brings_the_pytest_fixtures(python: Path, tmp_path: Path) -> None:
