@@ -109,6 +109,38 @@ def test_files_and_functions_are_small() -> None:
     assert not long
 
 
+MAY_SLEEP = {
+    "tests/support/eventually.py": "looks again after a while, for all others",
+    "tests/broker/timers/test_stall_watch.py": "the sleep is the stall that is tested",
+    "tests/testing/test_forked.py": "the sleep is the late child that is tested",
+    "tests/support/fire/nemesis.py": "a seeded fault lasts for a seeded time",
+    "tests/scale/test_group_scale.py": "members send heartbeats at their interval",
+}
+"""Modules of the tests that sleep, and why none of them waits for an event that way."""
+
+
+def sleeps(source: str) -> list[int]:
+    """The lines with a call of ``sleep``; ``sleep(0)`` does not count, which only lets the event loop run."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return sorted(
+        call.lineno
+        for call in calls
+        if purity.dotted(call.func).rpartition(".")[2] == "sleep"
+        and not (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0)
+    )
+
+
+def test_a_sleep_is_found() -> None:
+    assert sleeps("import time\ntime.sleep(0.1)\nasyncio.sleep(0)\nawait asyncio.sleep(delay_s)\nsleep(1)") == [2, 4, 5]
+
+
+@pytest.mark.parametrize("path", [path for path in TESTS if path.is_relative_to(ROOT / "tests")], ids=relative)
+def test_no_test_waits_by_sleeping(path: Path) -> None:
+    found = sleeps(path.read_text())
+    may = relative(path) in MAY_SLEEP
+    assert bool(found) is may, f"lines {found}: await the event, or look for it with support.eventually"
+
+
 def test_modules_say_what_they_are() -> None:
     silent = [relative(p) for p in SOURCES if not ast.get_docstring(ast.parse(p.read_text()))]
     assert not silent

@@ -4,7 +4,7 @@ import contextlib
 import random
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.kafka.java import run_class
 
 PATIENCE_S = 120.0
@@ -44,13 +45,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
     with OurBroker(tmp_path_factory.mktemp("compaction"), EAGER) as started:
         yield started
         assert " ERROR " not in started.log()
-
-
-def until(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def create(broker: OurBroker, topic: str, config: Mapping[str, str]) -> None:
@@ -130,8 +124,8 @@ def test_the_latest_value_of_each_key_is_read_while_the_topic_is_cleaned(broker:
         written |= {key.encode(): value.encode() for key, value in records}
         seen = dict(read_all(broker, "states"))
         assert seen == written, f"phase {phase}"
-    until("the log is not cleaned", lambda: log_bytes(broker, "states-0") < 100_000)
-    until("the log says nothing of it", lambda: "cleaned offsets" in broker.log())
+    eventually("the log is cleaned", lambda: log_bytes(broker, "states-0") < 100_000)
+    eventually("a line in the log", lambda: "cleaned offsets" in broker.log())
     assert dict(read_all(broker, "states")) == written
 
     deleted = {f"key-{number}".encode() for number in range(25)}
@@ -144,7 +138,7 @@ def test_the_latest_value_of_each_key_is_read_while_the_topic_is_cleaned(broker:
         assert not any(value for key, value in dict(left).items() if key in deleted), "a deleted value is back"
         return not any(key in deleted for key, _ in left)
 
-    until("the tombstones stay", tombstones_have_gone)
+    eventually("the tombstones have gone", tombstones_have_gone)
     assert {key for key, _ in read_all(broker, "states")} == {f"key-{number}".encode() for number in range(25, 50)}
 
 
@@ -165,7 +159,7 @@ def test_the_offsets_topic_stays_small_and_groups_are_there_after_a_restart(brok
     for number in range(1, 1501):
         consumer.commit(offsets=[TopicPartition("read", 0, number % 10 + number)], asynchronous=False)
     consumer.close()
-    until("the offsets topic is not cleaned", lambda: log_bytes(broker, "__consumer_offsets-*") < 60_000)
+    eventually("the offsets topic is cleaned", lambda: log_bytes(broker, "__consumer_offsets-*") < 60_000)
     broker.kill()
     broker.start()
     assert committed(broker, "commits", "read") == 1500
@@ -180,12 +174,12 @@ def test_a_lowered_retention_is_applied_at_the_next_check(broker: OurBroker) -> 
     send(producer, "kept", ((f"{number}", "z" * 1000) for number in range(100)))
     assert earliest(broker, "kept") == 0
     alter(broker, "kept", "retention.bytes", "50000")
-    until("retention.bytes has no effect", lambda: earliest(broker, "kept") > 0)
-    until("not all of it has gone", lambda: log_bytes(broker, "kept-0") < 50_000 + 20_000 + 20_000)
+    eventually("retention.bytes has an effect", lambda: earliest(broker, "kept") > 0)
+    eventually("all of it has gone", lambda: log_bytes(broker, "kept-0") < 50_000 + 20_000 + 20_000)
     assert log_bytes(broker, "kept-0") >= 50_000
     moved = earliest(broker, "kept")
     alter(broker, "kept", "retention.ms", "1")
-    until("retention.ms has no effect", lambda: earliest(broker, "kept") == 100)
+    eventually("retention.ms has an effect", lambda: earliest(broker, "kept") == 100)
     assert moved < 100
     send(producer, "kept", iter([("more", "z")]))
     assert earliest(broker, "kept") <= 101
@@ -204,7 +198,7 @@ def test_a_lowered_segment_size_closes_the_active_segment_at_the_next_append(bro
     ]
     alter(broker, "rolled", "segment.ms", "50")
     time_of_second = time.time()
-    until("50 ms have not passed", lambda: time.time() - time_of_second > 0.1)
+    eventually("50 ms have passed", lambda: time.time() - time_of_second > 0.1)
     send(producer, "rolled", iter([("c", "z")]))
     assert (broker.log_dir / "rolled-0" / f"{3:020d}.log").exists()
 
@@ -218,7 +212,7 @@ def test_metrics_are_served_where_the_key_says(broker: OurBroker) -> None:
             text: str = answer.read().decode()
             return text
 
-    until("the cleaner says nothing", lambda: "kafka_log_logcleaner_cleaner_recopy_percent" in scrape())
+    eventually("a metric of the cleaner", lambda: "kafka_log_logcleaner_cleaner_recopy_percent" in scrape())
     text = scrape()
     assert "# TYPE kafka_log_log_size gauge" in text
     assert 'kafka_log_log_logendoffset{partition="0",topic="measured"} 0.0' in text or (
@@ -240,11 +234,11 @@ def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path
         send(new_producer(broker), "big", iter(records))
         latest = {key.encode(): value.encode() for key, value in records}
         directory = broker.log_dir / "big-0"
-        until("no round has begun to write", lambda: any(directory.glob("*.cleaned")))
+        eventually("a round has begun to write", lambda: any(directory.glob("*.cleaned")))
         workers = children_of(broker.pid)
         assert workers
         broker.kill()
-        until(
+        eventually(
             "the worker outlives its broker", lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers)
         )
         size = log_bytes(broker, "big-0")
@@ -254,7 +248,7 @@ def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path
         broker.stop()
         assert not list(directory.glob("*.cleaned")), "a stop takes back what was begun"
     with OurBroker(tmp_path, EAGER) as fast:
-        until("the log is not cleaned", lambda: log_bytes(fast, "big-0") < size / 3)
+        eventually("the log is cleaned", lambda: log_bytes(fast, "big-0") < size / 3)
         assert dict(read_all(fast, "big")) == latest
         assert " ERROR " not in fast.log()
 
@@ -272,6 +266,6 @@ def test_kafkas_log_compaction_tester(tmp_path: Path) -> None:
         # How much had gone when the tester came to read is a matter of the machine's speed; in the end most has.
         topics = sorted({path.name.rpartition("-")[0] for path in broker.log_dir.glob("log-cleaner-test-*-0")})
         assert len(topics) == 2
-        until("little was cleaned", lambda: sum(len(read_all(broker, topic)) for topic in topics) < 300_000)
+        eventually("most is cleaned", lambda: sum(len(read_all(broker, topic)) for topic in topics) < 300_000)
         assert " ERROR " not in broker.log()
         assert "cleaned offsets" in broker.log()

@@ -7,8 +7,8 @@ back without a rebalance of the others.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.data.numbered_records import by_codec
+from support.eventually import eventually
 from support.groups.crew import JAVA, GroupCrew, Seat
 from support.groups.journal import GroupHistory, read_history
 from support.kafka.java import java_or_skip
@@ -133,27 +134,30 @@ class Groups:
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
         """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
-        deadline = time.monotonic() + PATIENCE_S
-        waiting = self.names
-        while waiting:
-            group = waiting[0]
-            history = read_history(self.journals(group))
-            broken = history.violations + history.failures
-            if self._ended_sessions(group) <= len(self._dead):
-                # On a busy machine one that lives may have been silent for too long; it reads until it learns of that.
-                broken += owned_at_once(self.journals(group), self._dead)
-            assert not broken, (group, broken[:5])
-            if condition(history):
-                waiting.pop(0)
-                continue
-            if time.monotonic() > deadline or any(crew.has_failed for crew in self.crews):
-                logs = "".join(crew.log()[-2000:] for crew in self.crews if group.startswith(crew.client))
-                told = [line for line in self.broker.log().splitlines() if f" {group}" in line]
-                raise AssertionError(
-                    f"{group}: not seen: {what}; held {history.assigned}, {len(history.numbers)} of "
-                    f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
-                )
-            time.sleep(0.05)
+        for group in self.names:
+
+            def shows_it(group: str = group) -> bool:
+                history = read_history(self.journals(group))
+                broken = history.violations + history.failures
+                if self._ended_sessions(group) <= len(self._dead):
+                    # On a busy machine a live member may miss its session; it reads on until it learns of that.
+                    broken += owned_at_once(self.journals(group), self._dead)
+                assert not broken, (group, broken[:5])
+                if condition(history):
+                    return True
+                assert not any(crew.has_failed for crew in self.crews), self._found(what, group)
+                return False
+
+            eventually(partial(self._found, what, group), shows_it, patience_s=PATIENCE_S, every_s=0.05)
+
+    def _found(self, what: str, group: str) -> str:
+        history = read_history(self.journals(group))
+        logs = "".join(crew.log()[-2000:] for crew in self.crews if group.startswith(crew.client))
+        told = [line for line in self.broker.log().splitlines() if f" {group}" in line]
+        return (
+            f"{group}: {what}; held {history.assigned}, {len(history.numbers)} of "
+            f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
+        )
 
     def wait_for_owners(self, *processes: str) -> None:
         """Waits until these own all partitions, each of them some, and all records were delivered."""

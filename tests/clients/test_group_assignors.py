@@ -7,8 +7,8 @@ their session, after a stop or kill -9, get their partitions back without a reba
 """
 
 import re
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.data.numbered_records import by_codec
+from support.eventually import eventually
 from support.groups.crew import JAVA, GroupCrew, Seat
 from support.groups.journal import GroupHistory, read_history
 from support.kafka.java import java_or_skip
@@ -111,25 +112,27 @@ class Company:
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
         """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
-        deadline = time.monotonic() + PATIENCE_S
-        waiting = self.groups
-        while waiting:
-            client, assignor = waiting[0]
-            history = self.history(client, assignor)
-            assert not history.violations, (client, assignor, history.violations[:5])
-            assert not history.failures, (client, assignor, history.failures[:5])
-            if condition(history):
-                waiting.pop(0)
-                continue
-            if time.monotonic() > deadline or any(crew.has_failed for crew in self.crews):
-                name = f"{client}-{assignor}"
-                logs = "".join(crew.log()[-3000:] for crew in self.crews if crew.client == client or crew.has_failed)
-                told = [line for line in self._broker.log().splitlines() if f" {name}" in line]
-                raise AssertionError(
-                    f"{name}: not seen: {what}; held {history.assigned}, {len(history.numbers)} of "
-                    f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
-                )
-            time.sleep(0.05)
+        for client, assignor in self.groups:
+
+            def shows_it(client: str = client, assignor: str = assignor) -> bool:
+                history = self.history(client, assignor)
+                assert not history.violations, (client, assignor, history.violations[:5])
+                assert not history.failures, (client, assignor, history.failures[:5])
+                if condition(history):
+                    return True
+                assert not any(crew.has_failed for crew in self.crews), self._found(what, client, assignor)
+                return False
+
+            eventually(partial(self._found, what, client, assignor), shows_it, patience_s=PATIENCE_S, every_s=0.05)
+
+    def _found(self, what: str, client: str, assignor: str) -> str:
+        history, name = self.history(client, assignor), f"{client}-{assignor}"
+        logs = "".join(crew.log()[-3000:] for crew in self.crews if crew.client == client or crew.has_failed)
+        told = [line for line in self._broker.log().splitlines() if f" {name}" in line]
+        return (
+            f"{name}: {what}; held {history.assigned}, {len(history.numbers)} of "
+            f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
+        )
 
     def wait_for_owners(self, *processes: int) -> None:
         """Waits until these processes own all partitions, each of them some, and all records were delivered."""
@@ -215,16 +218,18 @@ def live_through(company: Company) -> None:
     company.wait_for_owners(7, 6)
     company.produce()
     company.wait_for_records()
+
     # A rolling restart of static members starts no rebalance; but if it starts slowly, kafka-python's leader sometimes
     # joins once more of its own accord: it forgets a generation that it was given between two polls.
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+    def expected() -> dict[tuple[str, str], int]:
         asked = company.asked_for(before)
-        expected = {group: before[group] + asked[group] for group in before}
-        if (found := company.generations()) == expected:
-            break
-        assert time.monotonic() < deadline, (found, expected)
-        time.sleep(0.05)
+        return {group: before[group] + asked[group] for group in before}
+
+    eventually(
+        lambda: f"{company.generations()} are {expected()}",
+        lambda: company.generations() == expected(),
+        patience_s=PATIENCE_S,
+    )
     leave(company.crews[-2 * len(first) :])
 
 

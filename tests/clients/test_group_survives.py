@@ -5,7 +5,6 @@ and the shortest session that Kafka allows, so that a killed member is noticed a
 records and every setting of client and broker at its default.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS, PythonClient
 from support.data.numbered_records import by_codec
+from support.eventually import eventually
 from support.groups.journal import GroupHistory, read_history
 from support.groups.member import GroupMember
 
@@ -47,15 +47,21 @@ class Group:
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> GroupHistory:
         """Polls the history until it shows what is waited for."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition(history := self.history()):
-            if time.monotonic() > deadline:
-                raise AssertionError(
-                    f"not seen within {PATIENCE_S} s: {what}; {len(history.numbers)} numbers delivered, held "
-                    f"{history.assigned}, committed {history.committed}\n"
-                    f"{''.join(member.log()[-1500:] for member in self.members)}\n{self._broker.log()[-3000:]}"
-                )
-            time.sleep(0.05)
+
+        def found() -> str:
+            history = self.history()
+            return (
+                f"{what}; {len(history.numbers)} numbers delivered, held "
+                f"{history.assigned}, committed {history.committed}\n"
+                f"{''.join(member.log()[-1500:] for member in self.members)}\n{self._broker.log()[-3000:]}"
+            )
+
+        def matching() -> GroupHistory | None:
+            history = self.history()
+            return history if condition(history) else None
+
+        history = eventually(found, matching, patience_s=PATIENCE_S, every_s=0.05)
+        assert history is not None
         assert not history.violations, history.violations[:5]
         return history
 

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
+from support.eventually import eventually
 from support.kafka.java import java_or_skip, java_source, streams_arguments
 
 PATIENCE_S = 300.0
@@ -39,11 +40,11 @@ class Instance:
             )
 
     def wait_until_running(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._ready.exists():
+        def is_ready() -> bool:
             assert self._process.poll() is None, self.log()
-            assert time.monotonic() < deadline, f"it does not run: {self.log()}"
-            time.sleep(0.05)
+            return self._ready.exists()
+
+        eventually(lambda: f"it runs\n{self.log()}", is_ready, patience_s=PATIENCE_S)
 
     def stop(self) -> None:
         self._process.terminate()

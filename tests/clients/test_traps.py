@@ -4,7 +4,6 @@ Each is a finding of the field, named beside the test by repository and number.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from odradek.testing.in_process import InProcessBroker
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.data.numbered_records import number_of
+from support.eventually import eventually
 
 WAIT_S = 60.0
 START_MS = 1_700_000_000_000
@@ -192,10 +192,11 @@ def test_an_idempotent_producer_sends_once_over_a_kill(name: str, tmp_path: Path
         producing.start()
         log = broker.log_dir / "once-0" / f"{0:020}.log"
         for kilobytes in (100, 600):
-            deadline = time.monotonic() + WAIT_S
-            while producing.is_alive() and (not log.exists() or log.stat().st_size < kilobytes * 1024):
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
+            eventually(
+                f"a log of {kilobytes} KiB",
+                lambda size=kilobytes * 1024: not producing.is_alive() or (log.exists() and log.stat().st_size >= size),  # type: ignore[misc]
+                every_s=0.002,
+            )
             broker.kill()
             broker.start()
         producing.join()

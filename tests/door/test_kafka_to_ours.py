@@ -20,7 +20,8 @@ from support.door.rules import violations
 from support.door.security import AUTHORIZER, set_up, what_is_there
 from support.door.snapshot import differences
 from support.door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
-from support.door.workload import CONFIGS, fill, fill_more, wait
+from support.door.workload import CONFIGS, fill, fill_more
+from support.eventually import eventually
 from support.kafka.java import KAFKA_VERSION, java_or_skip
 from support.kafka.log import SERVING, complaints
 from support.kafka.real_kafka import RealKafka
@@ -146,7 +147,7 @@ def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended
 def settled(door: Door) -> Seen:
     """What is there now, when the log start offsets have come to their checkpoint, which is written by the clock."""
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
-    wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
+    eventually("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return look(door.servers)
 
 

@@ -20,7 +20,8 @@ from support.door.rules import violations
 from support.door.snapshot import differences
 from support.door.topics import LIVING
 from support.door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
-from support.door.workload import CONFIGS, fill, fill_more, wait
+from support.door.workload import CONFIGS, fill, fill_more
+from support.eventually import eventually
 from support.kafka.java import java_or_skip
 from support.kafka.log import AFTER_A_KILL, SERVING, complaints
 from support.kafka.real_kafka import RealKafka
@@ -171,7 +172,9 @@ def settled(servers: str, door: Door, way: Way) -> Seen:
     clock, and a killed Kafka that had not come to it would serve deleted records again too."""
     checkpoint = door.log_dir_of("records-deleted") / "log-start-offset-checkpoint"
     if "kill" in way:
-        wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
+        eventually(
+            "the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text()
+        )
     return look(servers)
 
 

@@ -5,8 +5,7 @@ import random
 import socket
 import struct
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
@@ -19,6 +18,7 @@ from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest, MetadataResponse
 from support.brokers.our_broker import OurBroker, resident_bytes
+from support.eventually import eventually
 
 MEGABYTE = 1024 * 1024
 PATIENCE_S = 60.0
@@ -71,13 +71,6 @@ def check_that_it_serves(broker: OurBroker) -> None:
         assert [node.port for node in response.brokers] == [broker.port]
 
 
-def wait_until(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
 def lines_for(broker: OurBroker, connection_port: int) -> list[str]:
     return [line for line in broker.log().splitlines() if f"127.0.0.1:{connection_port} " in line]
 
@@ -103,7 +96,7 @@ def test_bytes_of_others_are_refused_in_one_line_of_words(broker: OurBroker, sen
         port = connection.getsockname()[1]
         connection.sendall(sent)
         assert is_closed_by_the_broker(connection)
-    wait_until("a line in the log", lambda: bool(lines_for(broker, port)))
+    eventually("a line in the log", lambda: bool(lines_for(broker, port)))
     (line,) = lines_for(broker, port)
     assert words in line
     check_that_it_serves(broker)

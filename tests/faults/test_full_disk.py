@@ -13,8 +13,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from odradek.storage.files.disk_reserve import RESERVE_FILE
 from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 from support.brokers.our_broker import OurBroker
-from support.disks.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
+from support.disks.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill
 from support.disks.small_disk import SmallDisk
+from support.eventually import eventually
 from support.kafka.java import java_or_skip, run_class
 
 MIB = 1 << 20
@@ -65,9 +66,8 @@ def run(directory: Path, seconds: float) -> None:
             recovers_alone(broker, rolling, kept)
             while time.monotonic() < end:
                 for writer in rolling:
-                    before = len(writer.offsets)
-                    wait_until("writers to go on", lambda w=writer, n=before: len(w.offsets) > n)  # type: ignore[misc]
-                time.sleep(0.5)
+                    enough = len(writer.offsets) + 100
+                    eventually("writers to go on", lambda w=writer, n=enough: len(w.offsets) >= n)  # type: ignore[misc]
             for writer in rolling:
                 writer.end()
             for writer in rolling:
@@ -84,7 +84,7 @@ def fill_up_and_start_at_0_bytes(disk: SmallDisk, broker: OurBroker, reader: Rea
     """Commits, creations and deletions go on at 0 bytes; so do starts, after kill -9 and after a clean stop."""
     servers = broker.bootstrap_servers
     filler = disk.seen_from_here / "filler"
-    wait_until("the disk to get full", lambda: REFUSED in broker.log())
+    eventually("the disk to get full", lambda: REFUSED in broker.log())
     for end in (broker.kill, broker.stop):
         fill(filler)
         assert free_bytes(disk) == 0
@@ -104,9 +104,9 @@ def recovers_alone(broker: OurBroker, rolling: list[Writer], kept: Writer) -> No
     servers = broker.bootstrap_servers
     for writer in [*rolling, kept]:
         before = len(writer.offsets)
-        wait_until("writers to be served again", lambda w=writer, n=before: len(w.offsets) > n)  # type: ignore[misc]
+        eventually("writers to be served again", lambda w=writer, n=before: len(w.offsets) > n)  # type: ignore[misc]
     seen = broker.log().count(REFUSED)
-    wait_until("the disk to get full again", lambda: broker.log().count(REFUSED) > seen)
+    eventually("the disk to get full again", lambda: broker.log().count(REFUSED) > seen)
     admin = AdminClient({"bootstrap.servers": servers})
     low, high = check_nothing_is_lost(servers, kept)
     assert low == 0, "no request asked for records of this topic to be removed"
@@ -115,7 +115,7 @@ def recovers_alone(broker: OurBroker, rolling: list[Writer], kept: Writer) -> No
         assert future.result(PATIENCE_S).low_watermark == high // 2
     seen = broker.log().count(SERVED)
     delete(servers, "kept")
-    wait_until("the room of a deleted topic", lambda: broker.log().count(SERVED) > seen)
+    eventually("the room of a deleted topic", lambda: broker.log().count(SERVED) > seen)
     kept.give_up()
 
 
@@ -167,9 +167,9 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
         with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker, ThreadPoolExecutor(4) as pool:
             servers = broker.bootstrap_servers
             create(servers, NewTopic("t", 1))
-            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
+            eventually("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
-            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            eventually("the disk to be full", lambda: REFUSED in broker.log())
             senders = (send_with_kafka_python, send_with_aiokafka, send_with_confluent, send_with_java)
             sent = [pool.submit(send, servers) for send in senders]
             reader = Reader(servers, "readers", ["t"])
@@ -182,7 +182,7 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
             assert (done, reader.records_count) == ([], 0), "a client was not refused, or has given up"
             for one in sent:
                 one.result(PATIENCE_S)
-            wait_until("all records", lambda: reader.records_count >= 4 * RECORDS)
+            eventually("all records", lambda: reader.records_count >= 4 * RECORDS)
             reader.end()
             assert broker.stop() == 0
 
@@ -205,9 +205,9 @@ def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
             servers = broker.bootstrap_servers
             create(servers, NewTopic("t", 2))
             (full,) = (int(path.name[2:]) for path in disk.seen_from_here.glob("t-*"))
-            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
+            eventually("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
-            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            eventually("the disk to be full", lambda: REFUSED in broker.log())
             assert answer_to_one(servers, 1 - full) is None
             # It is refused and tries again until its time is over; the other one may take as long as it likes.
             assert answer_to_one(servers, full, **{"message.timeout.ms": 2000}) is not None
@@ -220,9 +220,9 @@ def test_a_stop_that_one_directory_refuses_closes_the_others_cleanly(tmp_path: P
         configs = {"log.dirs": f"{tmp_path / 'roomy'},{disk.mount_point},{tmp_path / 'roomier'}"}
         with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker:
             create(broker.bootstrap_servers, NewTopic("t", 3))
-            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
+            eventually("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
-            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            eventually("the disk to be full", lambda: REFUSED in broker.log())
             (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # room was made in the wrong place
             fill(disk.seen_from_here / "filler")
             assert broker.stop() == 1

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.fire.checks import anomalies, transfer_anomalies
 from support.fire.history import (
     ASKER,
@@ -86,15 +87,17 @@ def read_to_end(servers: str, topic: str) -> dict[Place, bytes]:
 def wait_until_caught_up(servers: str, group: str, topic: str, ends: dict[int, int]) -> None:
     """Waits until the group has committed what stands in the topic."""
     consumer: Any = Consumer({"bootstrap.servers": servers, "group.id": group})
-    deadline = time.monotonic() + TIMEOUT_S
+
+    def committed() -> dict[int, int]:
+        asked = [TopicPartition(topic, partition) for partition in ends]
+        return {found.partition: found.offset for found in consumer.committed(asked, TIMEOUT_S)}
+
+    def has_caught_up() -> bool:
+        offsets = committed()
+        return all(offsets[partition] >= end for partition, end in ends.items())
+
     try:
-        while True:
-            asked = [TopicPartition(topic, partition) for partition in ends]
-            committed = {found.partition: found.offset for found in consumer.committed(asked, TIMEOUT_S)}
-            if all(committed[partition] >= end for partition, end in ends.items()):
-                return
-            assert time.monotonic() < deadline, f"{group} stays at {committed}, the ends are {ends}"
-            time.sleep(0.05)
+        eventually(lambda: f"{group} at {ends}, not {committed()}", has_caught_up, patience_s=TIMEOUT_S)
     finally:
         consumer.close()
 

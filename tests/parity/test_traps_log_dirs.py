@@ -5,8 +5,7 @@ directory away while they run, and puts it back.
 """
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -19,9 +18,10 @@ from odradek.protocol.messages.log_dirs import AlterReplicaLogDirsRequest, Descr
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from parity.side import DEADLINE_S, Side, batch, same
+from parity.side import Side, batch, same
 from parity.two_brokers import TwoBrokers
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
@@ -139,13 +139,6 @@ def offline_alike(answer: Any) -> Any:
     return [NOT_LEADER if part == STORAGE_ERROR else part for part in answer]
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.ci
 def test_two_directories_of_which_one_fails_and_comes_back(tmp_path: Path) -> None:
     """Placement, cordons, a move, a directory that goes at run time, a start without it, and one with it again."""
@@ -175,27 +168,27 @@ def _story(broker: OurBroker | RealKafka, root: Path, wire: Wire, is_ours: bool)
         facts.append([two.answers(index) for index in range(4)])
 
         facts.append(two.cordon(str(two.b)))
-        wait_until(lambda: two.cordoned() == [False, True])
+        eventually("one is cordoned", lambda: two.cordoned() == [False, True])
         facts.append(moved(side, str(two.b), "t", two.lying_in(two.a)[0]))
         side.topic("new", 2)
         facts.append([two.lying_in(path, "new") for path in (two.a, two.b)])
         facts.append([two.cordon("/nowhere"), two.cordon("b"), two.cordon("*")])
-        wait_until(lambda: two.cordoned() == [True, True])
+        eventually("both are cordoned", lambda: two.cordoned() == [True, True])
         # Kafka's controller hears of it with the broker's next heartbeat.
-        wait_until(partial(two.nothing_can_be_created, count()))
+        eventually("nothing can be created", partial(two.nothing_can_be_created, count()))
         facts.append(moved(side, str(two.a), "t", two.lying_in(two.b)[0]))
         facts.append(two.cordon(""))
-        wait_until(lambda: two.cordoned() == [False, False])
+        eventually("none is cordoned", lambda: two.cordoned() == [False, False])
 
         mover = two.lying_in(two.a)[0]
         facts.append(moved(side, str(two.b), "t", mover))
-        wait_until(lambda: mover in two.lying_in(two.b))
-        wait_until(lambda: mover not in two.lying_in(two.a))
+        eventually("the copy has come", lambda: mover in two.lying_in(two.b))
+        eventually("the old copy has gone", lambda: mover not in two.lying_in(two.a))
         facts.append(two.answers(mover))
 
         lost, kept = two.lying_in(two.b), two.lying_in(two.a)
         two.b.rename(root / "away")
-        wait_until(lambda: 56 in two.errors() and two.answers(lost[0])[4]["leaderId"] == -1)
+        eventually("the directory is offline", lambda: 56 in two.errors() and two.answers(lost[0])[4]["leaderId"] == -1)
         facts.append([two.all_answers(indexes) for indexes in (lost, kept)])
         facts.append([moved(side, str(two.b), "t", kept[0]), moved(side, str(two.a), "t", lost[0]), two.errors()])
 

@@ -4,8 +4,7 @@ What a request may ask is put to the brokers of the other parity tests; what bec
 look at them several times a second.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from odradek.protocol.messages.configs import (
 )
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from parity.side import DEADLINE_S, Side, batch, same
+from parity.side import Side, batch, same
 from parity.two_brokers import TwoBrokers
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
@@ -31,14 +31,6 @@ BROKER, TOPIC = 4, 2
 SET, DELETE = 0, 1
 THREADS, BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
 Described = DescribeConfigsRequest.DescribeConfigsResource
-
-
-def wait_until(what: Callable[[], bool]) -> None:
-    """Asks again and again until it is so."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def alter(
@@ -69,7 +61,7 @@ def answers_to(side: Side, name: str, sizes: range | list[int]) -> list[Any]:
 def changed_to(side: Side, name: str, value: str | None, shown: str) -> tuple[int, str | None]:
     """Changes it, and waits until the broker has it: Kafka's goes by the old number until then."""
     answer = alter(side, BROKER, name, {THREADS: value})
-    wait_until(lambda: value_of(side, BROKER, "1", THREADS) == shown)
+    eventually("the new value", lambda: value_of(side, BROKER, "1", THREADS) == shown)
     return answer
 
 
@@ -187,7 +179,7 @@ class Logs:
         for _ in range(2):
             end = self.end_of("kept-short")
             self.fill("kept-short", 4)
-            wait_until(lambda end=end: self.start_of("kept-short") > end)  # type: ignore[misc]
+            eventually("a later start", lambda end=end: self.start_of("kept-short") > end)  # type: ignore[misc]
 
 
 @pytest.fixture(params=[True, False], ids=["cleaner", "no-cleaner"])
@@ -219,8 +211,8 @@ def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) 
         logs.make("local", local_retention_bytes="0", local_retention_ms="0")
         logs.make("kept-short", retention_bytes="0")
         if has_cleaner:
-            wait_until(partial(is_cleaned, logs))
-            wait_until(lambda logs=logs: logs.start_of("both") == 40)  # type: ignore[misc]
+            eventually("it is cleaned", partial(is_cleaned, logs))
+            eventually("a later start", lambda logs=logs: logs.start_of("both") == 40)  # type: ignore[misc]
         logs.pass_of_retention()
         assert logs.start_of("local") == 0
         assert logs.offsets("local") == list(range(40))

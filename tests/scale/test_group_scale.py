@@ -21,6 +21,7 @@ from support.brokers.asking import Asking
 from support.brokers.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.brokers.our_broker import OurBroker, resident_bytes
 from support.brokers.processor_time import cpu_seconds
+from support.eventually import eventually, eventually_in_loop
 from support.groups.load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember
 
 pytestmark = pytest.mark.long
@@ -86,13 +87,12 @@ class LargeGroup:
 
     async def settled(self) -> None:
         """Waits until all are of one generation and own every partition once; fails with the first member's failure."""
-        while not self._is_settled():
-            for task in self.tasks:
-                if task.done():
-                    task.result()
-            await asyncio.sleep(0.02)
+        await eventually_in_loop("one generation that owns all", self._is_settled, patience_s=ANSWER_TIMEOUT_S)
 
     def _is_settled(self) -> bool:
+        for task in self.tasks:
+            if task.done():
+                task.result()
         if len({member.generation for member in self.members}) != 1:
             return False
         owned = Counter(partition for member in self.members for partition in member.assigned)
@@ -224,9 +224,12 @@ def test_millions_of_committed_offsets(tmp_path: Path, capsys: pytest.CaptureFix
         began = time.monotonic()
         broker.start(LOADING_TIMEOUT_S)
         started_s, cpu_s = time.monotonic() - began, cpu_seconds(broker.pid)
-        while not all(fetched(broker.port, group) for group in range(0, groups, groups // 100)):
-            assert time.monotonic() - began < LOADING_TIMEOUT_S
-            time.sleep(0.5)
+        eventually(
+            "all offsets are loaded",
+            lambda: all(fetched(broker.port, group) for group in range(0, groups, groups // 100)),
+            patience_s=LOADING_TIMEOUT_S,
+            every_s=0.5,
+        )
         loaded_s, loaded_cpu_s = time.monotonic() - began, cpu_seconds(broker.pid)
         grown = resident_bytes(broker.pid) - empty
         for group in range(0, groups, max(1, groups // 200)):

@@ -28,6 +28,7 @@ from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_of
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from support.eventually import eventually_in_loop
 
 HOUR_MS = 3_600_000
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=20_000, min_cleanable_dirty_ratio=0.01)
@@ -190,16 +191,13 @@ async def test_as_many_rounds_at_a_time_as_there_are_threads_now(directory: LogD
     cleaner = LogCleaner([directory], config, clock, WorkerCode())
     cleaner.start()
     try:
-        async with asyncio.timeout(60):
-            await asyncio.wait([asyncio.create_task(begun(log)) for log in logs], return_when=asyncio.FIRST_COMPLETED)
-            before = asked
-            while asked < before + 4:  # noqa: ASYNC110 it looks for work again, with its one thread busy
-                await asyncio.sleep(0.01)
-            assert len(cleaner.state.in_progress) == 1
-            now = 2
-            while sum(map(is_cleaned, logs)) < 2:  # noqa: ASYNC110 nothing tells when a round has begun
-                await asyncio.sleep(0.01)
-            assert len(cleaner.state.in_progress) == 2
+        await asyncio.wait([asyncio.create_task(begun(log)) for log in logs], return_when=asyncio.FIRST_COMPLETED)
+        before = asked
+        await eventually_in_loop("it looks for work again, with its one thread busy", lambda: asked >= before + 4)
+        assert len(cleaner.state.in_progress) == 1
+        now = 2
+        await eventually_in_loop("a second round has begun", lambda: sum(map(is_cleaned, logs)) >= 2)
+        assert len(cleaner.state.in_progress) == 2
     finally:
         await cleaner.stop()
 

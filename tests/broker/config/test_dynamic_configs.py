@@ -30,6 +30,7 @@ from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAl
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import Topic
+from support.eventually import eventually_in_loop
 
 Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
 Change = IncrementalAlterConfigsRequest.AlterableConfig
@@ -184,8 +185,7 @@ async def create(server: BrokerServer) -> None:
 
 async def cleaner_looks(server: BrokerServer) -> None:
     """Waits until the cleaner has begun to look for work."""
-    while server.running.background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
-        await asyncio.sleep(0.01)
+    await eventually_in_loop("a timer starts the cleaner", lambda: server.running.background.cleaner is not None)
 
 
 def seen(server: BrokerServer) -> dict[str, object]:

@@ -10,7 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from odradek.storage.files.disk_usage import allocated_bytes
 from odradek.storage.files.files import Files
 from support.brokers.our_broker import OurBroker
-from support.disks.disk_traffic import PATIENCE_S, wait_until
+from support.disks.disk_traffic import PATIENCE_S
+from support.eventually import eventually
 
 MIB = 1 << 20
 CAP = 48 * MIB
@@ -90,7 +91,7 @@ def test_the_oldest_records_of_all_topics_go_and_the_cap_holds(tmp_path: Path) -
         low, high = watermarks(servers, "old")
         assert low == high > 0, "the oldest records are still there"
         assert 0 < watermarks(servers, "new")[0] < watermarks(servers, "new")[1]
-        wait_until("the cap to hold", lambda: allocated_bytes(Files(), broker.log_dir) <= CAP)
+        eventually("the cap to hold", lambda: allocated_bytes(Files(), broker.log_dir) <= CAP)
         text = broker.log()
         removed = text.index("odradek.log.dirs.max.bytes is 50331648, so the oldest records of all topics go first")
         assert (

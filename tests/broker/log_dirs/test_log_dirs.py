@@ -7,8 +7,7 @@ tests ask it again.
 import errno
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,7 +19,8 @@ from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Buffer
 from odradek.testing.in_process import InProcessBroker
-from support.brokers.asking import PATIENCE_S, Asking
+from support.brokers.asking import Asking
+from support.eventually import eventually
 
 PARTITIONS = 6
 
@@ -66,15 +66,7 @@ class Two:
 
     def moved(self, topic: str, partition: int, to: Path) -> None:
         """Waits until a partition lies in a directory."""
-        wait_for((to / f"{topic}-{partition}").is_dir, f"{topic}-{partition} did not come to {to}")
-
-
-def wait_for(condition: Callable[[], bool], complaint: str) -> None:
-    """Waits until something is so."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, complaint
-        time.sleep(0.002)
+        eventually(f"{topic}-{partition} in {to}", (to / f"{topic}-{partition}").is_dir)
 
 
 @pytest.fixture
@@ -108,7 +100,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: Two) -> Non
     lost, kept = two.in_(two.b), two.in_(two.a)
     away = two.b.with_name("away")
     two.b.rename(away)  # the next checkpoint finds nothing, as with a disk that has gone
-    wait_for(lambda: two.asking.log_dirs()[str(two.b)].error_code != 0, "the failed directory was not noticed")
+    eventually("the failure is noticed", lambda: two.asking.log_dirs()[str(two.b)].error_code != 0)
     offline = ErrorCode.KAFKA_STORAGE_ERROR
     described = two.asking.log_dirs()[str(two.b)]
     assert (described.error_code, described.topics, described.total_bytes) == (offline, [], -1)
@@ -186,7 +178,7 @@ def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pyte
             assert two.asking.fetch("t", lost) == (ErrorCode.KAFKA_STORAGE_ERROR, [])
         else:
             assert two.asking.produce("t", lost, b"x") == ErrorCode.KAFKA_STORAGE_ERROR
-        wait_for(lambda: two.asking.partition("t", lost)[1] == -1, "it is still led")
+        eventually("no leader", lambda: two.asking.partition("t", lost)[1] == -1)
         assert two.asking.produce("t", kept, b"more") == 0
         assert two.asking.fetch("t", kept) == (0, [*records[kept], b"more"])
         FailingFiles.failing = ""
@@ -202,7 +194,7 @@ def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pyte
 def test_without_the_directory_of_the_metadata_the_broker_ends(two: Two, caplog: pytest.LogCaptureFixture) -> None:
     two.fill()
     two.a.rename(two.a.with_name("away"))
-    wait_for(lambda: "the metadata log dir" in caplog.text, "it goes on")
+    eventually("the broker stops", lambda: "the metadata log dir" in caplog.text)
     assert f"Shutdown broker because the metadata log dir {two.a} has failed" in caplog.text
     with pytest.raises(OSError, match=r"refused|reset"):  # reset: if it comes before the listener is closed
         two.asking.log_dirs()
@@ -246,7 +238,7 @@ def test_so_many_partitions_move_at_a_time(tmp_path: Path, threads: int) -> None
         assert configure(two, "replica.alter.log.dirs.io.max.bytes.per.second", "1") == 0
         for index in range(PARTITIONS):
             assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
-        wait_for(lambda: copied(two) >= threads, "not so many")
+        eventually(f"{threads} moves at once", lambda: copied(two) >= threads)
         assert len([path for home in (two.a, two.b) for path in home.glob("*-future")]) == PARTITIONS
         assert copied(two) == threads
     finally:
@@ -301,7 +293,7 @@ def test_a_deleted_topic_takes_its_move_along(two: Two) -> None:
     def has_gone() -> bool:
         return all(path.name.endswith("-delete") for home in (two.a, two.b) for path in home.glob("t-*"))
 
-    wait_for(has_gone, "something is left")
+    eventually("all files have gone", has_gone)
 
 
 def test_a_partition_in_two_directories_stops_the_start(two: Two) -> None:
@@ -394,7 +386,7 @@ def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
     two.broker.start()
     if is_used:
         assert two.asking.end_offset("t", 0) == (0, 0)
-    wait_for(lambda: any(path.name.endswith("-stray") for path in new_home.glob("t-0.*")), "it was not set aside")
+    eventually("it is set aside", lambda: any(path.name.endswith("-stray") for path in new_home.glob("t-0.*")))
     assert two.asking.end_offset("t", 0) == (0, 0)
     assert two.asking.produce("t", 0, b"new") == 0
     assert two.asking.fetch("t", 0) == (0, [b"new"])
@@ -425,11 +417,11 @@ def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_som
         assert (len(two.in_(two.a, "before")), len(two.in_(two.b, "before"))) == (3, 3)
         monkeypatch.setattr(ShortOfRoom, "free_bytes", share * 1_500_000)
         seen = ("Producers get KAFKA_STORAGE_ERROR", "Retention runs at once")[share]
-        wait_for(lambda: seen in caplog.text, "the disk watch has not seen it")
+        eventually("the disk watch sees it", lambda: seen in caplog.text)
         assert two.asking.create("t", PARTITIONS) == 0
         assert (len(two.in_(two.a)), len(two.in_(two.b))) == (PARTITIONS, 0)
         monkeypatch.setattr(ShortOfRoom, "free_bytes", None)
-        wait_for(lambda: "there is room again" in caplog.text or "room enough" in caplog.text, "nor this")
+        eventually("room", lambda: "there is room again" in caplog.text or "room enough" in caplog.text)
         assert two.asking.create("after", PARTITIONS) == 0
         assert len(two.in_(two.b, "after")) == PARTITIONS, "fewer lie there"
     finally:

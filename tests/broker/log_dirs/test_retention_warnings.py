@@ -26,7 +26,7 @@ from odradek.broker.timers.slices import Slices
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_retention import SegmentFacts
 from support.brokers.our_broker import OurBroker
-from support.disks.disk_traffic import wait_until
+from support.eventually import eventually
 
 NOW = 1_000_000_000
 HOUR = 3_600_000
@@ -125,7 +125,7 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
         for _ in range(10):
             producer.produce("t", b"x", timestamp=time.time_ns() // 1_000_000)
         assert producer.flush(60) == 0
-        wait_until("the records to go", lambda: "removed: retention time 4000 ms breached" in broker.log())
+        eventually("the records to go", lambda: "removed: retention time 4000 ms breached" in broker.log())
         text = broker.log()
         warned = text.index("group 'slow' has read t-0 up to offset 3, and retention removes the records before 10")
         assert warned < text.index("removed: retention time 4000 ms breached")

@@ -3,8 +3,6 @@
 import errno
 import os
 import socket
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
 from support.brokers.heavy_requests import Heavy, create, now_ms
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 
 LIMIT = 192
 UNDER_LIMIT = ("sh", "-c", f'ulimit -n {LIMIT}; exec "$@"', "sh")
@@ -51,11 +50,6 @@ def flood(port: int) -> list[socket.socket]:
     return sockets
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        time.sleep(0.01)
-
-
 def test_produce_fetch_and_rolls_go_on_beside_a_flood_of_connections(tmp_path: Path) -> None:
     configs = {"log.segment.bytes": "1048576", "log.cleaner.backoff.ms": "100"}
     with OurBroker(tmp_path, configs, command_prefix=UNDER_LIMIT) as broker:
@@ -73,7 +67,7 @@ def test_produce_fetch_and_rolls_go_on_beside_a_flood_of_connections(tmp_path: P
         while not read:
             read += len(consumer.consume(100, 1))
         sockets = flood(broker.port)
-        wait_until(lambda: PAUSED in broker.log())
+        eventually(PAUSED, lambda: PAUSED in broker.log())
         for number in range(ROUNDS):
             for partition in range(8):
                 producer.produce("spools", f"{number}".encode(), partition=partition)
@@ -107,7 +101,7 @@ def test_one_that_waits_is_served_when_another_is_closed(tmp_path: Path) -> None
         for one in (first, second):
             one.sendall(encode_request(ApiVersionsRequest(), 0, 1, "early"))
             assert one.recv(1 << 16)
-        wait_until(lambda: PAUSED in broker.log())
+        eventually(PAUSED, lambda: PAUSED in broker.log())
         third.sendall(encode_request(ApiVersionsRequest(), 0, 1, "waits"))
         first.close()
         assert third.recv(1 << 16)

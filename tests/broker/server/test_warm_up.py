@@ -4,7 +4,6 @@ import ast
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from odradek.broker.server.warm_up import modules
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 
 LOADED = """
 import sys
@@ -106,10 +106,11 @@ def broker(tmp_path: Path) -> Iterator[OurBroker]:
 
 
 def wait_until_logged(broker: OurBroker, words: str) -> None:
-    tick = threading.Event()
-    while words not in broker.log():
+    def is_logged() -> bool:
         assert broker.process.poll() is None, broker.log()
-        tick.wait(0.02)
+        return words in broker.log()
+
+    eventually(words, is_logged)
 
 
 def test_requests_are_served_after_the_installation_was_replaced(broker: OurBroker) -> None:

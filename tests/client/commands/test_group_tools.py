@@ -217,7 +217,6 @@ async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: p
             assert epoch == 0 or not answer.error_code, answer.error_message
             assert time.monotonic() < deadline, f"{member_id} at {epoch} was answered {answer}"
             epoch = epoch and answer.member_epoch
-            await asyncio.sleep(0.05)
 
     def owns(count: int) -> Callable[[ConsumerGroupHeartbeatResponse], bool]:
         return lambda answer: (

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.pipeline.compact.command import compact
 from support.brokers.our_broker import OurBroker
-from support.door.workload import wait
+from support.eventually import eventually
 from support.kafka.log import SERVING, complaints
 from support.kafka.real_kafka import RealKafka
 from support.transactions.ended import wait_until_transactions_end
@@ -70,7 +70,7 @@ def fill(servers: str) -> None:
     wait_until_transactions_end(servers, TOPICS)
     consumer = Consumer({"bootstrap.servers": servers, "group.id": GROUP, "enable.auto.commit": False})
     for offset in range(5):
-        wait("the group's coordinator", partial(commit, consumer, offset))
+        eventually("the group's coordinator", partial(commit, consumer, offset))
     consumer.close()
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available_cores, finished_tasks, run_tasks
 from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
+from support.eventually import eventually
 from support.pipeline.engine_tasks import die, double, fail_at_three, meet, name_of, process_id, wait_for
 
 needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
@@ -79,17 +79,12 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
-    deadline = time.monotonic() + 60
-    while not ((tmp_path / "one").exists() and (tmp_path / "two").exists()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually("both tasks run", lambda: (tmp_path / "one").exists() and (tmp_path / "two").exists())
     workers = children_of_children(process.pid)
     assert len(workers) == 2
     process.send_signal(signal.SIGKILL)
     process.wait()
-    while any(is_running(worker) for worker in workers):
-        assert time.monotonic() < deadline, "workers live on"
-        time.sleep(0.01)
+    eventually("the workers end", lambda: not any(is_running(worker) for worker in workers))
 
 
 def children_of_children(pid: int) -> list[int]:

@@ -6,7 +6,6 @@ Each of :data:`BACKGROUND` is one line of the second table in docs/limits.md.
 import re
 import subprocess
 import sys
-import threading
 import urllib.request
 from collections.abc import Callable
 
@@ -15,10 +14,11 @@ from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
 from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, now_ms, produce
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 
 BATCH_BYTES = 10_000_000
 GB = 10**9
-POLL_S = 0.05
+PATIENCE_S = 600.0
 
 CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -28,13 +28,6 @@ CONFIGS = {
 }
 
 Background = Callable[[OurBroker, Scale], Prepared]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Looks again and again; the event is in another process, which tells only its files."""
-    pause = threading.Event()
-    while not condition():
-        pause.wait(POLL_S)
 
 
 def _fill(heavy: Heavy, topic: str, size: int) -> None:
@@ -53,7 +46,7 @@ def _deletion(broker: OurBroker, scale: Scale) -> Prepared:
 
     def remove() -> None:
         heavy.ask(delete(["large"]), 6)
-        wait_until(lambda: not list(broker.log_dir.glob("large-0*")))
+        eventually("the files have gone", lambda: not list(broker.log_dir.glob("large-0*")), patience_s=PATIENCE_S)
 
     return remove
 
@@ -86,7 +79,11 @@ def _compaction(broker: OurBroker, scale: Scale) -> Prepared:
         for number in range(scale.of(2_000)):
             heavy.send(frames[number % len(frames)])
         checkpoint = broker.log_dir / "cleaner-offset-checkpoint"
-        wait_until(lambda: checkpoint.exists() and "keyed" in checkpoint.read_text())
+        eventually(
+            "a round of the cleaner",
+            lambda: checkpoint.exists() and "keyed" in checkpoint.read_text(),
+            patience_s=PATIENCE_S,
+        )
 
     return write_and_clean
 
@@ -100,7 +97,7 @@ def _snapshot(broker: OurBroker, scale: Scale) -> Prepared:
     def change() -> None:
         for number in range(3):
             heavy.ask(create([f"wide-{number}"], scale.of(5_000)), 5)
-            wait_until(lambda: bool(set(metadata.glob("*.checkpoint")) - seen))
+            eventually("a snapshot", lambda: set(metadata.glob("*.checkpoint")) - seen, patience_s=PATIENCE_S)
             seen.update(metadata.glob("*.checkpoint"))
 
     return change

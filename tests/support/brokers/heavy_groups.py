@@ -7,10 +7,11 @@ from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from support.brokers.heavy_requests import Heavy, Prepared, Row, Scale, create
+from support.eventually import eventually_in_loop
 from support.groups.load import Line, RawConsumer, RawMember
 
 CONNECTING_AT_ONCE = 100
-LOOK_EVERY_S = 0.05
+PATIENCE_S = 600.0
 MEMBERS = 2_000
 PARTITIONS = 4_000
 CONSUMERS = 400
@@ -34,15 +35,16 @@ async def _join_and_settle(members: Sequence[RawMember | RawConsumer], partition
         await member.live(leave)
 
     tasks = [asyncio.create_task(live(member)) for member in members]
+
+    def is_settled() -> bool:
+        for task in tasks:
+            if task.done():
+                task.result()
+        assigned = sum(len(member.assigned) for member in members)
+        return len({member.generation for member in members}) == 1 and assigned == partitions
+
     try:
-        while (
-            len({member.generation for member in members}) != 1
-            or sum(len(member.assigned) for member in members) != partitions
-        ):
-            for task in tasks:
-                if task.done():
-                    task.result()
-            await asyncio.sleep(LOOK_EVERY_S)
+        await eventually_in_loop("one generation that owns all", is_settled, patience_s=PATIENCE_S)
     finally:
         for task in tasks:
             task.cancel()

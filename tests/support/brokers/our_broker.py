@@ -4,11 +4,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from support.eventually import eventually
 
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 120.0
@@ -88,14 +89,20 @@ class OurBroker:
         ]
         with self.log_file.open("ab") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + timeout_s
-        while not ready.exists():
-            if self._process.poll() is not None:
-                raise AssertionError(f"our broker ended with {self._process.returncode}:\n{self.log()[-3000:]}")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise AssertionError(f"our broker did not start:\n{self.log()[-3000:]}")
-            time.sleep(0.005)
+        process = self._process
+
+        def is_ready() -> bool:
+            code = process.poll()
+            assert code is None, f"our broker ended with {code}:\n{self.log()[-3000:]}"
+            return ready.exists()
+
+        try:
+            eventually(
+                lambda: f"our broker serves\n{self.log()[-3000:]}", is_ready, patience_s=timeout_s, every_s=0.005
+            )
+        except AssertionError:
+            self.kill()
+            raise
         self.port = json.loads(ready.read_text())["listeners"]["PLAINTEXT"]["port"]
 
     def stop(self) -> int:

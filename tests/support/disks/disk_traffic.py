@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from array import array
-from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import (
@@ -16,6 +15,8 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
+
+from support.eventually import eventually
 
 PATIENCE_S = 60.0
 NUMBER_BYTES = 8
@@ -32,14 +33,6 @@ TRANSIENT = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
 """What a commit may meet while a broker is started again, or a topic of the group deleted."""
-
-
-def wait_until(what: str, condition: Callable[[], bool]) -> None:
-    """Waits for a condition; fails, and says for what it waited."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 class Writer:
@@ -158,7 +151,7 @@ class Reader:
     def goes_on(self) -> None:
         """Waits until it has committed several times from now on."""
         before = self.commits_count
-        wait_until("commits to go on", lambda: self.commits_count >= before + 3)
+        eventually("commits to go on", lambda: self.commits_count >= before + 3)
 
 
 def check_nothing_is_lost(servers: str, writer: Writer) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from support.door.topics import Plan
-from support.door.workload import TIMEOUT_S, create, wait
+from support.door.workload import TIMEOUT_S, create
+from support.eventually import eventually
 
 CLEANER = {"log.cleaner.backoff.ms": "100"}
 """What a broker must have set for it to come by soon."""
@@ -34,7 +35,7 @@ def fill_cleaned(servers: str, log_dirs: Sequence[Path], plan: Plan = CLEANED) -
         if number % 5 == 4:
             assert producer.flush(TIMEOUT_S) == 0
     for index in range(2):
-        wait(f"the cleaner at {plan.name}-{index}", partial(_is_cleaned, log_dirs, plan.name, index))
+        eventually(f"the cleaner at {plan.name}-{index}", partial(_is_cleaned, log_dirs, plan.name, index))
 
 
 def _is_cleaned(log_dirs: Sequence[Path], topic: str, index: int) -> bool:

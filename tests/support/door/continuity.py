@@ -11,6 +11,7 @@ from odradek.storage.dump.segment_scan import Batch, LogFile
 from support.door.snapshot import Snapshot
 from support.door.topics import LIVING
 from support.door.workload import LONGEST_SESSION_MS, TIMEOUT_S
+from support.eventually import eventually
 
 LIVING_BATCH = 10
 
@@ -56,10 +57,8 @@ class LivingProducer:
         start = self._acknowledged
         self._thread = threading.Thread(target=self._send_on, daemon=True)
         self._thread.start()
-        deadline = time.monotonic() + TIMEOUT_S
-        while self._acknowledged < start + 20 * LIVING_BATCH:
-            assert time.monotonic() < deadline, "nothing is acknowledged"
-            time.sleep(0.001)
+        enough = start + 20 * LIVING_BATCH
+        eventually("acknowledged records", lambda: self._acknowledged >= enough, every_s=0.001)
 
     def _send_on(self) -> None:
         while not self._stop.is_set():

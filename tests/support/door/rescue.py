@@ -6,9 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import TracebackType
+
+from support.eventually import eventually
 
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 120.0
@@ -48,12 +49,17 @@ class Adopted:
         command += ["--override", "group.initial.rebalance.delay.ms=0"]
         with self._log.open("wb") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._ready.exists():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                self._process.kill()
-                raise AssertionError(f"adopt does not serve:\n{self.output[-3000:]}")
-            time.sleep(0.01)
+        process = self._process
+
+        def is_ready() -> bool:
+            assert process.poll() is None, f"adopt has ended:\n{self.output[-3000:]}"
+            return self._ready.exists()
+
+        try:
+            eventually(lambda: f"adopt serves\n{self.output[-3000:]}", is_ready, patience_s=START_TIMEOUT_S)
+        except AssertionError:
+            process.kill()
+            raise
         self.port = json.loads(self._ready.read_text())["listeners"]["PLAINTEXT"]["port"]
         return self
 

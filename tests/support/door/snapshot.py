@@ -24,6 +24,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, OffsetSpec, ResourceType  # type: ignore[attr-defined]
 
+from support.eventually import eventually
+
 TIMEOUT_S = 60.0
 MOST_SHOWN = 20
 SPEC: Any = OffsetSpec
@@ -107,19 +109,22 @@ def wait_until_settled(admin: AdminClient) -> None:
     A Kafka that has just started answers some requests with errors that a client tries again after; librdkafka's admin
     client gives them back.
     """
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
+    refusals: list[KafkaException] = []
+
+    def is_settled() -> bool:
         try:
             topics = admin.list_topics(timeout=TIMEOUT_S).topics
             _offsets(admin, [(name, i) for name, topic in topics.items() for i in topic.partitions], SPEC.latest())
             for error in admin.list_consumer_groups().result(TIMEOUT_S).errors:
                 raise KafkaException(error)
         except KafkaException as error:
-            if time.monotonic() > deadline or error.args[0].code() not in STARTING:
+            if error.args[0].code() not in STARTING:
                 raise
-            time.sleep(0.05)
-        else:
-            return
+            refusals.append(error)
+            return False
+        return True
+
+    eventually(lambda: f"a settled cluster; it answers {refusals[-1]}", is_settled)
 
 
 def _topics(admin: AdminClient, servers: str, isolation_level: str) -> dict[str, TopicSeen]:

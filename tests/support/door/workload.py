@@ -9,7 +9,8 @@ in door_continuity.py. Only the broker's answers are waited for.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -26,6 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from support.door.topics import DELETED, LIVING, PLANS, Plan, Sent, batch_of
+from support.eventually import eventually
 
 CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -181,7 +183,7 @@ def _delete_and_recreate(admin: AdminClient, producers: Producers, chance: Rando
 def _delete(admin: AdminClient, names: list[str]) -> None:
     for future in admin.delete_topics(names).values():
         future.result(TIMEOUT_S)
-    wait("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
+    eventually("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
 
 
 def _change_topics(admin: AdminClient, producers: Producers, chance: Random, now_ms: int) -> None:
@@ -223,7 +225,7 @@ def _pass_retention(admin: AdminClient, producers: Producers, now_ms: int) -> No
             _send(producer, old.name, partition, batch_of(old, Random(partition), now_ms - age_ms))
             _flush(producer)
             if age_ms:
-                wait(f"retention of {old.name}-{partition}", lambda index=partition: _is_cut(admin, old.name, index))  # type: ignore[misc]
+                eventually(f"retention of {old.name}-{partition}", partial(_is_cut, admin, old.name, partition))
 
 
 def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
@@ -234,14 +236,6 @@ def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
         [future] = admin.list_offsets({TopicPartition(topic, partition): question}).values()
         found.append(future.result(TIMEOUT_S).offset)
     return bool(found[0] == found[1])
-
-
-def wait(what: str, condition: Callable[[], bool]) -> None:
-    """Polls a condition; AssertionError with what was waited for when it does not come."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not seen within {TIMEOUT_S} s: {what}"
-        time.sleep(0.02)
 
 
 # Groups ----------------------------------------------------------------------

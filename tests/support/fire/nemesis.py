@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.fire.history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
 from support.fire.worker import PYTHON_WORKER, SESSION_TIMEOUT_MS, FireWorker, Specification
 
 PATIENCE_S = 300.0
-LOOK_S = 0.02
 FAULTS = (
     "kill-broker",
     "pause-broker",
@@ -65,16 +65,22 @@ class Nemesis:
 
     def _wait_for(self, worker: FireWorker) -> None:
         start = worker.journal.stat().st_size
-        deadline = time.monotonic() + PATIENCE_S
-        while not worker.has_got_on(start):
+
+        def has_got_on() -> bool:
+            nonlocal worker, start
+            if worker.has_got_on(start):
+                return True
             if worker.outlasted_its_transaction:  # on a busy machine without any fault of ours
                 worker.wait()
                 worker, start = self._succeed(worker), 0
-            if time.monotonic() > deadline or not worker.is_alive:
-                tail = worker.journal.read_text()[-500:]
-                log = worker.log_file.read_text()[-2000:]
-                raise AssertionError(f"{worker.specification} gets no further after {self.done}:\n{tail}\n{log}")
-            time.sleep(LOOK_S)
+            assert worker.is_alive, found()
+            return False
+
+        def found() -> str:
+            tail, log = worker.journal.read_text()[-500:], worker.log_file.read_text()[-2000:]
+            return f"{worker.specification} goes on after {self.done}:\n{tail}\n{log}"
+
+        eventually(found, has_got_on, patience_s=PATIENCE_S)
 
     def strike(self) -> None:
         """The next fault; each kind comes before one comes again."""
@@ -122,10 +128,11 @@ class Nemesis:
         """Goes on, or is fenced and replaced: a pause may outlast the timeout of the transaction that it was in."""
         start = victim.journal.stat().st_size
         victim.resume()
-        deadline = time.monotonic() + PATIENCE_S
-        while victim.is_alive and not victim.has_got_on(start):
-            assert time.monotonic() < deadline, f"{victim.specification} does not go on after {self.done}"
-            time.sleep(LOOK_S)
+        eventually(
+            f"{victim.specification} goes on after {self.done}",
+            lambda: not victim.is_alive or victim.has_got_on(start),
+            patience_s=PATIENCE_S,
+        )
         if not victim.is_alive:
             victim.wait()
             assert '"fenced"' in victim.journal.read_text(), victim.log_file.read_text()
@@ -146,10 +153,11 @@ class Nemesis:
 
         It may have met another error before, and have taken the id back.
         """
-        deadline = time.monotonic() + PATIENCE_S
-        while victim.is_alive and successor.is_alive:
-            assert time.monotonic() < deadline, f"no producer was fenced of {successor.specification} after {self.done}"
-            time.sleep(LOOK_S)
+        eventually(
+            f"one of two {successor.specification} is fenced after {self.done}",
+            lambda first=victim, second=successor: not (first.is_alive and second.is_alive),  # type: ignore[misc]
+            patience_s=PATIENCE_S,
+        )
         if victim.is_alive:
             self.workers[self.workers.index(successor)] = victim
             self._left[self._left.index(victim)] = successor
@@ -158,11 +166,14 @@ class Nemesis:
 
     def _wait_until_started(self, worker: FireWorker) -> None:
         """Until it has its transactional id."""
-        deadline = time.monotonic() + PATIENCE_S
-        while '"started"' not in worker.journal.read_text():
-            assert time.monotonic() < deadline, f"{worker.specification} does not start:\n{worker.log_file.read_text()}"
-            assert worker.is_alive, worker.log_file.read_text()
-            time.sleep(LOOK_S)
+
+        def has_started() -> bool:
+            assert worker.is_alive or '"started"' in worker.journal.read_text(), worker.log_file.read_text()
+            return '"started"' in worker.journal.read_text()
+
+        eventually(
+            lambda: f"{worker.specification} starts:\n{worker.log_file.read_text()}", has_started, patience_s=PATIENCE_S
+        )
 
     def end(self, kinds: tuple[str, ...]) -> None:
         """Ends the workers of some kinds in order."""

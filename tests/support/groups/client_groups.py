@@ -8,6 +8,7 @@ from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
 from odradek.client.producer import Producer
 from odradek.client.types import ConsumerRecord, TopicPartition
+from support.eventually import eventually_in_loop
 
 WAIT_S = 60
 Answer = TypeVar("Answer")
@@ -62,10 +63,10 @@ async def poll_until(
 ) -> list[ConsumerRecord]:
     """Polls all, in turn again and again, until something holds; what they read meanwhile, added to ``records``."""
     found = [] if records is None else records
+    if not consumers:  # others do the work
+        await eventually_in_loop("what others do", holds, patience_s=WAIT_S)
     async with asyncio.timeout(WAIT_S):
         while not holds():
-            if not consumers:
-                await asyncio.sleep(0.02)  # others do the work
             for polled in await asyncio.gather(*(consumer.poll(100) for consumer in consumers)):
                 for some in polled.values():
                     found += some

@@ -13,11 +13,11 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from support.eventually import eventually
 from support.kafka.java import KAFKA_VERSION, java_arguments, java_or_skip, run_class
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -143,15 +143,16 @@ class RealKafka:
         """Polls until the broker answers a request that it answers only once it is unfenced: the list of topics."""
         process = self._process
         assert process is not None
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline:
+
+        def serves() -> bool:
             if process.poll() is not None:
                 raise RuntimeError(f"Kafka ended with {process.returncode}: {self.output[-3000:]}")
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 # The broker opens this listener only after it was registered and unfenced (BrokerServer.startup).
-                return
-            time.sleep(0.05)
-        raise RuntimeError(f"Kafka does not serve after {START_TIMEOUT_S} s: {self.output[-3000:]}")
+                return True
+            return False
+
+        eventually(lambda: f"Kafka serves: {self.output[-3000:]}", serves, patience_s=START_TIMEOUT_S, every_s=0.05)
 
     def stop(self) -> int:
         """Stops it as an operator does (SIGTERM) and waits; the data stays. Returns the exit code."""

@@ -2,10 +2,9 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
-WAIT_S = 60.0
+from support.eventually import eventually
 
 
 def double(number: int) -> int:
@@ -30,11 +29,7 @@ def meet(place: tuple[Path, int, int]) -> int:
     """Returns its number when all have come: what runs one after the other waits in vain."""
     directory, number, expected = place
     (directory / str(number)).touch()
-    deadline = time.monotonic() + WAIT_S
-    while len(os.listdir(directory)) < expected:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{expected} tasks never ran at once")
-        time.sleep(0.005)
+    eventually(f"{expected} tasks at once", lambda: len(os.listdir(directory)) >= expected)
     return number
 
 
@@ -42,11 +37,8 @@ def wait_for(paths: tuple[Path, Path | None]) -> str:
     """Says that it runs, and goes on when the other file is there (or at once without one)."""
     mine, other = paths
     mine.touch()
-    deadline = time.monotonic() + WAIT_S
-    while other is not None and not other.exists():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{other} never came")
-        time.sleep(0.005)
+    if other is not None:
+        eventually(str(other), other.exists)
     return mine.name
 
 

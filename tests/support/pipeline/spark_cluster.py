@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import TracebackType
 
 import pyspark
 
+from support.eventually import eventually
 from support.kafka.real_kafka import free_ports
 
 HOME = Path(pyspark.__file__).parent
@@ -91,12 +91,12 @@ class SparkCluster:
 
     def _wait(self, workers: int) -> None:
         """Until the master answers and so many workers have registered; a worker gives up on a master that is late."""
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while self._alive_workers() < workers:
-            ended = [process for process in self._processes if process.poll() is not None]
-            assert not ended, self.logs()
-            assert time.monotonic() < deadline, self.logs()
-            time.sleep(0.1)
+
+        def are_there() -> bool:
+            assert all(process.poll() is None for process in self._processes), self.logs()
+            return self._alive_workers() >= workers
+
+        eventually(self.logs, are_there, patience_s=START_TIMEOUT_S, every_s=0.1)
 
     def _run(self, name: str, *arguments: str) -> None:
         with (self.directory / f"{name}.log").open("wb") as out:

@@ -5,11 +5,12 @@ come afterwards (TransactionMarkerChannelManager). Until then a read_committed r
 is behind it.
 """
 
-import time
 from collections.abc import Iterable
 
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from support.eventually import eventually
 
 TIMEOUT_S = 60.0
 
@@ -19,10 +20,7 @@ def wait_until_transactions_end(servers: str, topics: Iterable[str]) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     found = admin.list_topics(timeout=TIMEOUT_S).topics
     partitions = [TopicPartition(topic, index) for topic in topics for index in found[topic].partitions]
-    deadline = time.monotonic() + TIMEOUT_S
-    while open_ones := _open(admin, partitions):
-        assert time.monotonic() < deadline, f"a transaction stays open in {open_ones}"
-        time.sleep(0.02)
+    eventually(lambda: f"no transaction open in {_open(admin, partitions)}", lambda: not _open(admin, partitions))
 
 
 def _open(admin: AdminClient, partitions: list[TopicPartition]) -> list[str]:
