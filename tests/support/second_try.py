@@ -33,7 +33,7 @@ class FailedTests:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs pytest with ``arguments``; gives its exit code, or 0 where each test that failed passes alone."""
+    """Runs pytest with ``arguments``; returns its exit code, or 0 if each failed test passes alone."""
     failed = FailedTests()
     code = int(pytest.main(arguments, plugins=[failed]))
     if code != pytest.ExitCode.TESTS_FAILED:

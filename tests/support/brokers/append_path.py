@@ -88,7 +88,7 @@ class AppendPath:
         return PartitionLog(self.partition(index))
 
     def send(self, api_key: ApiKey, version: int, request: Any, *, owned: bool = True) -> "asyncio.Future[Any]":
-        """Sends a request over a connection of its own; the answer (None for none, an error where it is refused)."""
+        """Sends a request over a new connection. Returns the answer, None without one, or the error that refused it."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         frame = memoryview(bytearray(encode_request(request, version, 1, "test")[4:]))
         connection = cast("Connection", Caller(future, api_key, version))

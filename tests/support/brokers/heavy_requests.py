@@ -1,7 +1,7 @@
-"""Requests that make a broker work hard for few bytes, and what must be there before they are sent.
+"""Requests of few bytes that make a broker work hard, and the topics and groups that they need.
 
-Each of :data:`ROWS` is one line of the table in docs/limits.md: it prepares a broker, then does what is heavy. What the
-broker answers is not judged here: it may serve a request or refuse it.
+Each of :data:`ROWS` is one line of the table in docs/limits.md: it prepares a broker, then does what is heavy. The
+broker may serve a request or refuse it: answers are not checked here.
 """
 
 import socket
@@ -338,7 +338,7 @@ def _row_fetch(port: int, scale: Scale) -> Prepared:
 
 
 def _row_fetch_session(port: int, scale: Scale) -> Prepared:
-    """Opens a session and goes on in it with requests that name nothing."""
+    """Opens a fetch session and continues it with requests that name no partition."""
     heavy, indexes = _wide(port, scale)
     opening = encode_request(_fetch(indexes, 0, 0), 12, 7, "heavy")
 

@@ -51,7 +51,7 @@ def hostile_frame(seed: int, number: int) -> bytes:
 
 
 def _mutate(rng: random.Random, frame: bytearray) -> None:
-    # Seldom in the header: what is refused there reaches nothing further.
+    # Seldom in the header: a refused header reaches no other code.
     at = rng.randrange(min(12 if rng.random() < 0.9 else 0, len(frame)), len(frame) + 1)
     match rng.randrange(20):
         case 0:

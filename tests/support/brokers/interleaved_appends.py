@@ -1,8 +1,8 @@
-"""Several connections that produce small and large batches to one partition, beside all else that touches its log.
+"""Several connections produce small and large batches to one partition while everything else that uses its log runs.
 
-``Interleaving(directory, seed).run(steps)``: what was answered is held against the model of ``log_model.py``, and the
-log against both, whenever nothing is under way. Large batches are written by a thread that waits at a gate, so that
-other requests, retention, deletes, flushes, rolls, new configurations and new leader epochs come in between.
+``Interleaving(directory, seed).run(steps)`` compares the answers with the model of ``data/log_model.py``, and the log
+with both, whenever no append is open. A thread writes large batches and waits at a gate, so that other requests,
+retention, deletes, flushes, rolls, new configurations and new leader epochs come in between.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ class Interleaving:
         self.take_answers()
 
     def take_answers(self) -> None:
-        """Holds the answers that have come against the model; they come in any order, so the model sorts."""
+        """Compares the received answers with the model. They come in any order, so the model sorts them."""
         for sent in [sent for sent in self.under_way if sent.future.done()]:
             self.under_way.remove(sent)
             answer = only(sent.future.result())

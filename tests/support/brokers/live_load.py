@@ -110,7 +110,7 @@ class LiveLoad:
             ahead = sent / self._rate - (time.monotonic() - started)
             if ahead > 0:
                 producer.poll(min(ahead, 0.1))
-            elif ahead < -1:  # what was missed while the broker was slow is not made up for at once
+            elif ahead < -1:  # records that were due while the broker was slow are not sent all at once
                 started, sent = time.monotonic(), 0
         producer.flush()
 

@@ -1,13 +1,13 @@
-"""How long the other clients of a broker wait while something heavy goes on (Linux).
+"""How long the other clients of a broker wait while it does something heavy (Linux).
 
     with Neighbour(broker.port, broker.pid) as neighbour:
-        ...                                    # what is heavy
+        ...                                    # the heavy work
     assert neighbour.seen.longest_cpu_ms < 50  # the loop's own work, however busy the machine is
 
-A process of its own asks ApiVersions and the heartbeat of a classic group's member in turn, one every 5 ms, each on a
-connection of its own. Two figures of every wait: by the clock, which other processes of the machine lengthen; and the
-processor time of the broker's event loop between question and answer, which they don't. The samples that a long wait
-kept from being asked are added, as HdrHistogram does (coordinated omission).
+A separate process sends ApiVersions and the heartbeat of a classic group's member, alternately, one every 5 ms, each on
+its own connection. It measures two times for every request: the wait by the clock, which other processes of the machine
+lengthen, and the processor time of the broker's event loop between request and answer, which they do not. Samples that
+were not taken because of a long wait are added, as HdrHistogram does (coordinated omission).
 """
 
 import json

@@ -1,7 +1,7 @@
-"""A round of the live cleaner in steps, each of which a crash test may take when it likes: others come in between.
+"""A round of the live cleaner in steps. A crash test takes them one by one, with other operations in between.
 
-The steps are those of ``LogCleaner._carry_out`` and ``_clean`` (broker/cleaner/cleaner.py), which does the syncs on a
-thread: so a sync is a step of its own, before and after which records are appended, segments roll and retention runs.
+The steps are those of ``LogCleaner._carry_out`` and ``_clean`` (broker/cleaner/cleaner.py). The broker syncs on a
+thread. A sync is therefore a separate step; records are appended, segments roll and retention runs before and after it.
 """
 
 from collections.abc import Generator

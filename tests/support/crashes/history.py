@@ -202,7 +202,7 @@ class History:
         self.being_created = None
 
     def _resume_producers(self, key: Key) -> None:
-        """Producers go on from what the log knows of them."""
+        """Producers continue at the sequences that the log has for them."""
         states = self.directory.logs[key].producer_state.producers
         for producer_id in (100, 101, 200, 201):
             state = states.get(producer_id)

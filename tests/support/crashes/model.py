@@ -1,8 +1,8 @@
 """What a partition must hold after a crash: the model that the crash test compares with.
 
-Owns: every batch that may be in the log, what was promised about it. Never does: touching a file of the log other than
-by reading it. The promise (docs/durability.md): when the process dies, everything acknowledged is there; when the power
-fails, everything below the last offset that was flushed; what is there is in order, whole, at its offset.
+Owns: every batch that may be in the log, and what was promised about it. Never does: writing to a file of the log. The
+promise (docs/durability.md): everything acknowledged is there if the process dies, and everything below the last
+flushed offset if the power fails. Batches that are there are complete, in order and at their offsets.
 """
 
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class PartitionModel:
     former: dict[int, Record] = field(default_factory=dict)
     """What the log had before a crash, if it is compacted: a copy of the replica may have it still, uncleaned."""
     last_sent: dict[int, tuple[bytes, StoredBatch]] = field(default_factory=dict)
-    """Producer id -> its last batch, as it was sent and as it was stored."""
+    """Producer id -> its last batch: as sent, and as stored."""
 
     @property
     def end_offset(self) -> int:
@@ -143,7 +143,7 @@ def _check_batches(log: Log, model: PartitionModel, found: list[FoundBatch], *, 
         if not log.log_start_offset < stored.next_offset <= log.log_end_offset:
             continue
         if stored.next_offset <= model.log_start_offset and not has_power:
-            continue  # removed before; some of what was removed is there again
+            continue  # removed before; some of the removed segments are there again
         assert stored.first_offset >= promised, f"the batch at {stored.first_offset} is gone, {promised} were promised"
         later = min((b.header.base_offset for b in found if b.header.base_offset > stored.first_offset), default=-1)
         assert not has_power, f"the batch at {stored.first_offset} is gone without a power failure"

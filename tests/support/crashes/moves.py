@@ -1,8 +1,9 @@
-"""Crashes while replicas move between two log directories, beside everything else that ``CrashRun`` does.
+"""Crashes while replicas move between two log directories, together with everything else that ``CrashRun`` does.
 
-``MoveRun(directory, seed).run()``: one history, crashed at every write point; ``only=K`` looks at write point K alone.
-The broker's metadata is an object here, changed in one step, since it is synced before a move goes on: what a crash may
-leave of it is either side of that step. The steps of a move are those of ``ReplicaMoves`` (broker/replicas/moves.py).
+``MoveRun(directory, seed).run()`` is one history, crashed at every write point; ``only=K`` checks write point K only.
+The broker's metadata is an object here that changes in one step, because it is synced before a move continues. A crash
+therefore leaves it as before or as after that step. The steps of a move are those of ``ReplicaMoves``
+(broker/replicas/moves.py).
 """
 
 import random
@@ -65,7 +66,7 @@ class TwoDirectories:
         return {key: log for directory in self.directories.online for key, log in directory.logs.items()}
 
     def holder(self, key: Key) -> LogDirectory:
-        """Where a partition lies."""
+        """The log directory of a partition."""
         holder = self.directories.holder(*key)
         assert holder is not None
         return holder
@@ -143,7 +144,7 @@ class MoveRun(CrashRun):
         return started
 
     def _resume(self, started: TwoDirectories) -> None:
-        """What the broker does before it serves: moves go on."""
+        """Continues moves, as the broker does before it serves."""
         for key in started.logs:
             self.assigned[key] = started.holder(key).directory_id
         self.moves = {}

@@ -130,7 +130,7 @@ class CrashRun(History):
                 only = "" if number is None else f", only={number}"
                 difference.add_note(f"crash at: {what}")
                 difference.add_note(
-                    f"replay: {type(self).__name__}(directory, {self.seed}{only}).run()  # tests/support/crash_*.py"
+                    f"replay: {type(self).__name__}(directory, {self.seed}{only}).run()  # tests/support/crashes/"
                 )
             raise
 
@@ -264,7 +264,7 @@ class CrashRun(History):
             self.cleaning.step(self._holder(COMPACTED), COMPACTED, self.now_ms)
 
     def _holder(self, key: Key) -> LogDirectory:
-        """The directory where a partition lies."""
+        """The log directory of a partition."""
         return self.directory
 
     def crash(self) -> None:

@@ -1,11 +1,11 @@
-"""Loads logs of mutated records and then asks about everything in them, in memory and in virtual time.
+"""Loads logs with mutated records and then requests everything in them, in memory and in virtual time.
 
     GroupLives(seed).run(life)            # one coordinator's life, by the numbers that a failure prints
 
-A life: some hundred mutated records are loaded by the coordinators' own loader; those that it refuses are left out, and
-each refusal must be a ProtocolError or a KafkaError (anything else is a check that is missing). What is left is a log
-that loads. Then clients ask about every group (every transactional id), and time passes. Nothing may raise, and every
-answer must have bytes. In the end the broker is killed: what it has written over the mutated records must load again.
+A life: the coordinators' own loader loads about a hundred mutated records. Records that it refuses are left out; each
+refusal must be a ProtocolError or a KafkaError (another exception means that a check is missing). The remaining log
+loads. Then clients ask about every group or transactional id, and time passes. No request may raise, and every answer
+must be encodable. At the end the broker is killed, and the log with the records that it has added must load again.
 """
 
 import contextlib

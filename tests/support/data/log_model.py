@@ -25,7 +25,7 @@ START_MS = 1_700_000_000_000
 @dataclass
 class ModelBatch:
     first_offset: int
-    end_position: tuple[int, int]  # (base offset of the segment, where the batch ends in its file)
+    end_position: tuple[int, int]  # (base offset of the segment, position of the batch's end in its file)
     epoch: int
     records: list[Record]
 
@@ -177,7 +177,7 @@ class Driver:
         self.renew_producers()
 
     def renew_producers(self) -> None:
-        """Sequences go on from what the log knows; a producer that it has forgotten may begin anywhere."""
+        """Sequences continue at the log's; a producer that the log has forgotten may begin with any."""
         for producer in list(self.sequences):
             entry = self.log.producer_state.producers.get(producer)
             self.sequences[producer] = entry.last_sequence + 1 if entry is not None else 0
@@ -245,7 +245,7 @@ class Driver:
                     file.write(b"\0" * (end - keep))  # the length was kept, the bytes were not
                 else:
                     file.truncate(keep)
-                    # What was cut at a batch's end looks whole: then nothing can have been written behind it.
+                    # A log that was cut at a batch's end looks complete: then nothing can have been written after it.
                     for later in self.directory.glob("*.log"):
                         if keep in (start, end) and int(later.stem) > base:
                             later.unlink()

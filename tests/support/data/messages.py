@@ -1,11 +1,11 @@
-"""Random messages from a seed, for every message and version of the table; and their form in Kafka's JSON.
+"""Random messages from a seed, for every message and version of the table, and their form in Kafka's JSON.
 
     generator = MessageGenerator(random.Random(seed))
     message = generator.message(FetchRequest, 12)
 
-The values are what tends to break codecs: boundaries of integers, null wherever it may be, empty and long strings of
-one to four bytes a character, arrays of none, one and many, unknown tagged fields between known ones. Fields that the
-version lacks keep their default, so that the message can be written and comes back equal.
+The values are those that tend to break codecs: limits of integers, null wherever it is allowed, empty and long strings
+with characters of one to four bytes, arrays of no, one and many elements, unknown tagged fields between known ones.
+Fields that the version does not have keep their default, so that the decoded message equals the encoded one.
 """
 
 import base64
@@ -122,7 +122,7 @@ class MessageGenerator:
         return rng.randint(lowest, highest)
 
     def _length(self) -> int:
-        """Mostly short; sometimes where a length's own encoding grows by a byte."""
+        """Mostly short; sometimes a length whose own encoding needs one more byte."""
         if self._rng.random() < 0.05:
             return self._rng.choice((126, 127, 128, 129, 300))
         return self._rng.choice((0, 1, 2, 5, 11))

@@ -23,7 +23,7 @@ def numbered_record(number: int) -> NumberedRecord:
 
 
 def number_of(key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]) -> int:
-    """The number of a record received. Raises AssertionError where it is not, byte for byte, what was sent."""
+    """The number of a received record. Raises AssertionError if its bytes differ from those sent."""
     assert value is not None
     number = int(value[:9])
     sent = numbered_record(number)

@@ -207,7 +207,7 @@ class MetadataHistory:
         else:
             yield records.FeatureLevelRecord(self._chance.choice(("some.version", "x.version")), kind)
 
-    # What is kept as it is -------------------------------------------------------
+    # Records that are kept unchanged -------------------------------------------------------
 
     def _acl(self) -> Iterator[Message]:
         if self._acls and self._chance.random() < 0.4:

@@ -131,7 +131,7 @@ class Reader:
                 next_offsets[topic, partition] = offset + 1
                 self.records_count += 1
             try:
-                # Named offsets: librdkafka sends nothing where it has nothing new to commit.
+                # Offsets are given, because librdkafka sends no commit without new ones.
                 places = [place for place in consumer.position(consumer.assignment()) if place.offset >= 0]
                 if places:
                     consumer.commit(offsets=places, asynchronous=False)

@@ -1,4 +1,4 @@
-"""A file layer that fails where a test says: the nth write, sync, open or rename, wholly or after some bytes."""
+"""A file layer that fails as a test says: at the nth write, sync, open or rename, completely or after some bytes."""
 
 import errno
 import os

@@ -1,15 +1,15 @@
-"""A disk in memory that knows what was synced, so that a crash can take back any part of what was not.
+"""A disk in memory that knows what was synced, so that a crash can undo any part of the rest.
 
-Owns: files and directories, each as it is and as it would be found after a power failure. Never does: touching the real
-file system. Invariants: every operation that changes anything is one write point and has a number; what `sync` and
-`sync_directory` returned for survives every crash.
+Owns: files and directories, each in its current state and in the states that a power failure may leave. Never does:
+touching the real file system. Invariants: every operation that changes anything is one write point and has a number.
+Data for which `sync` or `sync_directory` has returned survives every crash.
 
-    data of a file        since its last sync, each page of 4 KiB is on its own: as it was, as it is, or as it was in
-                          between; the length likewise; what was kept of neither is zeros
-    names of a directory  since its last sync, each creation, renaming and removal has happened or not, on its own
+    data of a file        each page of 4 KiB that changed since the last sync has, independently, its old, its current
+                          or an intermediate content; so has the length. Pages without any of these are zeros
+    names of a directory  each creation, renaming and removal since the last sync has, independently, happened or not
 
-A file system with a journal keeps names in order and seldom shows such states; one that gives no more than POSIX
-promises may show all of them. Source: POSIX fsync; "All File Systems Are Not Created Equal" (OSDI 2014).
+A file system with a journal keeps names in order and seldom leaves such states. One that only keeps POSIX's promises
+may leave all of them. Source: POSIX fsync; "All File Systems Are Not Created Equal" (OSDI 2014).
 """
 
 import errno
@@ -91,7 +91,7 @@ class _Directory:
         self.names: dict[str, _Node] = {}
         self.durable: dict[str, _Node] = {}
         self.journal: list[tuple[str | None, str | None, _Node]] = []
-        """Since the last sync: (name that goes, name that comes, what it names)."""
+        """Changes since the last sync: (removed name, added name, its file)."""
 
     def note(self, gone: str | None, come: str | None, node: "_Node") -> None:
         _rename(self.names, gone, come, node)
@@ -389,7 +389,7 @@ class SimulatedDisk(Files):
             parent.note(path.name, None, node)
 
     def check_unused(self, path: Path) -> None:
-        """Raises OSError where a file may not be renamed or removed now; here it always may."""
+        """Raises OSError if a file must not be renamed or removed now; here it always may be."""
 
     def remove_directory(self, path: Path) -> None:
         if self._directory(path).names:

@@ -20,7 +20,7 @@ LEFT_OUT = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*")
 
 
 def base_image(engine: Engine) -> str:
-    """The tag of the base image, made where it is missing. Raises EngineMissingError."""
+    """The tag of the base image, which is built if it is missing. Raises EngineMissingError."""
     if not _pull(engine):
         path = "PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
         changes = ("--change", f"ENV {path}", "--change", "ENV LANG=C.UTF-8")
@@ -85,7 +85,7 @@ def _add_settings(engine: Engine, image: str) -> None:
 
 
 def _pip_settings() -> list[str]:
-    """The lines of pip's configuration on this machine that say where packages are."""
+    """The lines of this machine's pip configuration that name package indexes."""
     command = ["python3", "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     settings = {}

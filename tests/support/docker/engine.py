@@ -1,4 +1,4 @@
-"""A Docker engine for the tests of the image: one that answers, or a private one that is gone after the tests.
+"""A Docker engine for the tests of the image: a running one, or a private one that ends with the tests.
 
 As root a ``dockerd`` is started on a socket and a store of its own, in a temporary directory; it leaves the machine's
 firewall, bridges and forwarding alone. Where CI=true, Debian's packages are installed for it. Elsewhere nothing is
@@ -125,7 +125,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def install(*packages: str) -> None:
-    """Installs Debian packages where CI=true. Raises EngineMissingError."""
+    """Installs Debian packages if CI=true. Raises EngineMissingError."""
     names = " ".join(packages)
     if os.environ.get("CI") != "true":
         raise EngineMissingError(f"not installed: {names} (with CI=true the tests install it)")

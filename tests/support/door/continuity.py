@@ -120,7 +120,7 @@ def assert_one_sequence(log_dir: Path) -> None:
 
 
 def assert_groups_go_on(servers: str, snapshot: Snapshot) -> None:
-    """A static member comes back under its name and a dynamic one joins: each goes on at the committed offsets."""
+    """A static member returns under its name and a dynamic one joins; each continues at the committed offsets."""
     for group in ("static-2", "dynamic-1"):
         offsets = {key: offset for key, (offset, _, _) in snapshot.groups[group].offsets.items()}
         settings: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Groups of either protocol whose members stay while brokers come and go on one port."""
+"""Groups of both protocols whose members stay connected while brokers are exchanged on one port."""
 
 import time
 from typing import Any
@@ -20,11 +20,11 @@ MEMBERS, PARTITIONS, RECORDS = 2, 4, 12
 
 
 class LivingGroup:
-    """Two members, one of them static, that go on where they were: same generation, same partitions, no record lost.
+    """Two members, one of them static, that continue: same generation, same partitions, no record lost.
 
-    Their partitions are paused while brokers are exchanged. Kafka, between its own fencing and its end, answers
-    Metadata without any broker; librdkafka 2.16 then drops all it knows, those of its bootstrap.servers too, and never
-    connects again (its issue 5301). It asks at this moment only where a Fetch was refused for its leader epoch.
+    Their partitions are paused while brokers are exchanged. While Kafka stops, it answers Metadata without any broker.
+    librdkafka 2.16 then drops all brokers, those of its bootstrap.servers too, and never connects again (its issue
+    5301). With paused partitions it sends no Fetch that is refused, and therefore no Metadata at that moment.
     """
 
     def __init__(self, servers: str, protocol: str) -> None:

@@ -23,7 +23,7 @@ def metadata_records(log_dir: Path) -> list[tuple[Message, int]]:
 
 
 def metadata_end_offset(log_dir: Path) -> int:
-    """Where the metadata log ends."""
+    """The end offset of the metadata log."""
     last = max((log_dir / METADATA).glob("*.log"))
     return max((header.next_offset for _, header in iterate_headers(last.read_bytes())), default=int(last.stem))
 

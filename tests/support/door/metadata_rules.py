@@ -1,6 +1,6 @@
 """What Apache Kafka demands of ``meta.properties``, the clean-shutdown marker and ``__cluster_metadata-0``.
 
-The other half of door_rules.py. The records are replayed here once more in a few lines, so that our own replay is not
+The other half of rules.py. The records are replayed here once more in a few lines, so that our own replay is not
 its own witness.
 """
 
@@ -83,7 +83,7 @@ def read_properties(log_dir: Path) -> dict[str, str]:
 
 
 def read_directory_id(log_dir: Path) -> bytes:
-    """``directory.id``; empty where there is none."""
+    """``directory.id``; empty if it is missing."""
     text = read_properties(log_dir).get("directory.id", "")
     return read_uuid(text) if re.fullmatch(r"[\w-]{22}", text) else b""
 
@@ -147,7 +147,7 @@ def _replay(directory: Path, node_id: int, seen: MetadataSeen) -> Iterator[str]:
 def _replay_batch(batch: Batch, node_id: int, seen: MetadataSeen, *, in_snapshot: bool) -> Iterator[str]:
     header = batch.header
     if not in_snapshot:
-        # The snapshot is read first, and may stand for what is still in the log.
+        # The snapshot is read first; its records may still be in the log, too.
         if header.last_offset >= seen.end and header.partition_leader_epoch < seen.epoch:
             yield f"batch {header.base_offset}: epoch {header.partition_leader_epoch} after {seen.epoch}"
         if header.base_offset < seen.end and header.last_offset >= seen.end:

@@ -1,6 +1,6 @@
 """What kafka-python and aiokafka read of a broker: every record of some topics, and a group's committed offsets.
 
-confluent-kafka's view is ``take_snapshot`` in door_snapshot.py.
+confluent-kafka's view is ``take_snapshot`` in snapshot.py.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """What Apache Kafka demands of a log directory, as one strict check: ``violations(log_dir, clean=True)``.
 
-Reads everything, changes nothing. A line for each rule that is broken, with the file; none means that a Kafka 4.3.1 can
-start on the directory and lose nothing. The partitions' rules are here, those of the metadata log in
-door_metadata_rules.py. ``clean``: the broker was stopped, not killed; then nothing may be half done.
+Reads everything and changes nothing. Yields a line, with the file, for each broken rule. Without a line, a Kafka 4.3.1
+can start on the directory and loses nothing. The rules for partitions are here, those for the metadata log in
+metadata_rules.py. ``clean``: the broker was stopped, not killed, so no operation may be half done.
 """
 
 import re
@@ -46,7 +46,7 @@ Key = tuple[str, int]
 
 
 class Bounds(NamedTuple):
-    """Where a partition's log begins and ends, and its latest leader epoch."""
+    """A partition's log start offset, log end offset and latest leader epoch."""
 
     start: int
     end: int

@@ -97,7 +97,7 @@ class Snapshot:
 
 
 def take_snapshot(servers: str, *, isolation_level: str = "read_uncommitted") -> Snapshot:
-    """Asks a broker for everything. Raises the client's errors; AssertionError where records don't come."""
+    """Reads everything from a broker. Raises the client's errors, and AssertionError if records are missing."""
     admin = AdminClient({"bootstrap.servers": servers})
     wait_until_settled(admin)
     return Snapshot(_topics(admin, servers, isolation_level), _groups(admin))
@@ -221,7 +221,7 @@ def _seen(message: Any) -> Seen:
 
 
 def _ask_times(admin: AdminClient, topics: Mapping[str, TopicSeen]) -> None:
-    """Where the greatest time is, and which record has the time of the middle one or a later one."""
+    """The offset of the greatest timestamp, and that of the first record at or after the middle one's timestamp."""
     filled = [(n, i) for n, t in topics.items() for i, p in t.partitions.items() if p.records]
     for key, answer in _offsets(admin, filled, SPEC.max_timestamp()).items():
         topics[key[0]].partitions[key[1]].by_time["max"] = answer

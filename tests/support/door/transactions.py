@@ -89,7 +89,7 @@ def assert_shown_right(uncommitted: Snapshot, committed: Snapshot, *, open_is_th
 
 
 def end_the_open_one(servers: str) -> None:
-    """A producer with the same transactional id comes back: the coordinator aborts what the other left open."""
+    """A producer with the same transactional id starts: the coordinator aborts the open transaction of the old one."""
     _producer(servers, OPEN_ID, "none")
     consumer: Any = Consumer(
         {"bootstrap.servers": servers, "group.id": "never-joined", "isolation.level": "read_committed"}

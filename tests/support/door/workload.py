@@ -3,8 +3,8 @@
     fill(servers, seed=1, now_ms=...)                  # 30 topics, 20 groups; CONFIGS are what the broker needs
     fill_more(servers, seed=2, now_ms=...)             # later, on whichever broker has the directory
 
-The plans are in door_topics.py, what a client sees of it in door_snapshot.py, what goes on while brokers are exchanged
-in door_continuity.py. Only the broker's answers are waited for.
+The plans are in topics.py, what a client sees of it in snapshot.py, and clients that stay connected while brokers are
+exchanged in continuity.py. Waits only for the broker's answers.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class Producers:
         self._plain = {codec: _producer(servers, codec, False) for codec in most}
 
     def of(self, plan: Plan) -> list[Any]:
-        """The producers of a topic: one for each codec that it names, another one where it names it twice."""
+        """The producers of a topic: one for each codec in its list, two if it is there twice."""
         if not plan.idempotent:
             return [self._plain[codec] for codec in plan.codecs]
         return [self._idempotent[codec][plan.codecs[:index].count(codec)] for index, codec in enumerate(plan.codecs)]

@@ -1,11 +1,11 @@
 """What must hold of a history under faults: pure functions, named as Jepsen's checks for Kafka name the anomaly.
 
-Each gets a :class:`History` and gives the anomalies in words; none is a clean history. What each kind of writer is
-promised:
+Each takes a :class:`History` and returns the anomalies in words; a clean history has no anomaly. What each kind of
+writer is promised:
 
 | writer | settings | promise |
 |---|---|---|
-| plain | acks=1, idempotence off | what was acknowledged is there; retries may repeat and reorder it |
+| plain | acks=1, idempotence off | acknowledged records are there; retries may repeat and reorder them |
 | idempotent | acks=all, idempotence on | the same, once, and in the order of sending |
 | transactional | transactional.id | the same for committed transactions, all or nothing; aborted ones are never seen |
 
@@ -22,7 +22,7 @@ Check = Callable[[History], list[str]]
 
 
 def lost_write(history: History) -> list[str]:
-    """A promised record is missing though a later one of its partition is there."""
+    """A promised record is missing although a later one of its partition is there."""
     return [f"{value} at {place}" for value, place, is_passed in _missing(history) if is_passed]
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 PLAIN, IDEMPOTENT, TRANSACTIONAL = "plain", "idempotent", "transactional"
 ASSIGNED_READER, GROUP_READER = "assigned-reader", "group-reader"
 ASKER, TELLER = "asker", "teller"
-"""Who asks for transfers between accounts, and who carries them out."""
+"""The process that requests transfers between accounts, and the one that carries them out."""
 
 
 class FireJournal:
@@ -45,7 +45,7 @@ class FireJournal:
 
 
 class Place(NamedTuple):
-    """Where a record stands."""
+    """The partition and offset of a record."""
 
     partition: int
     offset: int
@@ -63,7 +63,7 @@ class Send(NamedTuple):
 
 @dataclass
 class Transaction:
-    """What its producer knows of it. Times in ns; None: it did not come so far."""
+    """What its producer knows of it. Times in ns; None if that step was not reached."""
 
     name: str
     process: str

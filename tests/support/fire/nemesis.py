@@ -1,7 +1,7 @@
-"""Faults by a seed: what is killed, stopped and taken over, while writers, readers and tellers work.
+"""Seeded faults: kills, pauses and takeovers while writers, readers and tellers work.
 
-Each fault waits until everybody has got on since the last one, so that it meets a system at work, and the schedule
-shows that it recovers from every one. What is done depends on the seed alone; when, on the machine.
+Each fault waits until every process has made progress since the last one. It therefore hits a working system, and the
+schedule shows that the system recovers from every fault. Faults depend only on the seed, their times on the machine.
 """
 
 import os
@@ -58,7 +58,7 @@ class Nemesis:
         return worker
 
     def wait_for_all(self) -> None:
-        """Waits until every worker has got on from here; AssertionError where one does not."""
+        """Waits until every worker has made progress. Raises AssertionError if one does not."""
         for worker in list(self.workers):
             if worker.specification.kind != ASKER:  # the tellers get no further without it
                 self._wait_for(worker)
@@ -83,7 +83,7 @@ class Nemesis:
         eventually(found, has_got_on, patience_s=PATIENCE_S)
 
     def strike(self) -> None:
-        """The next fault; each kind comes before one comes again."""
+        """The next fault; each kind is used before any is repeated."""
         if not self._bag:
             self._bag = self._chance.sample(FAULTS, len(FAULTS))
         fault = self._bag.pop()

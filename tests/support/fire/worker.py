@@ -106,15 +106,15 @@ class FireWorker:
         return False
 
     def pause(self) -> None:
-        """Stops where it stands."""
+        """Pauses the process (SIGSTOP)."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Goes on where it stood."""
+        """Continues the process (SIGCONT)."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """Dies without a word; harmless when it has ended."""
+        """SIGKILL; does nothing if it has ended."""
         if self.is_alive:
             self._process.kill()
         self._process.wait()
@@ -124,7 +124,7 @@ class FireWorker:
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:
-        """Waits until it has ended; AssertionError with its log where it does not end well."""
+        """Waits for its end. Raises AssertionError with its log if the exit code is not 0."""
         code = self._process.wait(END_TIMEOUT_S)
         assert code == 0, f"{self.specification} ended with {code}:\n{self.log_file.read_text()[-3000:]}"
 
@@ -385,7 +385,7 @@ def main() -> None:
     servers, journal, specification = sys.argv[1:]
     leave = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: leave.set())
-    faulthandler.register(signal.SIGUSR1)  # where it stands, for whoever looks into a run
+    faulthandler.register(signal.SIGUSR1)  # its state, for a reader of the log of a run
     worker = Worker(servers, FireJournal(Path(journal)), Specification(*json.loads(specification)), leave)
     KINDS[worker.specification.kind](worker)
     # Producers that were given up may still wait for something: the process ends without them.

@@ -1,7 +1,7 @@
 """Groups to assign, generated from a seed: what happens to a group between one assignment and the next.
 
-Each history starts with a group that owns nothing. Members join and leave, subscribe anew, become static; topics come,
-go and grow. What was assigned is what the next round starts from, so that stickiness is asked for too.
+Each history starts with a group that owns nothing. Members join, leave, change their subscription, become static.
+Topics are created, deleted and grow. Each round starts from the last assignment, so that stickiness is tested too.
 """
 
 import base64
@@ -97,7 +97,7 @@ class History:
         self._members: dict[str, MemberSpec] = {}
 
     def questions(self, rounds: int) -> Iterator[Question]:
-        """One round after the other; the assignment of one is where the next begins."""
+        """The rounds in order; each starts from the assignment of the one before."""
         for _ in range(rounds):
             for _ in range(self._random.randint(1, 4)):
                 self._change()

@@ -61,7 +61,7 @@ class Told(RebalanceListener):
 async def poll_until(
     consumers: Sequence[Consumer], holds: Callable[[], bool], *, records: list[ConsumerRecord] | None = None
 ) -> list[ConsumerRecord]:
-    """Polls all, in turn again and again, until something holds; what they read meanwhile, added to ``records``."""
+    """Polls all consumers repeatedly until a condition holds; adds the records that they read to ``records``."""
     found = [] if records is None else records
     if not consumers:  # others do the work
         await eventually_in_loop("what others do", holds, patience_s=WAIT_S)

@@ -1,12 +1,12 @@
-"""A seeded world of consumers of the consumer protocol (KIP-848) around a group coordinator that dies and comes back.
+"""A seeded simulation: consumers of the consumer protocol (KIP-848) and a group coordinator that crashes and restarts.
 
-One seed makes one run, to the byte. After every step the coordinator's books are checked, and what it has promised:
+A seed determines the run, to the byte. After every step the coordinator's state is checked, and its promises:
 
 - a partition has one owner: no member gets what another member of the group has not released;
 - the epochs of a member and of a group never go back;
 - a committed offset is never lower than one that was answered before it, unless an administrator asks for that;
-- what a restart brings back is what was durable before it;
-- in the end, when nothing fails any more, every group is Stable, every member owns its target, every partition of a
+- a restart restores what was durable before it;
+- at the end, when nothing fails any more, every group is Stable, every member owns its target, every partition of a
   subscribed topic has an owner.
 """
 
@@ -115,7 +115,7 @@ class ConsumerGroupSimulator:
         self._check_books()
 
     def calm_down(self) -> None:
-        """Nothing fails any more: half a minute of heartbeats brings everybody to where it shall be."""
+        """Nothing fails any more: half a minute of heartbeats brings every member to its target."""
         self.harness.log.release()
         self.harness.log.fail_next = None
         for _ in range(75):
@@ -207,7 +207,7 @@ class ConsumerGroupSimulator:
         return Subscription(frozenset(self.random.sample(TOPIC_NAMES, self.random.randint(0, 5))))
 
     def _answered(self, consumer: SimulatedConsumer) -> None:
-        """What was answered at once was durable at once."""
+        """Checks that a request that was answered at once was durable at once."""
         if consumer.alive and consumer.epoch > 0:
             group_id = consumer.group_id
             self.group_epochs[group_id] = max(self.group_epochs.get(group_id, 0), consumer.epoch)
@@ -241,7 +241,7 @@ class ConsumerGroupSimulator:
                 assert offset >= before, f"{owner} commits {offset} of {key} after {before}"
                 self.committed[key] = offset
             elif error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH) and consumer.alive:
-                # It may go on behind what it could not commit.
+                # It may continue after the records that it could not commit.
                 consumer.positions.pop((topic_id, partition), None)
 
         consumer.commit(names[topic_id], partition, offset, answered)
@@ -360,7 +360,7 @@ class ConsumerGroupSimulator:
             self._durable_batches = len(log.batches)
 
     def _restart(self) -> None:
-        """The broker dies and comes back: what was not durable may be there or not."""
+        """The broker crashes and restarts: records that were not durable may be there or not."""
         harness, log = self.harness, self.harness.log
         before = harness.core.hard_state()
         everything_kept = True

@@ -46,7 +46,7 @@ class World:
         return self.heartbeat(who, 0, topic_partitions=[], **given)
 
     def report(self, who: str, **fields: Any) -> Any:
-        """A heartbeat that says what the member owns: what it was assigned last."""
+        """A heartbeat with the partitions that the member owns, which are its last assignment."""
         partitions = [
             ConsumerGroupHeartbeatRequest.TopicPartitions(topic, indexes)
             for topic, indexes in self.owned.get(who, {}).items()

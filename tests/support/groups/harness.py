@@ -61,7 +61,7 @@ class VirtualTimers:
         return timer.postpone(self.now_ms + delay_ms)
 
     def put(self, timer: VirtualTimer) -> None:
-        """Queues it for its deadline; where it stood before it counts no more."""
+        """Queues it for its deadline; its earlier entry is ignored."""
         self._turns += 1
         timer.turn = self._turns
         heappush(self._queue, (timer.deadline_ms, timer.turn, timer))

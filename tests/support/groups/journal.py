@@ -1,10 +1,10 @@
-"""What the members of a group saw, each in a file of its own, and what must hold for all of them together.
+"""What the members of a group saw, each in its own file, and the rules for all of them together.
 
 A member writes one JSON array a line: time (ns of the machine's monotonic clock), event, facts. The rules: no record is
-lost, none is out of order in a partition, whoever gets a partition goes on at what was committed for it, and in one
+lost or out of order in its partition, a new owner of a partition continues at the committed offset, and in one
 generation of a group a partition has one owner.
 
-A journal is named after its member; what stands behind a "~" tells processes apart that were the same static member.
+A journal is named after its member. A suffix after "~" distinguishes processes that were the same static member.
 """
 
 import json
@@ -23,7 +23,7 @@ class Journal:
         self._file = path.open("a", buffering=1)
 
     def assigned(self, partitions: Iterable[int], generation: int) -> None:
-        """The member got partitions, in this generation; -1 where it lost its membership meanwhile."""
+        """The member got partitions in this generation; -1 if it has lost its membership since."""
         self._write("assigned", [generation, sorted(partitions)])
 
     def revoked(self, partitions: Iterable[int]) -> None:

@@ -88,7 +88,7 @@ class Line(asyncio.Protocol):
 
 @dataclass
 class RawMember:
-    """A member of a classic group of range's; what it met stands in its fields."""
+    """A member of a classic group with the range assignor; its fields hold what it has seen."""
 
     group: str
     topic: str
@@ -198,7 +198,7 @@ class RawConsumer:
         self.line.close()
 
     async def _beat(self, **facts: Any) -> None:
-        """A heartbeat, and more at once for as long as what it owns has changed."""
+        """Sends a heartbeat, and repeats it at once while its owned partitions change."""
         answer = await self._ask(**facts)
         while answer.assignment is not None:
             before = self.assigned
@@ -217,7 +217,7 @@ class RawConsumer:
         return answer
 
     def _own(self, partitions: list[int]) -> None:
-        """Gives up and takes; AssertionError where another member has not given up yet what this one is given."""
+        """Revokes and takes partitions. Raises AssertionError if another member still owns one that it gets."""
         for partition in set(self.assigned) - set(partitions):
             del self.owners[partition]
         for partition in partitions:

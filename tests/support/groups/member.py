@@ -37,13 +37,13 @@ class GroupMember:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
 
     def leave(self) -> None:
-        """Leaves the group in order; AssertionError with its log where it does not end well."""
+        """Leaves the group in order. Raises AssertionError with its log if the exit code is not 0."""
         self._process.send_signal(signal.SIGTERM)
         code = self._process.wait(STOP_TIMEOUT_S)
         assert code == 0, f"a member ended with {code}:\n{self.log()[-3000:]}"
 
     def kill(self) -> None:
-        """Dies without a word; harmless when it has ended."""
+        """SIGKILL; does nothing if it has ended."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()

@@ -206,7 +206,7 @@ def differences(answered: list[Answered]) -> Iterator[str]:
 
 
 class RandomScript:
-    """Random commands of two members, one of them static, that react to what they were answered.
+    """Random commands of two members, one of them static, that react to their answers.
 
     Two, because Kafka chooses the next leader of three by chance. Sessions and rebalances are as long as Kafka allows:
     in the real broker they end by its clock, in ours never. A rebalance often waits for a member that never comes back
@@ -223,7 +223,7 @@ class RandomScript:
             self._known[client] = [*self._known[client][-2:], (response.member_id, response.generation_id)]
 
     def next(self, busy: set[str]) -> str | None:
-        """The next command, None where the client chosen waits for an answer."""
+        """The next command, None if the chosen client waits for an answer."""
         client = self._random.choice("as")
         if client in busy:
             return None

@@ -1,7 +1,7 @@
 """A consumer of the consumer protocol (KIP-848), as a client behaves: it joins, heartbeats, reconciles, commits.
 
-It gives up what it must, in its own time, before it takes anything over, and says so; what it owns is what the
-application reads now. One request at a time is under way. Everything random is decided by the simulator.
+It revokes what it must, after some time, and reports that before it takes anything over. It owns the partitions that
+the application reads now. One request at a time is under way. Everything random is decided by the simulator.
 """
 
 import re
@@ -53,7 +53,7 @@ class Subscription:
 
 @dataclass
 class SimulatedConsumer:
-    """One consumer. ``owned``: what the application reads; ``positions``: where, once it has asked."""
+    """One consumer. ``owned``: partitions that the application reads; ``positions``: their offsets, once fetched."""
 
     name: str
     harness: Harness
@@ -137,7 +137,7 @@ class SimulatedConsumer:
         request.subscribed_topic_regex = (subscription.regex or "") if is_new else None
         request.topic_partitions = None
         if self.must_acknowledge and self.owned == self.assigned:
-            # Also where what it owns is what it owned: the coordinator waits to hear it.
+            # Also if its partitions did not change: the coordinator waits for the confirmation.
             self.must_acknowledge = False
             self.told = None
         if joins or told != self.told:
@@ -188,7 +188,7 @@ class SimulatedConsumer:
         return False
 
     def take_over(self) -> bool:
-        """Begins to read what is new, once nothing is left to give up; whether there was anything.
+        """Begins to read new partitions once none must be revoked; returns whether there was one.
 
         Not while the coordinator may just hear that it owns less: that would count as given up.
         """
@@ -200,7 +200,7 @@ class SimulatedConsumer:
     # --- offsets
 
     def fetch_positions(self, names: Mapping[bytes, str], fetched: Callable[[TopicPartition, int], None]) -> None:
-        """Asks where to go on in what it has taken over. ``fetched``: told of each answer, -1 for none."""
+        """Fetches the offsets of the partitions that it has taken over. ``fetched`` gets each, -1 for none."""
         missing = {
             (topic_id, partition) for topic_id, partition in self.owned - self.positions.keys() if topic_id in names
         }

@@ -1,12 +1,12 @@
-"""A seeded world of consumers around the group coordinator: they join, commit, crash and come back; so does the broker.
+"""A seeded simulation: consumers of a group coordinator join, commit, crash and restart; so does the broker.
 
-One seed makes one run, to the byte. After every step the coordinator's books are checked, and what it has promised:
+A seed determines the run, to the byte. After every step the coordinator's state is checked, and its promises:
 
 - a partition has at most one owner in a generation;
-- a committed offset is what was last answered as committed (what was not answered may be there or not after a crash);
-- what a restart brings back is what was durable before it;
-- a Stable group is what was last stored of it;
-- in the end, when nothing fails any more, everybody is in a generation and every partition has an owner.
+- a committed offset is the last one answered as committed (after a crash, an unanswered commit may be there or not);
+- a restart restores what was durable before it;
+- a Stable group equals its last stored state;
+- at the end, when nothing fails any more, every member is in a generation and every partition has an owner.
 """
 
 import random
@@ -360,7 +360,7 @@ class GroupSimulator:
         self.harness.log.release()
 
     def _restart(self) -> None:
-        """The broker dies and comes back: what was not durable may be there or not."""
+        """The broker crashes and restarts: records that were not durable may be there or not."""
         harness = self.harness
         before = harness.core.hard_state()
         log = harness.log

@@ -87,7 +87,7 @@ class KafkaDirectory:
     without: tuple[str, ...] = ()
     """Files that are left out, relative to the log directory."""
     added: dict[str, bytes] = field(default_factory=dict)
-    """Files that are there besides, or otherwise."""
+    """Files that are added or replaced."""
 
     def write(self, path: Path) -> None:
         """Makes the directory."""

@@ -45,7 +45,7 @@ class JavaMissingError(Exception):
 
 
 def cache_directory() -> Path:
-    """Where downloads of the tests stay between runs."""
+    """The directory that keeps the tests' downloads between runs."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "odradek-tests"
 
@@ -121,7 +121,7 @@ def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path, ex
 
 
 def java_or_skip(version: str = KAFKA_VERSION) -> Path:
-    """The jars of Kafka's ``version``, or the end of the test: skipped with the reason, failed where CI=true."""
+    """The jars of Kafka's ``version``. Without them the test is skipped with the reason, or fails if CI=true."""
     try:
         java_command()
         return kafka_libs(version)

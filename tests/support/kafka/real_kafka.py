@@ -58,7 +58,7 @@ class RealKafka:
     ) -> None:
         """``configs`` come on top of (and replace) what :meth:`properties` sets; ``dynamic_quorum`` False configures
         ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``. ``features`` are the levels of
-        features to format with, where they are not the release's defaults."""
+        features to format with, if they differ from the release's defaults."""
         self.directory = directory
         self.log_dir = directory / "logs"
         self.version = version

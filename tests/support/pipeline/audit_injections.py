@@ -1,4 +1,4 @@
-"""What an injection is: one kind of damage or neglect, done to a directory, and where an audit must say it is."""
+"""An injection: one kind of damage or neglect of a directory, and the place that an audit must report."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ class Where(NamedTuple):
 
 
 class Injection(NamedTuple):
-    """`damage` does it and says where; `name` is the finding's."""
+    """`damage` makes the damage and returns its place; `name` is the finding's."""
 
     name: str
     damage: Callable[[AuditedDirectory], Where]

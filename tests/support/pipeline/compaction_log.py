@@ -34,7 +34,7 @@ Value = bytes | None
 
 
 class Batches(NamedTuple):
-    """What lies in a partition: keys are text where they were numbers."""
+    """The contents of a partition; numeric keys are text."""
 
     keys: list[int | bytes]
     """Of every record of a producer, in order."""
@@ -72,7 +72,7 @@ class CompactionLog:
 
     @property
     def end(self) -> int:
-        """The next offset: the log end offset, or further on where a new segment begins there."""
+        """The next offset: the log end offset, or the base offset of a new segment after it."""
         return max(self.log.log_end_offset, self.log.segments.active.base_offset)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from support.pipeline.compaction_scenarios import Scenario
 
 
 def play(scenario: Scenario, directory: Path, clean: CleanOnce, oracle: CleanerOracle | None) -> None:
-    """Raises AssertionError where the scenario's expectation or the equality with Kafka's files is missed."""
+    """Raises AssertionError if the scenario's expectation is not met or the files differ from Kafka's."""
     ours, kafkas = directory / "ours" / "t-0", directory / "kafkas" / "t-0"
     log = CompactionLog(ours)
     cleaned_up_to: int | None = None

@@ -32,7 +32,7 @@ IDEMPOTENT, TRANSACTIONAL = (1, 2, 3), (11, 12, 13)
 PERIODS = 4
 """How often more is written before the partition is left to itself."""
 AT_MOST_ROUNDS = 15
-"""So many days make any partition come to rest."""
+"""After this many daily rounds every partition has reached its final state."""
 NEAR_WRAP = 0x7FFFFFF0
 
 
@@ -191,7 +191,7 @@ def compare(seed: int, clean: CleanOnce, oracle: CleanerOracle, directory: Path)
 
 
 _oracles: list[CleanerOracle] = []
-"""That of this process, where it is one of a pool."""
+"""The oracle of this process, if it belongs to a pool."""
 
 
 def start_oracle() -> None:

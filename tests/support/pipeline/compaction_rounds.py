@@ -95,7 +95,7 @@ class CleanerOracle(JavaProgram):
 
 
 def _slots(max_keys: int) -> int:
-    """The least number of slots of which the load factor leaves so many."""
+    """The smallest number of slots whose share under the load factor is ``max_keys``."""
     slots = int(max_keys * SLOTS_OF_A_KEY)
     while int(slots * 0.9) < max_keys:
         slots += 1
@@ -113,7 +113,7 @@ def clean_in_ranges(directory: Path, config: LogConfig, order: RoundOrder) -> in
 
 
 def clean_compiled(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """As `clean_in_ranges`, by the compiled steps that `odradek compact` takes where numba is installed."""
+    """As `clean_in_ranges`, with the compiled steps that `odradek compact` uses if numba is installed."""
     few = FEW_BYTES if order.max_keys == MANY_KEYS and order.cleaned_up_to is None else UNBOUNDED
     return _clean_files(directory, config, order, few, fastest_steps())
 

@@ -34,7 +34,7 @@ def meet(place: tuple[Path, int, int]) -> int:
 
 
 def wait_for(paths: tuple[Path, Path | None]) -> str:
-    """Says that it runs, and goes on when the other file is there (or at once without one)."""
+    """Reports that it runs, and continues when the other file exists (without one: at once)."""
     mine, other = paths
     mine.touch()
     if other is not None:

@@ -46,7 +46,7 @@ def member_record(group: str, member: str) -> tuple[bytes, bytes]:
 
 
 Injected = tuple[Written, str]
-"""Where the record is that is to be named, and what the finding's text says."""
+"""The place of the record that the finding must name, and the finding's text."""
 
 
 def a_commit_beyond_the_log(directory: GroupsDirectory) -> Injected:

@@ -58,7 +58,7 @@ def partition_record(topic_id: bytes, index: int) -> Versioned:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a record went: the partition of the offsets topic and its offset there."""
+    """The place of a record: its partition of the offsets topic and its offset."""
 
     partition: int
     offset: int
@@ -106,7 +106,7 @@ class GroupsDirectory:
         return self.records(partition_for(group, OFFSETS_PARTITIONS), [(key, None)], at_ms)
 
     def group(self, group: str, members: int, at_ms: int = NOW_MS, *, partition: int | None = None) -> Written:
-        """A classic group of consumers, by default where it belongs."""
+        """Writes a classic group of consumers, by default to its own partition."""
         found = [GroupMetadataValue.MemberMetadata(f"m{index}", client_id="c") for index in range(members)]
         value = GroupMetadataValue("consumer", 4, "range", None, at_ms, found)
         key = struct.pack(">h", 2) + encode(GroupMetadataKey(group), 0)

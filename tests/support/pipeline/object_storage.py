@@ -1,4 +1,4 @@
-"""Directories copied to where only fsspec reaches them."""
+"""Directories copied to a place that only fsspec can read."""
 
 from pathlib import Path
 

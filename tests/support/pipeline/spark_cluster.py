@@ -90,7 +90,7 @@ class SparkCluster:
         self._wait(self.workers)
 
     def _wait(self, workers: int) -> None:
-        """Until the master answers and so many workers have registered; a worker gives up on a master that is late."""
+        """Waits until the master answers and all workers have registered; fails if a process ends."""
 
         def are_there() -> bool:
             assert all(process.poll() is None for process in self._processes), self.logs()

@@ -1,8 +1,7 @@
-"""Waits for what a broker does after it has answered the end of a transaction.
+"""Waits for the markers of a transaction whose end has been answered.
 
-Kafka answers EndTxn once the coordinator has written that the transaction is to be committed or aborted; the markers
-come afterwards (TransactionMarkerChannelManager). Until then a read_committed reader sees nothing of it, nor of what
-is behind it.
+Kafka answers EndTxn once the coordinator has stored the outcome; the markers are written later
+(TransactionMarkerChannelManager). Until then a read_committed reader sees neither the transaction nor later records.
 """
 
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ TIMEOUT_S = 60.0
 
 
 def wait_until_transactions_end(servers: str, topics: Iterable[str]) -> None:
-    """Waits until no transaction is open in any partition of the topics; AssertionError where one stays."""
+    """Waits until no transaction is open in any partition of the topics. Raises AssertionError if one stays."""
     admin = AdminClient({"bootstrap.servers": servers})
     found = admin.list_topics(timeout=TIMEOUT_S).topics
     partitions = [TopicPartition(topic, index) for topic in topics for index in found[topic].partitions]
@@ -24,7 +23,7 @@ def wait_until_transactions_end(servers: str, topics: Iterable[str]) -> None:
 
 
 def _open(admin: AdminClient, partitions: list[TopicPartition]) -> list[str]:
-    """Where the last stable offset is before the high watermark."""
+    """Partitions whose last stable offset is below the high watermark."""
     stable = _ends(admin, partitions, IsolationLevel.READ_COMMITTED)
     ends = _ends(admin, partitions, IsolationLevel.READ_UNCOMMITTED)
     return [name for name, end in ends.items() if stable[name] < end]

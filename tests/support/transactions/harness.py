@@ -1,7 +1,7 @@
 """The transaction and the group coordinator with everything around them in memory: logs, clock, timers, topics.
 
-Requests go through the handlers of ``broker/api``. Logs remember what was synced: a power failure may cut each of them
-anywhere behind that.
+Requests go through the handlers of ``broker/api``. Logs know their synced part: a power failure may cut each of them
+anywhere after it.
 """
 
 import random
@@ -43,7 +43,7 @@ class Floor:
 
 
 class SyncedLog:
-    """A partition's log with its producers. Appends are durable with :meth:`sync`, at once where ``is_synced``."""
+    """A partition's log with its producers. Appends are durable after :meth:`sync`, or at once if ``is_synced``."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []

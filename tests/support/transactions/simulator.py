@@ -1,12 +1,12 @@
-"""A seeded world of consume-transform-produce: workers read input, write output and commit both in one transaction.
+"""A seeded simulation of consume-transform-produce: workers read, write and commit both in one transaction.
 
-Workers crash, come back under the same transactional id while the old one still acts (a zombie), miss answers and
-repeat requests; markers fail, transactions time out, the power fails and takes what was not synced. One seed makes one
-run.
+Workers crash, restart under the same transactional id while the old one still runs (a zombie), miss answers and repeat
+requests. Markers fail, transactions time out, and power failures remove unsynced data. A seed determines the run. It
+checks that:
 
 - the output of committed transactions is the input, each record once, in order;
-- in the end the group's committed offset is as far as the committed output goes;
-- what is decided is carried through: at the end nothing is prepared, nothing hangs, every log can be read to its end.
+- at the end the group's committed offset matches the committed output;
+- every decision is carried out: at the end no transaction is prepared or hangs, and every log can be read to its end.
 """
 
 import random
@@ -315,7 +315,7 @@ class World:
             self.checked[index] = (end, expected)
 
     def settle(self) -> None:
-        """Nothing fails any more: what is open is ended, and the books are compared."""
+        """Nothing fails any more: open transactions are ended, and input and output are compared."""
         self.is_calm = True
         for log in self.harness.partitions.values():
             log.fail_next = None
