@@ -1,8 +1,9 @@
 """A small HTTP server on the event loop that shows the metrics: GET /metrics, nothing else.
 
-Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most and is
-answered within seconds, or its connection is closed; one turn of the event loop makes one piece of all answers, and an
-answer that its client does not read is made no further. Source: Prometheus' exposition formats (by prometheus_client).
+Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most, and
+arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
+is cut off; one turn of the event loop makes one piece of all answers, and an answer that its client does not read is
+made no further. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
@@ -46,9 +47,9 @@ class MetricsEndpoint:
         try:
             async with asyncio.timeout(MAX_WAIT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
-                await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
+            await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
-            pass  # nobody is there to be told
+            pass  # no request came, or its client has gone
         finally:
             writer.close()
             with contextlib.suppress(ConnectionError):
@@ -62,7 +63,11 @@ class MetricsEndpoint:
             if part is None:
                 return
             writer.write(part)
-            await writer.drain()
+            if not await _drained(writer):
+                host, port = writer.get_extra_info("peername")[:2]
+                logger.warning("%s:%d has read none of its metrics for %g s: connection closed", host, port, MAX_WAIT_S)
+                writer.transport.abort()
+                return
 
     def _answer(self, head: list[str]) -> Iterator[bytes]:
         words = head[0].split(" ")
@@ -83,6 +88,20 @@ class MetricsEndpoint:
                 yield b"%x\r\n%b\r\n" % (len(piece), piece) if in_chunks else piece
         if in_chunks:
             yield b"0\r\n\r\n"
+
+
+async def _drained(writer: asyncio.StreamWriter) -> bool:
+    """Waits until the client has read most of what was written; False once it reads nothing for MAX_WAIT_S."""
+    while True:
+        unread_bytes = writer.transport.get_write_buffer_size()
+        try:
+            async with asyncio.timeout(MAX_WAIT_S):
+                await writer.drain()
+        except TimeoutError:
+            if writer.transport.get_write_buffer_size() >= unread_bytes:
+                return False
+        else:
+            return True
 
 
 def _response(status: str, body: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import logging
+import time
 from collections.abc import Iterator
 from itertools import chain
 
@@ -120,4 +122,55 @@ async def test_an_answer_that_is_not_read_is_made_no_further() -> None:
         await asyncio.sleep(0)
     assert source.made < 10_000_000 // SAMPLES_A_PIECE
     writer.transport.abort()
+    endpoint.stop()
+
+
+class Warned(logging.Handler):
+    """Sets an event when a warning is logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.event = asyncio.Event()
+        self.words = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.words = record.getMessage()
+        self.event.set()
+
+
+async def test_a_client_that_reads_nothing_is_cut_off_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned = Warned()
+    log = logging.getLogger("odradek.broker.metrics.endpoint")
+    log.addHandler(warned)
+    monkeypatch.setattr("odradek.broker.metrics.endpoint.MAX_WAIT_S", 0.05)
+    endpoint = MetricsEndpoint(InPieces(10_000_000))
+    port = await endpoint.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    await warned.event.wait()
+    log.removeHandler(warned)
+    assert "has read none of its metrics" in warned.words
+    with contextlib.suppress(ConnectionResetError):
+        while await reader.read(1 << 20):
+            pass
+    writer.close()
+    endpoint.stop()
+
+
+class SlowPieces(InPieces):
+    """Makes its first piece only when more time has passed than a client may take to read."""
+
+    def pieces(self) -> Iterator[Metric]:
+        until_s = time.monotonic() + 0.1
+        while time.monotonic() < until_s:
+            pass
+        yield from super().pieces()
+
+
+async def test_a_long_answer_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.broker.metrics.endpoint.MAX_WAIT_S", 0.05)
+    endpoint = MetricsEndpoint(SlowPieces(COUNT))
+    port = await endpoint.start("127.0.0.1", 0)
+    _, body = (await answer(port, "1.0")).split(b"\r\n\r\n", 1)
+    assert body == b"".join(encoded(InPieces(COUNT), generate_latest))
     endpoint.stop()
