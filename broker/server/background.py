@@ -12,7 +12,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import KafkaError
-from ...protocol.steps import run_to_end
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
@@ -56,6 +55,7 @@ class Background:
         self._slices = slices
         self._retaining: SlicedWork | None = None
         self._writing: SlicedWork | None = None
+        self._collecting: SlicedWork | None = None
         self._removing: asyncio.Future[None] | None = None
         self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
@@ -103,6 +103,8 @@ class Background:
             self._retaining.cancel()
         if self._writing is not None:
             self._writing.cancel()
+        if self._collecting is not None:
+            self._collecting.cancel()
         if self._removing is not None:
             await asyncio.wait([self._removing])
         if self._metrics is not None:
@@ -166,11 +168,19 @@ class Background:
                 logger.error("%s: %s", directory.path, error)
 
     def _remove_deleted(self) -> None:
-        """Removes deleted files whose time has come, on a thread: a file of 1 GB takes up to 200 ms."""
-        if self._removing is not None and not self._removing.done():
-            return
-        due = [(directory, run_to_end(directory.collect_deleted(self._clock_ms()))) for directory in self._directories]
-        if any(len(removals) for _, removals in due):
+        """Removes deleted files whose time has come, unless the last ones are still being removed."""
+        is_collecting = self._collecting is not None and not self._collecting.is_done
+        if not is_collecting and (self._removing is None or self._removing.done()):
+            self._collecting = self._slices.start(self._removal_steps(), _report_collecting)
+
+    def _removal_steps(self) -> Iterator[None]:
+        """Collects what is due of one log in each step, then removes it on a thread: 1 GB takes up to 200 ms."""
+        due: list[tuple[LogDirectory, DueRemovals]] = []
+        for directory in list(self._directories):
+            removals = yield from directory.collect_deleted(self._clock_ms())
+            if len(removals):
+                due.append((directory, removals))
+        if due:
             self._removing = asyncio.get_running_loop().run_in_executor(None, self._remove, due)
             self._removing.add_done_callback(_report_removal)
 
@@ -192,6 +202,10 @@ class Background:
 def _report(error: Exception) -> None:
     """What ends a round of retention is ours to mend; the next round begins anew."""
     logger.error("retention failed", exc_info=error)
+
+
+def _report_collecting(error: Exception) -> None:
+    logger.error("deleted files can't be collected", exc_info=error)
 
 
 def _report_removal(removing: "asyncio.Future[None]") -> None:

@@ -90,3 +90,22 @@ async def test_files_are_removed_on_a_thread(tmp_path: Path) -> None:
     path.directory.remove_deleted(1 << 50)
     assert not any(file.exists() for file in deleted), "what was left is removed the next time"
     await path.close()
+
+
+async def test_a_turn_collects_what_is_due_of_one_log(tmp_path: Path) -> None:
+    path = await filled(tmp_path, GatedRemovals(), 10)
+    turns_taken = Turns()
+    work = background(path, turns_taken.slices())
+    path.log().delete_old_segments(1 << 50)
+    deleted = list(path.log().directory.glob("*.deleted"))
+    work._remove_deleted()
+    assert turns_taken.callbacks, "the first turn has looked at one log, and more may follow"
+    assert all(file.exists() for file in deleted)
+    while turns_taken.callbacks:
+        turns_taken.take()
+    removing = work._removing
+    assert removing is not None
+    await removing
+    assert deleted
+    assert not any(file.exists() for file in deleted)
+    await path.close()
