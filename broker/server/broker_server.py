@@ -286,7 +286,7 @@ class BrokerServer:
         if self._read_only is not None:
             metadata.refusal = self._read_only.refusal
             dispatcher.override_handlers(self._read_only.handlers())
-        metadata.run = broker.slices.start
+        metadata.run = functools.partial(broker.slices.start, request="a metadata change")
         if self._read_only is None:
             disk_watch = watch_disks(
                 config,

@@ -29,8 +29,8 @@ class SlicedWork:
         self._failed = failed
         self._is_running = False
         self.is_done = False
-        self.request: Served | None = None
-        """The request that it serves, for the log of stalls; None for other work, and when it is done."""
+        self.request: Served | str | None = None
+        """The request that it serves, or words for other work, for the log of stalls; None when it is done."""
 
     def cancel(self) -> None:
         """Takes no further step; a generator is closed, so that its ``finally`` blocks run. Harmless when done.
@@ -92,12 +92,12 @@ class Slices:
         return len(self._new) + len(self._begun)
 
     def start(
-        self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served | None = None
+        self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served | str | None = None
     ) -> SlicedWork:
         """Begins work: with a first slice at once if no other work is under way, else when its turn comes.
 
         ``failed`` gets the exception that a step raised; no further step is taken then. ``request``: the one that the
-        work serves, if it serves one.
+        work serves, or words for what it is.
         """
         work = SlicedWork(steps, failed)
         work.request = request
@@ -109,11 +109,11 @@ class Slices:
             self._turn()
         return work
 
-    def request(self) -> RequestSeen | None:
-        """The request that the running slice serves, for the log of stalls; any thread may ask."""
+    def request(self) -> RequestSeen | str | None:
+        """What the running slice serves or is, for the log of stalls; any thread may ask."""
         work = self._running
         request = None if work is None else work.request
-        return None if request is None else seen(request)
+        return request if request is None or isinstance(request, str) else seen(request)
 
     def close(self) -> None:
         """Cancels all work, and starts none from now on: the broker stops."""

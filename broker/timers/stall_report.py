@@ -66,8 +66,8 @@ class Stall(NamedTuple):
     """What the thread ran in the midst of the stall, outermost first; empty if it was not seen."""
     request: RequestSeen | None
     """The last request that had begun by then."""
-    sliced: RequestSeen | None = None
-    """The request that the running slice served; None if no slice ran, or one that served no request."""
+    sliced: RequestSeen | str | None = None
+    """What the running slice served or was; None if no slice ran, or one without a name."""
 
 
 def is_in_dispatch(stack: tuple[StackFrame, ...]) -> bool:

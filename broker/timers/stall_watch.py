@@ -34,22 +34,22 @@ class StallWatch:
         self._loop_thread = 0
         self._loop_runs_in: CodeType | None = None
         self._last_request: Callable[[], RequestSeen | None] = lambda: None
-        self._sliced_request: Callable[[], RequestSeen | None] = lambda: None
+        self._sliced_request: Callable[[], RequestSeen | str | None] = lambda: None
         self._beat_s = 0.0
         self._cpu_s = 0.0
         self._suspended_ms = 0
-        self._seen: tuple[tuple[StackFrame, ...], RequestSeen | None, RequestSeen | None] = ((), None, None)
+        self._seen: tuple[tuple[StackFrame, ...], RequestSeen | None, RequestSeen | str | None] = ((), None, None)
         """What the thread has seen since the last beat."""
 
     def start(
         self,
         last_request: Callable[[], RequestSeen | None],
-        sliced_request: Callable[[], RequestSeen | None],
+        sliced_request: Callable[[], RequestSeen | str | None],
         suspended_ms: int,
     ) -> None:
         """Begins to watch the calling thread. ``last_request``: the request that was dispatched last.
 
-        ``sliced_request``: the request that the running slice serves. Both are called on the thread of the watch.
+        ``sliced_request``: what the running slice serves or is. Both are called on the thread of the watch.
         """
         self._last_request = last_request
         self._sliced_request = sliced_request

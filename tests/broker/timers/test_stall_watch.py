@@ -36,6 +36,10 @@ REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
             "it ran a slice of Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
         ),
         (
+            Stall(2_000, 1_900, 0, (TURN, ADVANCE, APPEND), REQUEST, "a metadata change"),
+            "it ran a slice of a metadata change, Log.append (storage/log/log.py:12)",
+        ),
+        (
             Stall(2_000, 1_900, 0, (DISPATCH, ADVANCE, APPEND), REQUEST, None),
             "it ran background work, Log.append (storage/log/log.py:12)",
         ),
