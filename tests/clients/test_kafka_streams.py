@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.eventually import eventually
-from support.kafka.java import java_or_skip, java_source, streams_arguments
+from support.kafka.java import java_or_skip, streams_arguments, streams_class
 
 PATIENCE_S = 300.0
 PARTITIONS = 3
@@ -36,7 +36,7 @@ class Instance:
         arguments = [servers, str(directory / f"{name}-state"), str(self._ready)]
         with self._log_file.open("wb") as out:
             self._process = subprocess.Popen(
-                [*streams_arguments(), str(java_source("WordCount")), *arguments], stdout=out, stderr=subprocess.STDOUT
+                [*streams_arguments(), streams_class("WordCount"), *arguments], stdout=out, stderr=subprocess.STDOUT
             )
 
     def wait_until_running(self) -> None:

@@ -40,7 +40,7 @@ from support.fire.worker import (
     TRANSFER_PARTITIONS,
     TRANSFERS,
 )
-from support.kafka.java import java_arguments, java_or_skip, java_source
+from support.kafka.java import java_arguments, java_class, java_or_skip
 
 TIMEOUT_S = 300.0
 CONFIGS = {
@@ -112,7 +112,7 @@ def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
 
 def under_fire(directory: Path, seed: int, *, faults: int | None, seconds: float) -> list[str]:
     """The whole run, with so many faults or as many as come in some seconds; what was done."""
-    commands = {JAVA_TELLER[1]: [*java_arguments(heap="128m"), str(java_source("Teller"))]}
+    commands = {JAVA_TELLER[1]: [*java_arguments(heap="128m"), java_class("Teller")]}
     with OurBroker(directory, CONFIGS) as broker:
         servers = broker.bootstrap_servers
         admin = AdminClient({"bootstrap.servers": servers})

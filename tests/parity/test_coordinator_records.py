@@ -26,7 +26,7 @@ from parity.test_group_scripts import STATES as GROUP_STATES
 from parity.test_transaction_scripts import STATES as TRANSACTION_STATES
 from parity.test_transaction_scripts import Player
 from parity.two_brokers import TwoBrokers
-from support.kafka.java import java_source, run_class
+from support.kafka.java import java_class, run_class
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -83,7 +83,7 @@ def test_kafka_reads_what_ours_has_written(both: TwoBrokers, topic: str) -> None
     assert len(written) >= 30
     lines = "".join(f"{key.hex()} {'-' if value is None else value.hex()}\n" for key, value in written)
     arguments = ["transactions"] if topic == "__transaction_state" else []
-    result = run_class(java_source("GroupRecords"), *arguments, standard_input=lines)
+    result = run_class(java_class("GroupRecords"), *arguments, standard_input=lines)
     assert result.returncode == 0, result.stderr
     shown = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(one["keyBytes"], one["valueBytes"]) for one in shown] == [

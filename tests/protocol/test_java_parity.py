@@ -8,7 +8,7 @@ import pytest
 from odradek.protocol.codec import Message, encode
 from odradek.protocol.table import message
 from support.data.messages import every_version, random_message, seed_of, to_json
-from support.kafka.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, java_source, run_class
+from support.kafka.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_class, java_or_skip, run_class
 
 INSTANCES = 24
 INSTANCES_LONG = 400
@@ -40,7 +40,7 @@ def check_parity(release: str, instances: int, run_seed: int) -> None:
     java_or_skip(release)
     asked = list(cases(release, instances, run_seed))
     lines = "".join(f"{line}\n" for line, _ in asked)
-    result = run_class(java_source("Codec"), version=release, standard_input=lines, timeout_s=1800)
+    result = run_class(java_class("Codec", release), version=release, standard_input=lines, timeout_s=1800)
     assert result.returncode == 0, result.stderr[-3000:]
     answers = result.stdout.splitlines()
     assert len(answers) == len(asked), result.stderr[-3000:]

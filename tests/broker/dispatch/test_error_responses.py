@@ -15,7 +15,7 @@ from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequ
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from odradek.protocol.table import message
 from support.data.messages import random_message, seed_of
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 INSTANCES = 12
 ACL_ENUMS = (
@@ -102,7 +102,7 @@ def test_answers_are_those_of_kafkas_request_classes() -> None:
             lines.append(f"{api_key}\t{version}\t{encode(request, version).hex()}\n")
             response = error_response(api_key, version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
             ours.append((api_key, version, request, response))
-    result = run_class(java_source("ErrorResponses"), standard_input="".join(lines))
+    result = run_class(java_class("ErrorResponses"), standard_input="".join(lines))
     assert result.returncode == 0, result.stderr[-3000:]
     answers = result.stdout.splitlines()
     assert len(answers) == len(ours)

@@ -1,7 +1,6 @@
 """The records of ``__consumer_offsets``: to bytes and back, old and foreign ones, as Kafka's own tools read them."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from odradek.protocol.messages.group_records import (
     ShareGroupMetadataValue,
 )
 from support.groups.scripts import ScriptPlayer
-from support.kafka.java import java_or_skip, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 
 def test_round_trip_with_type_and_version_in_front() -> None:
@@ -110,7 +109,7 @@ def test_kafkas_own_formatters_read_what_we_write() -> None:
     java_or_skip()
     records = _history()
     lines = "".join(f"{key.hex()} {'-' if value is None else value.hex()}\n" for key, value in records)
-    result = run_class(Path(__file__).parents[2] / "java" / "GroupRecords.java", standard_input=lines)
+    result = run_class(java_class("GroupRecords"), standard_input=lines)
     assert result.returncode == 0, result.stderr
     shown = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(shown) == len(records)

@@ -10,7 +10,7 @@ from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from support.data.random_metadata import MetadataHistory
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -37,7 +37,7 @@ def test_kafka_reads_our_snapshots_and_we_read_kafkas() -> None:
         snapshot = b"".join(encode_snapshot(image_of(values), 1, b"", 1, NOW_MS))
         histories.append(values)
         questions.append(json.dumps({"records": [value.hex() for value in values], "snapshot": snapshot.hex()}))
-    result = run_class(java_source("MetadataImages"), standard_input="\n".join(questions) + "\n")
+    result = run_class(java_class("MetadataImages"), standard_input="\n".join(questions) + "\n")
     assert result.returncode == 0, result.stderr
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(answers) == HISTORIES

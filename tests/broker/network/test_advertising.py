@@ -11,7 +11,7 @@ from odradek.broker.network.advertising import canonical_host_name, endpoints
 from odradek.broker.network.listening import BoundListener
 from odradek.broker.server import commands
 from odradek.broker.server.serve_options import serve
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 NO_NAME = "no-such-machine.invalid"
 
@@ -30,7 +30,7 @@ def test_hosts_are_told_as_configured_and_ports_of_the_systems_choice_as_bound()
 @pytest.mark.java
 def test_without_a_host_it_is_the_name_that_kafka_tells() -> None:
     java_or_skip()
-    asked = run_class(java_source("MachineName"))
+    asked = run_class(java_class("MachineName"))
     assert asked.returncode == 0, asked.stderr
     told = endpoints([plaintext("", 9092)], [BoundListener(plaintext("0.0.0.0", 9092), [], 9092)])
     assert told == [Endpoint("PLAINTEXT", asked.stdout, 9092)]

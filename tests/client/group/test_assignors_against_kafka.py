@@ -11,7 +11,7 @@ from odradek.client.group.assignors.by_name import ASSIGNORS
 from odradek.client.group.assignors.sticky_owned import encode_generation, encode_previous_assignment
 from odradek.client.group.assignors.subscriptions import Assignment, MemberSubscription, TopicPartitions
 from odradek.client.types import TopicPartition
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 SEED = 20260101
 LIVES = 1_200
@@ -139,7 +139,7 @@ def compare(seeds: range) -> None:
             groups.append((seed, step, group, assignment))
             life.take(assignment)
     result = run_class(
-        java_source("ClientOracle"),
+        java_class("ClientOracle"),
         standard_input="".join(question(g) + "\n" for _, _, g, _ in groups),
         timeout_s=1_800,
     )

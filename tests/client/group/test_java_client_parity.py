@@ -8,7 +8,7 @@ import pytest
 from odradek.client.group.assignors.sticky_owned import decode_previous_assignment, encode_previous_assignment
 from odradek.client.producer.partitioner import murmur2, partition_for_key
 from odradek.client.types import TopicPartition
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 SEED = 20260102
 
@@ -27,7 +27,7 @@ def test_keys_and_user_data_are_javas() -> None:
     questions: list[dict[str, object]] = [{"key": key.hex(), "partitions": count} for key, count in keys]
     questions += [{"previous": previous, "generation": generation} for previous, generation in members]
     result = run_class(
-        java_source("ClientOracle"), standard_input="".join(json.dumps(question) + "\n" for question in questions)
+        java_class("ClientOracle"), standard_input="".join(json.dumps(question) + "\n" for question in questions)
     )
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(answers) == len(questions), result.stderr[-2000:]

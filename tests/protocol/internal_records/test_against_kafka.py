@@ -17,7 +17,7 @@ from odradek.protocol.internal_records.coordinator_serde import (
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, REMOTE_LOG_RECORDS, encode_record
 from support.data.messages import random_message, seed_of
 from support.data.mutated_records import damaged_bytes
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 pytestmark = pytest.mark.java
 
@@ -59,7 +59,7 @@ def asked_of_kafka(records: list[StoredRecord]) -> list[str]:
     """The key and the value of each as Kafka writes what it has read, or its refusal."""
     java_or_skip()
     lines = "".join(f"{record.line}\n" for record in records)
-    result = run_class(java_source("InternalRecords"), standard_input=lines)
+    result = run_class(java_class("InternalRecords"), standard_input=lines)
     assert result.returncode == 0, result.stderr[-3000:]
     answers = result.stdout.splitlines()
     assert len(answers) == len(records)

@@ -27,7 +27,7 @@ from odradek.storage.log.log_config import LogConfig
 from support.crashes.model import check_parts, found_batches
 from support.disks.simulated_disk import Crash, SimulatedDisk
 from support.disks.unsynced_files import UnsyncedFiles
-from support.kafka.java import java_arguments, java_or_skip, java_source
+from support.kafka.java import java_arguments, java_class, java_or_skip
 
 NOW = 1_700_000_000_000
 CONFIG = LogConfig(segment_bytes=420, index_interval_bytes=1, cleanup_policy=frozenset({"compact"}))
@@ -197,7 +197,7 @@ class OpenLog:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [*java_arguments(), str(java_source("OpenLog"))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*java_arguments(), java_class("OpenLog")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def open(self, directory: Path, *, is_clean: bool) -> str:

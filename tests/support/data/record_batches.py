@@ -4,7 +4,7 @@ import json
 import subprocess
 from typing import Any
 
-from support.kafka.java import KAFKA_VERSION, java_arguments, java_source
+from support.kafka.java import KAFKA_VERSION, java_arguments, java_class
 
 
 class JavaRecordBatches:
@@ -12,7 +12,7 @@ class JavaRecordBatches:
 
     def __init__(self, program: str = "RecordBatches", version: str = KAFKA_VERSION) -> None:
         self.process = subprocess.Popen(
-            [*java_arguments(version, heap="256m"), str(java_source(program))],
+            [*java_arguments(version, heap="256m"), java_class(program, version)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

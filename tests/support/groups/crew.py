@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from support.brokers.python_clients import CLIENTS
 from support.groups.journal import Journal
-from support.kafka.java import java_arguments, java_source
+from support.kafka.java import java_arguments, java_class
 
 STOP_TIMEOUT_S = 120.0
 TESTS = Path(__file__).parent.parent.parent
@@ -44,7 +44,7 @@ class GroupCrew:
         self._log_file = seats[0].journal.with_suffix(".log")
         described = json.dumps([[seat.topic, seat.group, str(seat.journal), seat.settings] for seat in seats])
         if client == JAVA:
-            command = [*java_arguments(heap="256m"), str(java_source("GroupCrew"))]
+            command = [*java_arguments(heap="256m"), java_class("GroupCrew")]
         else:
             command = [sys.executable, "-m", "support.groups.crew", client]
         environment = {**os.environ, "PYTHONPATH": str(TESTS)}

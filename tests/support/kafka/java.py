@@ -1,13 +1,17 @@
 """Apache Kafka as the oracle: its jars, its Java classes and a real broker of it.
 
 The jars come from Maven Central on first use and stay in ``$XDG_CACHE_HOME/odradek-tests/kafka-<version>`` (or
-``~/.cache``). Without Java 17 or Maven a test that asks for them is skipped with the reason; in CI (CI=true) it fails.
+``~/.cache``), with our compiled programs and an archive of loaded classes. Without Java 17 or Maven a test that asks
+for them is skipped with the reason; in CI (CI=true) it fails.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -40,6 +44,10 @@ _KAFKA = "org.apache.kafka"
 _LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
 
 
+QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+"""A JVM that can't use the archive of classes starts without it; on stdout it would say so between a test's lines."""
+
+
 class JavaMissingError(Exception):
     """Java 17, Maven or Kafka's jars cannot be had; the text says which."""
 
@@ -56,11 +64,16 @@ def java_command() -> str:
     command = shutil.which("java")
     if command is None:
         raise JavaMissingError("no `java` on the PATH (Java 17 or newer is needed)")
-    text = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    text = _java_version(command)
     major = text.partition('version "')[2].partition(".")[0].partition('"')[0]
     if not major.isdigit() or int(major) < 17:
         raise JavaMissingError(f"`java` is not version 17 or newer: {text.splitlines()[:1]}")
     return command
+
+
+@cache
+def _java_version(command: str) -> str:
+    return subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
 
 
 @cache
@@ -98,12 +111,19 @@ def _libs(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path
     libs = directory / "libs"
     done = directory / "complete"
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "lock").open("w") as lock:  # several test processes may start at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(directory):
         if not done.exists():
             _fetch(name, artifacts, directory, libs, exclusions)
             done.touch()
     return libs
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Keeps other processes of tests out of a directory of the cache."""
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path, exclusions: str) -> None:
@@ -138,7 +158,7 @@ def run_class(
     timeout_s: float = 300,
     heap: str = "512m",
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a class of the release, or a Java source file: ``run_class("org.apache.kafka.tools.TopicCommand", …)``.
+    """Runs a class of the release, or of ours: ``run_class(java_class("Codec"), …)``.
 
     Raises JavaMissingError without Java, and ``subprocess.TimeoutExpired`` if the program hangs. The caller checks
     ``returncode``.
@@ -158,17 +178,55 @@ def streams_arguments(heap: str = "256m") -> list[str]:
 
 
 def _arguments(libs: Path, heap: str) -> list[str]:
+    archive = class_archive(libs)
     return [
         java_command(),
         f"-Xmx{heap}",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
+        *([f"-XX:SharedArchiveFile={archive}", *QUIET] if archive.exists() else []),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         "-cp",
-        f"{libs}/*",
+        f"{libs}/*{os.pathsep}{_programs(libs)}",
     ]
 
 
-def java_source(name: str) -> Path:
-    """The path of one of our Java programs, ``tests/java/<name>.java``."""
-    return JAVA_SOURCES / f"{name}.java"
+def class_archive(libs: Path) -> Path:
+    """Where the classes of ``libs`` are that a JVM has loaded and kept for others (``real_kafka.py`` has it made)."""
+    digest = hashlib.sha256(_java_version(java_command()).encode()).hexdigest()[:12]
+    return libs.parent / f"classes-{digest}.jsa"
+
+
+def java_class(name: str, version: str = KAFKA_VERSION) -> str:
+    """The class of one of our Java programs, ``tests/java/<name>.java``, compiled on first use."""
+    return _compiled(name, kafka_libs(version))
+
+
+def streams_class(name: str) -> str:
+    """As :func:`java_class`, for a program of Kafka Streams. Raises JavaMissingError."""
+    return _compiled(name, streams_libs())
+
+
+@cache
+def _compiled(name: str, libs: Path) -> str:
+    """``java Program.java`` would compile it for each start: 1.5 s and more."""
+    programs = _programs(libs)
+    programs.mkdir(exist_ok=True)
+    done = programs / f"{name}.compiled"
+    with locked(programs):
+        if not done.exists():
+            compiler = [java_command(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none", "-nowarn"]
+            jars = os.pathsep.join(map(str, sorted(libs.glob("*.jar"))))
+            source = str(JAVA_SOURCES / f"{name}.java")
+            command = [*compiler, "--release", "17", "-d", str(programs), "-cp", jars, source]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert result.returncode == 0, result.stderr
+            done.touch()
+    return name
+
+
+@cache
+def _programs(libs: Path) -> Path:
+    """The directory of our compiled programs, another one for each state of their sources."""
+    sources = b"".join(path.read_bytes() for path in sorted(JAVA_SOURCES.glob("*.java")))
+    return libs.parent / f"programs-{hashlib.sha256(sources).hexdigest()[:12]}"

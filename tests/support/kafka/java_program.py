@@ -5,7 +5,7 @@ import subprocess
 from types import TracebackType
 from typing import Any, Self
 
-from support.kafka.java import java_arguments, java_or_skip, java_source
+from support.kafka.java import java_arguments, java_class, java_or_skip
 
 END_TIMEOUT_S = 60.0
 
@@ -36,7 +36,7 @@ class JavaProgram:
 
     def command(self) -> list[str]:
         """How it is started."""
-        return [*java_arguments(), str(java_source(self.NAME))]
+        return [*java_arguments(), java_class(self.NAME)]
 
     def order(self, order: Any) -> Any:
         """Its answer to an order."""

@@ -10,15 +10,26 @@ a minute on a busy machine.
 import contextlib
 import itertools
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
 from support.eventually import eventually
-from support.kafka.java import KAFKA_VERSION, java_arguments, java_or_skip, run_class
+from support.kafka.java import (
+    KAFKA_VERSION,
+    class_archive,
+    java_arguments,
+    java_or_skip,
+    kafka_libs,
+    locked,
+    run_class,
+)
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 START_TIMEOUT_S = 180.0
@@ -40,6 +51,28 @@ def free_ports(count: int) -> list[int]:
             opened.bind(("127.0.0.1", port))
             found.append(port)
     return found
+
+
+@cache
+def keep_classes(version: str) -> None:
+    """Has a JVM keep the classes of a Kafka as it has loaded them: a start costs half the processor time then.
+
+    Once for each Kafka and Java (JEP 350). Measured for 4.3.1: 1.6 s instead of 3.3 s, and 0.6 s instead of 1.1 s for
+    the tool that formats. A JVM that keeps none leaves everything as it was.
+    """
+    libs = kafka_libs(version)
+    archive = class_archive(libs)
+    with locked(libs.parent):
+        if archive.exists():
+            return
+        with tempfile.TemporaryDirectory() as directory:
+            written = Path(directory) / "classes.jsa"
+            kafka = RealKafka(Path(directory) / "kafka", version=version)
+            kafka.run(f"-XX:ArchiveClassesAtExit={written}", "-cp", f"{libs}/*")  # it can keep classes of jars only
+            kafka.stop()
+            if written.exists():
+                shutil.copy(written, archive.with_suffix(".part"))
+                archive.with_suffix(".part").rename(archive)
 
 
 class RealKafka:
@@ -111,8 +144,13 @@ class RealKafka:
 
         Without Java it skips the test, and fails it in CI. Raises RuntimeError with the end of its output.
         """
-        assert self._process is None, "it runs already"
         java_or_skip(self.version)
+        keep_classes(self.version)
+        self.run()
+
+    def run(self, *options: str) -> None:
+        """As :meth:`start`, with options for the JVM, and without the kept classes being made first."""
+        assert self._process is None, "it runs already"
         self.directory.mkdir(parents=True, exist_ok=True)
         configuration = self.directory / "server.properties"
         configuration.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
@@ -120,7 +158,7 @@ class RealKafka:
             self._format(configuration)
         with (self.directory / "out.log").open("ab") as out:
             self._process = subprocess.Popen(
-                [*java_arguments(self.version, self._heap), "kafka.Kafka", str(configuration)],
+                [*java_arguments(self.version, self._heap), *options, "kafka.Kafka", str(configuration)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -10,7 +10,7 @@ from odradek.broker.groups.consumer.assignors import range as range_assignor
 from odradek.broker.groups.consumer.assignors import uniform
 from odradek.broker.groups.consumer.assignors.interface import GroupSpec, MemberSpec, PartitionAssignorError
 from support.groups.assignor_specs import History, Question, Topics, readable, uuid_text
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 T, U = b"t" * 16, b"u" * 16
 
@@ -19,7 +19,7 @@ def ask_kafka(questions: list[Question]) -> list[dict[str, object]]:
     """What Kafka's assignors answer, members that own nothing left out."""
     java_or_skip()
     lines = "\n".join(question.line() for question in questions)
-    result = run_class(java_source("ServerAssignors"), standard_input=lines, timeout_s=1_200)
+    result = run_class(java_class("ServerAssignors"), standard_input=lines, timeout_s=1_200)
     assert result.returncode == 0, result.stderr
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     return [{member: owned for member, owned in answer.items() if owned} for answer in answers]

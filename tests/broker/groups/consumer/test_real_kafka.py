@@ -9,7 +9,7 @@ import pytest
 from parity.consumer_members import Members
 from parity.side import Side
 from support.brokers.our_broker import OurBroker
-from support.kafka.java import java_or_skip, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
@@ -61,7 +61,7 @@ def test_kafkas_serde_writes_the_bytes_that_we_wrote(tmp_path: Path) -> None:
         a_life(group)
         records = [(record.key_bytes(), record.value_bytes()) for record in group.records()]
     lines = "".join(f"{key.hex()} {'-' if value is None else value.hex()}\n" for key, value in records)
-    result = run_class(Path(__file__).parents[3] / "java" / "GroupRecords.java", standard_input=lines)
+    result = run_class(java_class("GroupRecords"), standard_input=lines)
     assert result.returncode == 0, result.stderr
     shown = [json.loads(line) for line in result.stdout.splitlines()]
     assert {key[1] for key, _ in records} >= {1, 3, 5, 6, 7, 8, 16}, "a record of every type"

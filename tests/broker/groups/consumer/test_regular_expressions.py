@@ -6,7 +6,7 @@ import random
 import pytest
 
 from odradek.broker.groups.consumer.regular_expressions import matching, validate
-from support.kafka.java import java_or_skip, java_source, run_class
+from support.kafka.java import java_class, java_or_skip, run_class
 
 NAMES = [
     "a",
@@ -138,7 +138,7 @@ def random_patterns(seed: int, count: int) -> list[str]:
 def ask_kafka(patterns: list[str]) -> list[dict[str, object]]:
     java_or_skip()
     questions = "\n".join(json.dumps({"pattern": pattern, "names": NAMES}) for pattern in patterns)
-    result = run_class(java_source("TopicPatterns"), standard_input=questions, timeout_s=1_200)
+    result = run_class(java_class("TopicPatterns"), standard_input=questions, timeout_s=1_200)
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
