@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+from ...protocol.steps import Steps, run_to_end
 from ..dispatch.request import RequestContext
 from ..fetch.read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches
@@ -31,6 +32,8 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+FEW = 8
+"""Up to this many partitions are looked up at once: slices would double the cost of such a request."""
 LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
 
@@ -42,8 +45,21 @@ def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
-) -> Iterator[None]:
+) -> Iterator[None] | None:
     """Looks up each partition's offset; answers at once, unless a time must be searched in batches."""
+    steps = _answer(broker, request, context, reply)
+    if sum([len(topic.partitions) for topic in request.topics]) > FEW:
+        return steps
+    run_to_end(steps)
+    return None
+
+
+def _answer(
+    broker: Broker,
+    request: ListOffsetsRequest,
+    context: RequestContext,
+    reply: Callable[[ListOffsetsResponse], None],
+) -> Steps[None]:
     asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     by_topic: dict[str, dict[int, Answer]] = {}
 

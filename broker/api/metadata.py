@@ -20,7 +20,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.steps import Steps
+from ...protocol.steps import Steps, run_to_end
 from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
@@ -44,6 +44,8 @@ Partition = MetadataResponse.MetadataResponsePartition
 PARTITIONS_A_STEP = 100
 """Partitions that one step describes: 4 us each."""
 NAMES_A_STEP = 500
+FEW = 8
+"""Up to this many topics with few partitions are described at once: slices would double the cost of such a request."""
 
 
 def handle(
@@ -75,7 +77,14 @@ def handle(
                 lambda outcomes: _answer_later(broker, request, asked, outcomes, context, reply),
             )
             return None
-    return _answer(broker, request, asked, {}, context, reply)
+    steps = _answer(broker, request, asked, {}, context, reply)
+    if asked is None or by_id or len(asked) > FEW:
+        return steps
+    known = [topics[topic.name] for topic in asked if topic.name in topics]
+    if sum([len(topic.partitions) for topic in known]) > PARTITIONS_A_STEP:
+        return steps
+    run_to_end(steps)
+    return None
 
 
 def _answer_later(
@@ -100,7 +109,7 @@ def _answer(
     created: Mapping[str, ErrorCode],
     context: RequestContext,
     reply: Callable[[MetadataResponse], None],
-) -> Iterator[None]:
+) -> Steps[None]:
     """``created``: what became of topics that were to be created."""
     metadata, version = broker.metadata, context.api_version
     image = metadata.image
