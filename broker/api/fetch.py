@@ -29,6 +29,8 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
 TopicResponse = FetchResponse.FetchableTopicResponse
+ReadAgain = Callable[[], None]
+"""Evaluated once: an annotation of an inner function is evaluated whenever that function is made."""
 
 FEW = 64
 """Up to this many partitions are read at once, more in slices."""
@@ -86,7 +88,7 @@ def _serve(
         _add_by_topic(topics, _in_order(_news(fetch, read.reads)))
         reply(_response(broker, fetch, read, topics, context))
 
-    def answer_or_wait(read: FetchRead, read_again: Callable[[], None]) -> None:
+    def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
         if _wait(broker, request, fetch, read, read_again) is None:
             answer(read)
 
@@ -266,6 +268,8 @@ def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead
 
 def _in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
     """Last what Kafka did not have to read for: unknown topic ids, then unknown partitions."""
+    if len(reads) == 1:
+        return reads
     return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
 
 
