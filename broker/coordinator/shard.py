@@ -309,7 +309,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
 
         The end of a rebalance answers every member of its group: many answers take several turns.
         """
-        self._send(replies, 0)
+        if replies:
+            self._send(replies, 0)
         if response is not None and reply is not None:
             reply(response)
         if stored is not None and self._after_stored is not None:
