@@ -90,7 +90,8 @@ class FrameReader:
             grown = mmap(-1, self._large_size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
         else:
             grown = bytearray(min(self._large_size, size))
-        grown[: self._large_filled] = bytes(self.large)
+        # Views copy once. A bytearray copies what is assigned to a slice of it first, unless that is a bytearray too.
+        memoryview(grown)[: self._large_filled] = memoryview(self.large)[: self._large_filled]
         self.large = grown
 
     def feed(self, data: memoryview) -> list[memoryview]:
@@ -150,7 +151,7 @@ class FrameReader:
             if size >= LARGE_FRAME_BYTES:
                 filled = len(rest) - 4
                 self.large = bytearray(min(size, max(FIRST_BUFFER_BYTES, BUFFER_GROWTH * filled)))
-                self.large[:filled] = rest[4:]
+                memoryview(self.large)[:filled] = rest[4:]
                 self._large_filled, self._large_size = filled, size
                 return
         self._small += rest

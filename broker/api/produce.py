@@ -17,38 +17,23 @@ Cost of a request with one small batch, all in: about 33 us, of which the append
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from typing import cast
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import is_internal
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError
-from ...protocol.records.validation import read_produced_header
 from ...protocol.steps import Steps, run_to_end
 from ...storage.log.append_plan import InspectionNeededError
 from ...storage.log.log import AppendOrigin
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
-from ..produce.transaction import Refusals, join, producer_of
+from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
+from ..produce.transaction import Refusals, join
 from ..produce.work import Answer, Grown, Later, ProduceWork, refused
 from ..replicas.partition import LARGE_APPEND_BYTES, Partition
 from ..server.broker import Broker
 
 API_KEY = ApiKey.PRODUCE
-ADMIN_CLIENT_ID = "__admin_client"
-"""The client id that may write to internal topics (``AdminUtils.ADMIN_CLIENT_ID``)."""
-
-
 UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the only answer its client gets"
 
-TopicData = ProduceRequest.TopicProduceData
-PartitionData = ProduceRequest.PartitionProduceData
-Batch = tuple[BatchHeader, memoryview] | KafkaError
-Batches = list[tuple[TopicData, PartitionData, Batch]]
-BatchesByPartition = dict[tuple[str, bytes, int], tuple[TopicData, PartitionData, Batch]]
-"""By topic name, topic id and partition."""
 Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
 """The answers by topic name and topic id."""
 
@@ -72,15 +57,15 @@ def handle(
     found: BatchesByPartition = {}
     try:
         for topic in request.topic_data:
-            _check(request, topic, topic.partition_data, context.api_version, found)
+            check(request, topic, topic.partition_data, context.api_version, found)
         batches = list(found.values())
-        producer = _producer(request, batches)
+        producer = None if request.transactional_id is None else transactional_producer(request, batches)
     except KafkaError as error:
         _answer_all(request, error, reply)
         return None
     if len(batches) > FEW:
         if not context.owns_frame:
-            batches = [(topic, data, _copy(batch)) for topic, data, batch in batches]
+            batches = copied(batches)
         return _finished(broker, _serve_many(broker, request, batches, producer, context, reply))
     if producer is not None:
         _join_and_append(broker, request, batches, producer, context, reply)
@@ -96,10 +81,10 @@ def _serve_large(
     try:
         for topic in request.topic_data:
             for start in range(0, len(topic.partition_data), FEW):
-                _check(request, topic, topic.partition_data[start : start + FEW], context.api_version, found)
+                check(request, topic, topic.partition_data[start : start + FEW], context.api_version, found)
                 yield None
         batches = list(found.values())
-        producer = _producer(request, batches)
+        producer = transactional_producer(request, batches)
     except KafkaError as error:
         _answer_all(request, error, reply)
         return
@@ -121,7 +106,7 @@ def _serve_many(
         return
     partitions: list[Partition] = []
     for start in range(0, len(batches), FEW):
-        partitions += _accepted(broker, request, batches[start : start + FEW], context)
+        partitions += accepted(broker.partitions, request, batches[start : start + FEW], context)
         yield None
 
     def append(refusals: Refusals) -> None:
@@ -151,13 +136,6 @@ def _failed_unheard(error: Exception) -> None:
     logger.error("appending what a lost connection had sent failed", exc_info=error)
 
 
-def _producer(request: ProduceRequest, batches: Batches) -> tuple[int, int] | None:
-    """The producer whose transaction the batches are part of, if any. Raises KafkaError for several."""
-    if request.transactional_id is None:
-        return None
-    return producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
-
-
 def _append_all(
     broker: Broker,
     request: ProduceRequest,
@@ -174,7 +152,8 @@ def _append_all(
         run_to_end(_answer_later(broker, work, later, topics, context, reply))
     else:
         _answer(work, topics, reply)
-        _wake(work.grown)
+        for partition, end_offset, appended_bytes in work.grown:
+            partition.notify_when_seen(end_offset, appended_bytes)
 
 
 def _append_many(
@@ -234,7 +213,7 @@ def _append(
         answer = Answer(data.index, ErrorCode.NONE)
         answered.partition_responses.append(answer)
         try:
-            partition, header, records = _accept(broker, request, topic, data, batch, context)
+            partition, header, records = accept(broker.partitions, request, topic, data, batch, context)
             if refusals and (partition.topic, partition.index) in refusals:
                 raise refusals[partition.topic, partition.index]
         except KafkaError as error:
@@ -271,19 +250,9 @@ def _join_and_append(
         is_known = True
         _append_all(broker, request, kept or batches, context, reply, refusals)
 
-    _join(broker, request, producer, _accepted(broker, request, batches, context), context, append)
+    _join(broker, request, producer, accepted(broker.partitions, request, batches, context), context, append)
     if not is_known and not context.owns_frame:
-        kept += [(topic, data, _copy(batch)) for topic, data, batch in batches]
-
-
-def _accepted(broker: Broker, request: ProduceRequest, batches: Batches, context: RequestContext) -> list[Partition]:
-    """The partitions of what can be accepted; the other batches are refused when their turn comes."""
-    partitions = []
-    for topic, data, batch in batches:
-        with suppress(KafkaError):
-            partition, _, _ = _accept(broker, request, topic, data, batch, context)
-            partitions.append(partition)
-    return partitions
+        kept += copied(batches)
 
 
 def _join(
@@ -294,7 +263,7 @@ def _join(
     context: RequestContext,
     then: Callable[[Refusals], None],
 ) -> None:
-    assert request.transactional_id is not None, "looked at by _producer"
+    assert request.transactional_id is not None, "looked at by transactional_producer"
     join(
         broker.transaction_coordinator,
         request.transactional_id,
@@ -304,11 +273,6 @@ def _join(
         verifies=broker.config.get_boolean("transaction.partition.verification.enable"),
         then=then,
     )
-
-
-def _copy(batch: Batch) -> Batch:
-    """The batch, to be appended when its frame is gone."""
-    return batch if isinstance(batch, KafkaError) else (batch[0], memoryview(bytes(batch[1])))
 
 
 def _answer(
@@ -335,62 +299,6 @@ def _wake_many(grown: Sequence[Grown]) -> Iterator[object]:
     for start in range(0, len(grown), APPENDS_A_STEP):
         _wake(grown[start : start + APPENDS_A_STEP])
         yield None
-
-
-def _check(
-    request: ProduceRequest,
-    topic: TopicData,
-    partition_data: Sequence[PartitionData],
-    version: int,
-    batches: BatchesByPartition,
-) -> None:
-    """Adds the batch of each of these partitions of a topic to ``batches``, or what is wrong with it.
-
-    Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
-    without a transactional id.
-    """
-    for data in partition_data:
-        # A decoded records field is a view of the frame, or null.
-        records = cast("memoryview", b"" if data.records is None else data.records)
-        batch: Batch
-        try:
-            header = read_produced_header(records, version)
-        except CorruptRecordError:
-            raise
-        except KafkaError as error:
-            batch = error
-        else:
-            if header.is_transactional and request.transactional_id is None:
-                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
-            batch = (header, records[: header.size_in_bytes])
-        # Of a partition that is named twice Kafka takes the last batch.
-        batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
-
-
-def _accept(
-    broker: Broker,
-    request: ProduceRequest,
-    topic: TopicData,
-    data: PartitionData,
-    batch: Batch,
-    context: RequestContext,
-) -> tuple[Partition, BatchHeader, memoryview]:
-    """The partition and its batch; raises KafkaError for what is refused before the log has seen it."""
-    name = topic.name
-    if context.api_version >= 13:
-        name = broker.partitions.topic_name(topic.topic_id) or ""
-        if not name:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-    partition = broker.partitions.get(name, data.index)
-    if isinstance(batch, KafkaError):
-        raise batch
-    header, records = batch
-    if request.acks not in (-1, 0, 1):
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
-    return partition, header, records
 
 
 def _answer_all(request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:

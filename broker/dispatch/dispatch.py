@@ -186,8 +186,9 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
-        if len(frame) < API_KEY_AND_VERSION.size:
-            connection.refuse(f"a frame of {len(frame)} bytes is not a request")
+        size = len(frame)
+        if size < KIND.size:
+            connection.refuse(f"a frame of {size} bytes is not a request")
             return
         (kind,) = KIND.unpack_from(frame)
         route = self._routes.get(kind) or self._route(kind)
@@ -196,7 +197,7 @@ class Dispatcher:
             return
         client_id = None
         try:
-            if len(frame) < LARGE_FRAME_BYTES or route.decode is skip_body:
+            if size < LARGE_FRAME_BYTES or route.decode is skip_body:
                 correlation_id, client_id, position = route.decode_head(frame)
                 # As in Kafka, bytes after the last field are ignored.
                 request, _ = route.decode(frame, position)

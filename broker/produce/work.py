@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceResponse
-from ...protocol.records.batch import BatchHeader
+from ...protocol.records.batch import BatchHeader, Buffer
 from ...protocol.steps import Steps
 from ...storage.errors import RecordValidationError
 from ...storage.log.append_plan import InspectionNeededError, inspect_client_batch
@@ -22,7 +22,7 @@ from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
 
 Answer = ProduceResponse.PartitionProduceResponse
-Later = tuple[Partition, BatchHeader, memoryview, Answer]
+Later = tuple[Partition, BatchHeader, Buffer, Answer]
 """A batch that is not appended inside the call, with its header and its answer."""
 Grown = tuple[Partition, int, int]
 """A partition, its new end offset, and the bytes that were appended."""
@@ -48,7 +48,7 @@ class _Batch(NamedTuple):
     """A batch whose append does not end inside the call. ``records`` stay valid until it has ended."""
 
     partition: Partition
-    records: memoryview
+    records: Buffer
     answer: Answer
 
 

@@ -197,8 +197,7 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
 
 def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
     """The CRC-32C of the batch at `position`: of all bytes after the CRC field, so not of offset and leader epoch."""
-    with memoryview(buffer) as view:
-        return int(crc32c(view[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD]))
+    return crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD])
 
 
 def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:

@@ -51,8 +51,10 @@ def check_beginning(buffer: Buffer, header: BatchHeader) -> None:
         size, start = buffer[BATCH_HEADER_SIZE], BATCH_HEADER_SIZE + 1
         if size >= 0x80:
             size, start = size & 0x7F | buffer[start] << 7, start + 1
+            if size >= 0x80 << 7:
+                size, start = size & 0x3FFF | buffer[start] << 14, start + 1
         if start + (size >> 1) == header.batch_length + LOG_OVERHEAD and not size & 1:
-            return  # one record, whose length has up to two bytes, ends where the batch does
+            return  # one record, whose length has up to three bytes, ends where the batch does
     if kind:
         beginnings = BEGINNINGS.get(kind)
         if beginnings is not None:
@@ -60,10 +62,11 @@ def check_beginning(buffer: Buffer, header: BatchHeader) -> None:
             if first not in beginnings:
                 raise InvalidRecordError(f"records are not compressed with {compression_type_of(kind).name.lower()}")
         return
+    batch_end = header.batch_length + LOG_OVERHEAD
     try:
         size, position = decode_varint(buffer, BATCH_HEADER_SIZE)
         end = position + size
-        if end + SMALLEST_RECORD_SIZE * (header.records_count - 1) > header.size_in_bytes:
+        if end + SMALLEST_RECORD_SIZE * (header.records_count - 1) > batch_end:
             raise InvalidRecordError(f"the first record claims {size} bytes")
         _, position = decode_varlong(buffer, position + 1)
         _, position = decode_varint(buffer, position)
@@ -78,5 +81,5 @@ def check_beginning(buffer: Buffer, header: BatchHeader) -> None:
         raise InvalidRecordError("records end inside the first record") from None
     if not 0 <= headers <= end - position or (not headers and position != end):
         raise InvalidRecordError(f"the first record ends at {position}, not at {end}")
-    if header.records_count == 1 and end != header.size_in_bytes:
-        raise InvalidRecordError(f"{header.size_in_bytes - end} bytes remain after the only record")
+    if header.records_count == 1 and end != batch_end:
+        raise InvalidRecordError(f"{batch_end - end} bytes remain after the only record")

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from ..errors import ErrorCode
 from .batch import (
     BATCH_HEADER_SIZE,
+    COMPRESSION_TYPE_MASK,
+    CONTROL_FLAG,
     HEADER,
     LOG_OVERHEAD,
     MAGIC,
@@ -32,6 +34,7 @@ from .first_record import check_count
 from .record import SMALLEST_RECORD_SIZE
 
 FIRST_PRODUCE_VERSION_WITH_ZSTD = 7
+ZSTD: int = CompressionType.ZSTD.value
 MAX_TIME = 1 << 64
 LENGTH_OF_HEADER = BATCH_HEADER_SIZE - LOG_OVERHEAD
 """What the batch length counts of the header."""
@@ -45,12 +48,12 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
     another whole batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
     """
     if len(buffer) >= BATCH_HEADER_SIZE:
-        header = BatchHeader._make(HEADER.unpack_from(buffer))
-        fills_the_buffer = header.magic == MAGIC and header.batch_length == len(buffer) - LOG_OVERHEAD
-        if fills_the_buffer and (
-            header.compression_type != CompressionType.ZSTD or produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD
-        ):
-            return header  # as nearly every request has it; what follows finds out what is wrong with the others
+        # Every Produce request comes here: _make and the properties would be four calls of Python functions.
+        header = tuple.__new__(BatchHeader, HEADER.unpack_from(buffer))
+        if header.magic == MAGIC and header.batch_length == len(buffer) - LOG_OVERHEAD:
+            compression = header.attributes & COMPRESSION_TYPE_MASK
+            if compression < ZSTD or (compression == ZSTD and produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD):
+                return header  # as nearly every request has it; what follows finds out what is wrong with the others
     try:
         size = batch_size(buffer)
         if size is None or size > len(buffer):
@@ -78,10 +81,10 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
 
 def validate_batch(buffer: Buffer, position: int, header: BatchHeader, max_message_bytes: int) -> None:
     """What holds for every batch: RecordTooLargeError beyond max.message.bytes, CorruptRecordError for the CRC."""
-    if header.size_in_bytes > max_message_bytes:
+    size = header.batch_length + LOG_OVERHEAD
+    if size > max_message_bytes:
         raise RecordTooLargeError(
-            f"The record batch size is {header.size_in_bytes} bytes which exceeds the maximum configured value of "
-            f"{max_message_bytes}"
+            f"The record batch size is {size} bytes which exceeds the maximum configured value of {max_message_bytes}"
         )
     check_crc(buffer, position, header)
 
@@ -101,9 +104,9 @@ def validate_client_batch(header: BatchHeader) -> None:
         )
     if count * SMALLEST_RECORD_SIZE > header.batch_length - LENGTH_OF_HEADER:
         check_count(header)
-    if header.is_control:
+    if header.attributes & CONTROL_FLAG:
         raise InvalidRecordError("Clients are not allowed to write control records")
-    if header.has_producer_id and header.base_sequence < 0:
+    if header.producer_id >= 0 and header.base_sequence < 0:
         raise InvalidRecordError(
             f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}"
         )

@@ -52,6 +52,12 @@ def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 def decode_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
     """(number, position behind it) of a 64-bit zigzag varint of at most 10 bytes."""
+    try:
+        byte = buffer[position]
+    except IndexError:
+        raise _ends_inside(position) from None
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
     value = 0
     for index, byte in enumerate(buffer[position : position + 3]):
         value |= (byte & 0x7F) << (7 * index)

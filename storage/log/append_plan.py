@@ -14,6 +14,7 @@ from ...protocol.records.batch import (
     BATCH_HEADER_SIZE,
     HEADER,
     LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
     NO_TIMESTAMP,
     UINT32,
     BatchHeader,
@@ -30,7 +31,7 @@ from ...protocol.records.validation import validate_batch, validate_client_batch
 from ...protocol.steps import Steps, run_to_end
 from ..producers.transaction_markers import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig
-from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_inspection
+from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_compression, wants_inspection
 
 # Base offset, batch length, leader epoch: the fields before the magic. The CRC does not cover them.
 FRONT = Struct(">qii")
@@ -48,6 +49,9 @@ class AppendOrigin(Enum):
 
     COORDINATOR = "coordinator"
     CLIENT = "client"
+
+
+CLIENT = AppendOrigin.CLIENT
 
 
 class AppendInfo(NamedTuple):
@@ -104,7 +108,9 @@ def plan_append(
         if header is None:
             header = read_header(buffer)
         check_batch(buffer, header, config, origin)
-        if wants_inspection(header, now_ms, config):
+        # The broker's own records have keys and its own time: at most the topic's compression can ask for a look.
+        looks = wants_inspection(header, now_ms, config) if origin is CLIENT else wants_compression(header, config)
+        if looks:
             inspected = _inspect_inline(buffer, header, now_ms, config, origin)
     max_timestamp = None
     if inspected is not None:
@@ -112,13 +118,13 @@ def plan_append(
         header = read_header(buffer)
         max_timestamp = inspected.max_timestamp
     assert header is not None, "read above"
-    size = header.size_in_bytes
+    size = header.batch_length + LOG_OVERHEAD
     if size > config.segment_bytes:
         raise larger_than_a_segment(size, config)
     append_time = now_ms if config.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
     if (
         append_time != NO_TIMESTAMP
-        or header.is_log_append_time
+        or header.attributes & LOG_APPEND_TIME_FLAG
         or (max_timestamp is not None and max_timestamp != header.max_timestamp)
     ):
         return _stamp_times(buffer, header, first_offset, leader_epoch, append_time, max_timestamp)
@@ -128,10 +134,10 @@ def plan_append(
 
 def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: AppendOrigin) -> None:
     """Checks the header and the CRC. Raises KafkaError as `plan_append`."""
-    size = header.batch_length + 12
+    size = header.batch_length + LOG_OVERHEAD
     if len(buffer) != size:
         _refuse_second_batch(buffer, size)
-    if origin is AppendOrigin.CLIENT:
+    if origin is CLIENT:
         if header.base_offset != 0:
             validate_client_batch(header)
         validate_batch(buffer, 0, header, config.max_message_bytes)
@@ -144,7 +150,7 @@ def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: 
 def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:
     """Steps that run `check_batch` and then inspect the records of a client's batch. Raises KafkaError as both."""
     header = read_header(buffer)
-    check_batch(buffer, header, config, AppendOrigin.CLIENT)
+    check_batch(buffer, header, config, CLIENT)
     yield
     return (yield from inspect_batch(buffer, header, now_ms, config))
 
@@ -153,7 +159,7 @@ def _inspect_inline(
     buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, origin: AppendOrigin
 ) -> InspectedBatch:
     """Inspects the records at once, if they are few. Raises KafkaError, InspectionNeededError."""
-    if origin is not AppendOrigin.CLIENT:
+    if origin is not CLIENT:
         return run_to_end(inspect_batch(buffer, header, now_ms, config))
     if header.records_count > INLINE_RECORDS or header.size_in_bytes > INLINE_BYTES:
         raise InspectionNeededError

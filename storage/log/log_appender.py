@@ -14,7 +14,7 @@ A small append is one call. A large append takes three, so that another thread c
 
 from threading import Lock
 
-from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from ...protocol.records.batch import CONTROL_FLAG, NO_TIMESTAMP, BatchHeader
 from ..errors import RecordListTooLargeError, StorageError
 from ..files.descriptors import Descriptor
 from ..files.files import Buffer, Files
@@ -99,7 +99,7 @@ class LogAppender:
         config = self._files.config
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, config, origin, header, inspected)
         header = plan.header
-        if header.producer_id >= 0 or header.is_control:
+        if header.producer_id >= 0 or header.attributes & CONTROL_FLAG:
             duplicate = self._duplicate(plan, first_offset, origin)
             if duplicate is not None:
                 return duplicate
@@ -121,7 +121,7 @@ class LogAppender:
         config = self._files.config
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, config, AppendOrigin.CLIENT, None, inspected)
         header = plan.header
-        if header.producer_id >= 0 or header.is_control:
+        if header.producer_id >= 0 or header.attributes & CONTROL_FLAG:
             duplicate = self._duplicate(plan, first_offset, AppendOrigin.CLIENT)
             if duplicate is not None:
                 return duplicate

@@ -18,6 +18,7 @@ from ...protocol.records.batch import (
     COMPRESSION_TYPE_MASK,
     CRC_POSITION,
     HEADER,
+    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
     UINT32,
@@ -53,14 +54,16 @@ class InspectedBatch(NamedTuple):
 
 
 def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
-    """Whether the records must be inspected: a compacted topic needs keys, a time may be out of range or claims to be
-    the broker's, the topic has another compression, or the configuration requires it for every batch.
+    """Whether the records of a client's batch must be inspected.
+
+    A compacted topic needs keys, a time may be out of range or claims to be the broker's, the topic has another
+    compression, or the configuration requires it for every batch.
     """
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     return (
         "compact" in config.cleanup_policy
         or config.check_records
-        or header.is_log_append_time
+        or header.attributes & LOG_APPEND_TIME_FLAG != 0
         or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
         or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
         or (config.compression_type != PRODUCER_COMPRESSION and wants_compression(header, config))

@@ -1,0 +1,113 @@
+"""Which batches of a Produce request are appended, and to which partitions.
+
+Owns: the checks before a log sees a batch. Never does: appending. Source: ``KafkaApis.handleProduceRequest``,
+``ProduceRequest.validateRecords``.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import is_internal
+from ...protocol.messages.produce import ProduceRequest
+from ...protocol.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader, Buffer
+from ...protocol.records.errors import CorruptRecordError
+from ...protocol.records.validation import read_produced_header
+from ..dispatch.request import RequestContext
+from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
+from .transaction import producer_of
+
+ADMIN_CLIENT_ID = "__admin_client"
+"""The client id that may write to internal topics (``AdminUtils.ADMIN_CLIENT_ID``)."""
+
+TopicData = ProduceRequest.TopicProduceData
+PartitionData = ProduceRequest.PartitionProduceData
+Batch = tuple[BatchHeader, Buffer] | KafkaError
+"""A batch with its header, or why it is refused."""
+Batches = list[tuple[TopicData, PartitionData, Batch]]
+BatchesByPartition = dict[tuple[str, bytes, int], tuple[TopicData, PartitionData, Batch]]
+"""By topic name, topic id and partition."""
+
+
+def check(
+    request: ProduceRequest,
+    topic: TopicData,
+    partition_data: Sequence[PartitionData],
+    version: int,
+    batches: BatchesByPartition,
+) -> None:
+    """Adds the batch of each of these partitions of a topic to ``batches``, or what is wrong with it.
+
+    Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
+    without a transactional id.
+    """
+    for data in partition_data:
+        records = b"" if data.records is None else data.records
+        batch: Batch
+        try:
+            header = read_produced_header(records, version)
+        except CorruptRecordError:
+            raise
+        except KafkaError as error:
+            batch = error
+        else:
+            if header.attributes & TRANSACTIONAL_FLAG and request.transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            size = header.batch_length + LOG_OVERHEAD
+            # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
+            batch = (header, records if size == len(records) else records[:size])
+        # Of a partition that is named twice Kafka takes the last batch.
+        batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
+
+
+def transactional_producer(request: ProduceRequest, batches: Batches) -> tuple[int, int] | None:
+    """The producer whose transaction the batches are part of, if any. Raises KafkaError for several."""
+    if request.transactional_id is None:
+        return None
+    return producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
+
+
+def accept(
+    partitions: Partitions,
+    request: ProduceRequest,
+    topic: TopicData,
+    data: PartitionData,
+    batch: Batch,
+    context: RequestContext,
+) -> tuple[Partition, BatchHeader, Buffer]:
+    """The partition and its batch; raises KafkaError for what is refused before the log has seen it."""
+    name = topic.name
+    if context.api_version >= 13:
+        name = partitions.topic_name(topic.topic_id) or ""
+        if not name:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+    partition = partitions.get(name, data.index)
+    if isinstance(batch, KafkaError):
+        raise batch
+    header, records = batch
+    if request.acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
+    return partition, header, records
+
+
+def accepted(
+    partitions: Partitions, request: ProduceRequest, batches: Batches, context: RequestContext
+) -> list[Partition]:
+    """The partitions of what can be accepted; the other batches are refused when their turn comes."""
+    found = []
+    for topic, data, batch in batches:
+        with suppress(KafkaError):
+            partition, _, _ = accept(partitions, request, topic, data, batch, context)
+            found.append(partition)
+    return found
+
+
+def copied(batches: Batches) -> Batches:
+    """The batches, to be appended when their frame is gone."""
+    return [
+        (topic, data, batch if isinstance(batch, KafkaError) else (batch[0], memoryview(bytes(batch[1]))))
+        for topic, data, batch in batches
+    ]
