@@ -10,14 +10,15 @@ Source: ``KafkaApis.handleConsumerGroupHeartbeat``, ``GroupCoordinatorService.co
 Costs one decision, one timer and one answer; something is appended only when something has changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from ..dispatch.request import RequestContext
-from ..groups.consumer.heartbeat import consumer_group_heartbeat
+from ..dispatch.request import RequestContext, in_one_step
+from ..groups.consumer.heartbeat import changes_nothing, consumer_group_heartbeat
 from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
+from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
 from ..groups.effects import GroupEffects
 from ..metadata.features import GROUP_VERSION
@@ -36,8 +37,11 @@ def handle(
     request: ConsumerGroupHeartbeatRequest,
     context: RequestContext,
     reply: Callable[[ConsumerGroupHeartbeatResponse], None],
-) -> None:
-    """Answers when what has changed is stored."""
+) -> Iterator[object] | None:
+    """Answers when what has changed is stored.
+
+    A heartbeat that may change something is served in slices: hundreds of members may join at once, or get partitions.
+    """
     coordinator = broker.group_coordinator
     try:
         if not broker.metadata.image.features.get(GROUP_VERSION) or not coordinator.config.serves_consumer_protocol:
@@ -45,7 +49,7 @@ def handle(
         _validate(request, context.api_version, coordinator.config.group_consumer_assignors)
     except KafkaError as error:
         reply(_refused(error.error_code, error.message))
-        return
+        return None
 
     def decide(core: GroupCore, effects: GroupEffects) -> None:
         try:
@@ -55,7 +59,23 @@ def handle(
             effects.discard_records()
             effects.response = _refused(error.error_code, error.message)
 
-    coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)
+    def serve() -> None:
+        coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)
+
+    if request.member_epoch < 0 or _is_routine(coordinator, request):
+        # A client that leaves may close its connection, which would end work in slices.
+        serve()
+        return None
+    return in_one_step(context, serve)
+
+
+def _is_routine(coordinator: GroupCoordinator, request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether the heartbeat costs little: it changes nothing, or its group is not served here."""
+    try:
+        core = coordinator.shard_of(request.group_id).core
+    except KafkaError:
+        return True
+    return changes_nothing(core, request)
 
 
 def _validate(request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: tuple[str, ...]) -> None:

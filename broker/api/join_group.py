@@ -11,12 +11,12 @@ Source: ``GroupCoordinatorService.joinGroup``.
 The answer waits until the group has been joined by all or the rebalance timeout is over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
-from ..dispatch.request import RequestContext
+from ..dispatch.request import RequestContext, in_one_step
 from ..groups.routing import join_group
 from ..server.broker import Broker
 
@@ -31,8 +31,11 @@ def handle(
     request: JoinGroupRequest,
     context: RequestContext,
     reply: Callable[[JoinGroupResponse], None],
-) -> None:
-    """Answers an error at once; else the answer waits with the member."""
+) -> Iterator[object] | None:
+    """Answers an error at once; else the answer waits with the member.
+
+    It is served in slices: thousands of members join at once if their broker comes back.
+    """
 
     def answer(response: JoinGroupResponse) -> None:
         # Before version 7 the protocol name cannot be null; since then it is null where there is none.
@@ -50,14 +53,21 @@ def handle(
     config = coordinator.config
     if not request.group_id:
         answer(refused(ErrorCode.INVALID_GROUP_ID))
-        return
+        return None
     if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
         answer(refused(ErrorCode.INVALID_SESSION_TIMEOUT))
-        return
-    coordinator.write(
-        request.group_id,
-        context.now_ms,
-        lambda core, effects: join_group(core, request, context, answer, effects),
-        answer,
-        lambda error: JoinGroupResponse(error_code=error),
-    )
+        return None
+    for protocol in request.protocols:
+        # The frame is not valid any more when another turn of the event loop serves the request.
+        protocol.metadata = bytes(protocol.metadata)
+
+    def serve() -> None:
+        coordinator.write(
+            request.group_id,
+            context.now_ms,
+            lambda core, effects: join_group(core, request, context, answer, effects),
+            answer,
+            lambda error: JoinGroupResponse(error_code=error),
+        )
+
+    return in_one_step(context, serve)

@@ -1,6 +1,6 @@
 """The context of a request: what a handler gets besides the body. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 Response = TypeVar("Response", contravariant=True)
@@ -65,6 +65,23 @@ class Reply(Protocol[Response]):
 
     def go_on(self, request: object, steps: Iterator[object]) -> None:
         """Runs further steps of a request whose handler has returned, in slices. They end with the connection."""
+
+
+def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[object]:
+    """Returns the steps of a handler that serves a small request in one step.
+
+    Of many such requests that come in one turn of the event loop, some are served in the next turns. The request's
+    views are not valid then.
+    """
+    is_large = context.in_slices
+
+    def steps() -> Iterator[object]:
+        # A small answer is encoded at once. That of a large request gives back its memory when it is encoded in slices.
+        context.in_slices = is_large
+        serve()
+        yield from ()
+
+    return steps()
 
 
 class ConnectionRefusal(Exception):  # noqa: N818 - not an error of ours, but the peer's

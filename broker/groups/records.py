@@ -8,6 +8,8 @@ Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`; t
 and streams groups (17 to 23) stay in the log untouched and are skipped here.
 """
 
+from collections.abc import Generator
+
 from ...protocol.errors import ProtocolError
 from ...protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
@@ -111,6 +113,10 @@ class EncodedRecord(CoordinatorRecord):
     def value_bytes(self) -> bytes | None:
         """The value as it is stored; None is a tombstone."""
         return self._value_bytes
+
+
+RecordsInSteps = Generator[list[CoordinatorRecord], None, list[CoordinatorRecord]]
+"""Work whose steps each leave records to store, or none."""
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:

@@ -1,9 +1,9 @@
 """Long work in slices: one turn of the event loop does a bounded part of it.
 
 Owns: the work that has begun and is not done. Never does: I/O, deciding what the work is. Invariant: all work together
-takes two slices of a turn at most, one of them for work that has not had a slice yet, so that a small request does not
-wait for the large ones of other clients. A step is one `next()` of an iterator and must take less than 1 ms; what it
-gives is ignored (``protocol/steps.py``).
+takes three slices of a turn at most: one for work that begins as soon as it comes, one for work that waits to begin
+(so that a small request does not wait for the large ones of other clients), and one for work that has begun. A step is
+one `next()` of an iterator and must take less than 1 ms; what it gives is ignored (``protocol/steps.py``).
 Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
 """
 
@@ -83,8 +83,8 @@ class Slices:
         self._new: deque[SlicedWork] = deque()
         self._begun: deque[SlicedWork] = deque()
         self._is_closed = False
-        self._is_busy = False
-        """A turn runs or is due: what begins now waits for its turn."""
+        self._begins_until_ms: float | None = None
+        """Until when new work begins at once; None if no work began in this turn of the event loop."""
         self._running: SlicedWork | None = None
 
     def __len__(self) -> int:
@@ -94,7 +94,9 @@ class Slices:
     def start(
         self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served | str | None = None
     ) -> SlicedWork:
-        """Begins work: with a first slice at once if no other work is under way, else when its turn comes.
+        """Begins work: at once if no other work waits and all that began in this turn took less than a slice.
+
+        Otherwise it begins when its turn comes.
 
         ``failed`` gets the exception that a step raised; no further step is taken then. ``request``: the one that the
         work serves, or words for what it is.
@@ -104,9 +106,13 @@ class Slices:
         if self._is_closed:
             work.cancel()
             return work
-        self._new.append(work)
-        if not self._is_busy:
-            self._turn()
+        if self._begins_until_ms is None:
+            self._begins_until_ms = self._now_ms() + SLICE_MS
+            self._call_soon(self._turn)
+        if self._running is not None or self._new or self._begun or self._now_ms() >= self._begins_until_ms:
+            self._new.append(work)
+        else:
+            self._run(work, self._begins_until_ms)
         return work
 
     def request(self) -> RequestSeen | str | None:
@@ -122,21 +128,25 @@ class Slices:
             work.cancel()
 
     def _turn(self) -> None:
-        """Runs one piece of work for the first time, and one that has run before; then the event loop goes round."""
-        self._is_busy = True
+        """Gives a slice to new work and one to a piece of work that has begun; then the event loop goes round."""
         begun = self._begun.popleft() if self._begun else None
-        if self._new:
-            self._run(self._new.popleft())
+        now_ms = self._now_ms()
+        until_ms = now_ms + SLICE_MS
+        while self._new and now_ms < until_ms:
+            self._run(self._new.popleft(), until_ms)
+            now_ms = self._now_ms()
         if begun is not None:
-            self._run(begun)
-        self._is_busy = bool(self._new or self._begun)
-        if self._is_busy:
+            self._run(begun, now_ms + SLICE_MS)
+        if self._new or self._begun:
+            self._begins_until_ms = now_ms
             self._call_soon(self._turn)
+        else:
+            self._begins_until_ms = None
 
-    def _run(self, work: SlicedWork) -> None:
+    def _run(self, work: SlicedWork, until_ms: float) -> None:
         if not work.is_done:
             self._running = work
-            work.advance(self._now_ms() + SLICE_MS, self._now_ms)
+            work.advance(until_ms, self._now_ms)
             self._running = None
         if not work.is_done:
             self._begun.append(work)

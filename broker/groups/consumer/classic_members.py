@@ -54,8 +54,6 @@ from .reconciliation import OwnedPartitions
 from .registry import GroupRegistry
 from .subscription import (
     RegexStatus,
-    Subscription,
-    current_subscription,
     store_member,
     update_regular_expression,
     update_subscription,
@@ -125,16 +123,14 @@ def _step(
     names_changed = store_member(group, member, updated, records)
     status = update_regular_expression(core, group, member, updated, effects, records)
     bump = names_changed or status is not RegexStatus.NO_CHANGE
-    subscription: Subscription = current_subscription(group, member, updated)
+    group_epoch = group.group_epoch
     if bump or group.must_refresh(effects.now_ms):
-        subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
+        group_epoch = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
     if not becomes_classic:
-        target = update_target_assignment(
-            core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects
-        )
+        target = update_target_assignment(core, group, group_epoch, member, updated, effects)
         return reconcile(core, group, updated, target, bump, owned, effects), None
     reason = None
-    if group.assignment_epoch < subscription.group_epoch:
+    if group.assignment_epoch < group_epoch:
         reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic with stale assignment."
     else:
         target = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)

@@ -61,6 +61,7 @@ class RefreshDeadline(NamedTuple):
 
 
 REFRESH_NOW = RefreshDeadline(0, 0)
+METADATA_REFRESH_INTERVAL_MS = 2**31 - 1
 TopicCounts = dict[str, SubscriptionCount]
 
 
@@ -241,6 +242,17 @@ class ConsumerGroup:
         for regex in regexes:
             self._count_matches(counts, regex, -1)
         return counts
+
+    def is_homogeneous_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> bool:
+        """Whether all members will subscribe to the same topics, once ``old`` has become ``new``.
+
+        Kafka leaves a joining member out. If it joins without a subscription while a target assignment is due, Kafka
+        assigns it partitions that it does not read.
+        """
+        member_count = len(self.members)
+        if new.member_id not in self.members and new.instance_id not in self.static_members:
+            member_count += 1
+        return is_homogeneous(self.regex_counts_with(old, new), self.topic_counts_with(old, new), member_count)
 
     def regex_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> dict[str, int]:
         """The members of each regular expression, once ``old`` has become ``new``."""

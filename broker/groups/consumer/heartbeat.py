@@ -35,7 +35,6 @@ from .registry import GroupRegistry
 from .settings import heartbeat_interval_ms, session_timeout_ms
 from .subscription import (
     RegexStatus,
-    current_subscription,
     store_member,
     update_regular_expression,
     update_subscription,
@@ -46,6 +45,22 @@ JOINING_EPOCH = 0
 NO_TIMEOUT_MS = -1
 
 TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
+
+
+def changes_nothing(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether a heartbeat only renews the session of a member that has all of its target assignment."""
+    group = core.consumer_groups.get(request.group_id)
+    member = None if group is None else group.members.get(request.member_id)
+    return (
+        group is not None
+        and member is not None
+        and request.member_epoch == member.member_epoch
+        and request.topic_partitions is None
+        and request.subscribed_topic_names is None
+        and group.assignment_epoch >= group.group_epoch
+        and member.is_reconciled_to(group.assignment_epoch)
+        and not group.subscribed_regexes
+    )
 
 
 def consumer_group_heartbeat(
@@ -161,12 +176,10 @@ def _step(
     names_changed = store_member(group, member, updated, records)
     status = update_regular_expression(core, group, member, updated, effects, records)
     bump = names_changed or status is RegexStatus.UPDATED_AND_RESOLVED
-    subscription = current_subscription(group, member, updated)
+    group_epoch = group.group_epoch
     if bump or group.must_refresh(effects.now_ms):
-        subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
-    target = update_target_assignment(
-        core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects
-    )
+        group_epoch = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
+    target = update_target_assignment(core, group, group_epoch, member, updated, effects)
     subscription_changed = names_changed or status is not RegexStatus.NO_CHANGE
     return reconcile(core, group, updated, target, subscription_changed, owned, effects)
 

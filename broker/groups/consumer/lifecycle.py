@@ -4,13 +4,12 @@ Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpda
 """
 
 from ..effects import ConsumerGroupTimerEvent, GroupEffects, RegularExpressionsDue, TargetAssignmentDue
+from . import large_assignments, regex_resolution
 from .fencing import member_timed_out
 from .group import REFRESH_NOW
 from .heartbeat import set_rebalance_timer, set_session_timer
-from .large_assignments import go_on
 from .member import MemberState
 from .registry import GroupRegistry
-from .subscription import resolve_regular_expressions
 
 
 def begin_sessions(core: GroupRegistry, effects: GroupEffects) -> None:
@@ -29,9 +28,9 @@ def handle_timer(
 ) -> None:
     """A timer of a consumer group has fired."""
     if isinstance(event, RegularExpressionsDue):
-        resolve_regular_expressions(core, event, effects)
+        regex_resolution.go_on(core, event, effects)
     elif isinstance(event, TargetAssignmentDue):
-        go_on(core, event, effects)
+        large_assignments.go_on(core, event, effects)
     else:
         member_timed_out(core, event, effects)
 

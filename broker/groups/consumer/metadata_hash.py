@@ -5,16 +5,20 @@ have it in ConsumerGroupMetadataValue. Source: ``Utils.computeTopicHash``, ``Uti
 """
 
 from collections.abc import Iterable
-from struct import Struct
+from struct import Struct, pack
 
 import xxhash
 
+from ....protocol.steps import Steps
 from .topics import GroupTopics
 
 _INT32 = Struct("<i")
 _INT64 = Struct("<q")
 _HASH = Struct("<Q")
 _MAGIC = b"\x00"
+WEIGHT_OF_A_TOPIC = 4
+WEIGHT_A_STEP = 1_024
+"""How much is hashed in a step: partitions, each up to 0.8 us, and four for each topic."""
 
 
 def group_hash(topic_names: Iterable[str], topics: GroupTopics) -> int:
@@ -24,6 +28,21 @@ def group_hash(topic_names: Iterable[str], topics: GroupTopics) -> int:
         return 0
     hashes = b"".join(_INT64.pack(_topic_hash(name, topics)) for name in known)
     return _hash(hashes)
+
+
+def hash_topics(topic_names: Iterable[str], topics: GroupTopics) -> Steps[None]:
+    """Finds the hashes of these topics in steps, so that :func:`group_hash` need not."""
+    weight = 0
+    for name in topic_names:
+        topic_id = topics.topic_id(name)
+        if topic_id is None or name in topics.hashes:
+            continue
+        weight += WEIGHT_OF_A_TOPIC + topics.partition_count(topic_id)
+        if weight >= WEIGHT_A_STEP:
+            yield
+            weight = 0
+        if topics.topic_id(name) is not None:
+            _topic_hash(name, topics)
 
 
 def _topic_hash(name: str, topics: GroupTopics) -> int:
@@ -39,6 +58,9 @@ def _topic_bytes(name: str, topics: GroupTopics) -> bytes:
     count = topics.partition_count(topic_id)
     # Each half of the id is a long, so its bytes are turned around.
     parts = [_MAGIC, topic_id[7::-1], topic_id[:7:-1], _text(name), _INT32.pack(count)]
+    if not topics.has_racks:
+        parts.append(pack(f"<{count}i", *range(count)))
+        return b"".join(parts)
     for index in range(count):
         parts.append(_INT32.pack(index))
         for rack in topics.partition_racks(topic_id, index):

@@ -11,6 +11,7 @@ from ....protocol.messages.group_records import GroupMetadataValue
 from ..classic.registry import ClassicGroupRegistry
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
+from ..records import RecordsInSteps
 from ..unserved import UnservedGroup
 from .topics import GroupTopics
 
@@ -26,7 +27,7 @@ class GroupRegistry(ClassicGroupRegistry):
         "assigning",
         "consumer_groups",
         "group_configs",
-        "resolving_groups",
+        "resolving",
         "stored_groups",
         "topics",
         "unserved_groups",
@@ -45,8 +46,8 @@ class GroupRegistry(ClassicGroupRegistry):
         self.topics = topics
         self.group_configs = group_configs
         self.consumer_groups: dict[str, ConsumerGroup] = {}
-        self.resolving_groups: set[str] = set()
-        """Consumer groups whose regular expressions are about to be resolved."""
+        self.resolving: dict[str, RecordsInSteps | None] = {}
+        """The groups whose regular expressions are being resolved; None before the first step."""
         self.assigning: dict[str, AssignmentComputation] = {}
         """The target assignments of large consumer groups that are being computed."""
         self.stored_groups: dict[str, GroupMetadataValue] = {}

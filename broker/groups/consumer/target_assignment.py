@@ -38,7 +38,6 @@ def update_target_assignment(
     group_epoch: int,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
-    homogeneous: bool,
     effects: GroupEffects,
 ) -> Target:
     """What ``updated`` (``member`` until now) shall own, and since which epoch. Raises KafkaError.
@@ -57,7 +56,8 @@ def update_target_assignment(
     name = group.preferred_assignor_with(member, updated) or core.config.group_consumer_assignors[0]
     members = _specs_with(core, group, updated)
     try:
-        assignment = run_to_end(assignor_of(core, name)(GroupSpec(members, homogeneous), core.topics))
+        spec = GroupSpec(members, group.is_homogeneous_with(member, updated))
+        assignment = run_to_end(assignor_of(core, name)(spec, core.topics))
     except PartitionAssignorError as error:
         message = f"Failed to compute a new target assignment for epoch {group_epoch}: {error}"
         logger.error("group %r: %r", group.group_id, message)

@@ -57,6 +57,11 @@ class GroupTopics:
         topic = self._image().topics_by_id.get(topic_id)
         return -1 if topic is None else len(topic.partitions)
 
+    @property
+    def has_racks(self) -> bool:
+        """Whether a broker has a rack."""
+        return any(broker.rack is not None for broker in self._image().brokers.values())
+
     def partition_racks(self, topic_id: bytes, index: int) -> list[str]:
         """The racks of the brokers that have replicas of a partition, sorted; those without a rack are left out."""
         image = self._image()

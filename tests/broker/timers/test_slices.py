@@ -48,8 +48,21 @@ def test_small_work_is_done_at_once() -> None:
     loop = VirtualLoop()
     assert loop.start("small", 3).is_done
     assert loop.taken == ["small"] * 3
-    assert not loop.soon
     assert not len(loop.slices)
+    loop.turn()
+    assert not loop.soon
+
+
+def test_a_turn_is_bounded_however_many_small_pieces_begin_in_it() -> None:
+    loop = VirtualLoop()
+    works = [loop.start("small", 1) for _ in range(100)]
+    assert loop.now_ms <= SLICE_MS + STEP_MS
+    turns = 0
+    while loop.soon:
+        assert loop.turn() <= 2 * (SLICE_MS + STEP_MS)
+        turns += 1
+    assert all(work.is_done for work in works)
+    assert turns < 50, "several small pieces share a turn"
 
 
 def test_a_turn_is_bounded_however_much_work_there_is() -> None:

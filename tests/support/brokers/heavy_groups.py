@@ -1,13 +1,15 @@
-"""The rebalance of a large group: the row of docs/limits.md in which thousands of members join."""
+"""Large groups: the rows of docs/limits.md in which members join, get partitions, and subscribe to many topics."""
 
 import asyncio
+import uuid
 from collections.abc import Sequence
 
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from support.brokers.heavy_requests import Heavy, Prepared, Row, Scale, create
-from support.eventually import eventually_in_loop
+from support.eventually import eventually, eventually_in_loop
 from support.groups.load import Line, RawConsumer, RawMember
 
 CONNECTING_AT_ONCE = 100
@@ -16,7 +18,11 @@ MEMBERS = 2_000
 PARTITIONS = 4_000
 CONSUMERS = 400
 CONSUMED_PARTITIONS = 800
-METADATA = 12
+TOPICS = 5_000
+TOPICS_A_REQUEST = 1_000
+PATTERNS = 10
+METADATA, HEARTBEAT = 12, 1
+"""The versions that are sent."""
 
 
 async def _lines(port: int, count: int) -> list[Line]:
@@ -89,7 +95,65 @@ def _row_consumer_group(port: int, scale: Scale) -> Prepared:
     return _consumer_group(port, scale.of(CONSUMERS), scale.of(CONSUMED_PARTITIONS))
 
 
+def _row_target_assignment(port: int, scale: Scale) -> Prepared:
+    return _consumer_group(port, scale.of(MEMBERS), scale.of(PARTITIONS))
+
+
+class _PatternMember:
+    """A member of a consumer group that subscribes to a regular expression."""
+
+    def __init__(self, client: Heavy, pattern: str) -> None:
+        self._client = client
+        self._pattern = pattern
+        self._id = str(uuid.uuid4())
+        self._epoch = 0
+        self.owned: list[ConsumerGroupHeartbeatRequest.TopicPartitions] = []
+
+    def heartbeat(self) -> None:
+        """Sends everything, and takes over the assignment that it is answered."""
+        request = ConsumerGroupHeartbeatRequest(
+            "patterns",
+            self._id,
+            self._epoch,
+            rebalance_timeout_ms=300_000,
+            subscribed_topic_regex=self._pattern,
+            topic_partitions=self.owned,
+        )
+        answer = self._client.answer(encode_request(request, HEARTBEAT, 7, "heavy"))
+        start = 4 + response_header_version(ConsumerGroupHeartbeatRequest.API_KEY, HEARTBEAT)
+        response = decode(ConsumerGroupHeartbeatResponse, HEARTBEAT, answer, start)[0]
+        assert response.error_code == 0, response
+        self._epoch = response.member_epoch
+        if response.assignment is not None:
+            self.owned = [
+                ConsumerGroupHeartbeatRequest.TopicPartitions(one.topic_id, one.partitions)
+                for one in response.assignment.topic_partitions
+            ]
+
+
+def _row_patterns(port: int, scale: Scale) -> Prepared:
+    count = scale.of(TOPICS)
+    client = Heavy(port)
+    names = [f"topic-{number}" for number in range(count)]
+    for start in range(0, count, TOPICS_A_REQUEST):
+        client.ask(create(names[start : start + TOPICS_A_REQUEST]), 5)
+
+    def subscribe() -> None:
+        members = [_PatternMember(client, f"topic-[0-9]+(x{{{number}}})?") for number in range(PATTERNS)]
+
+        def owned() -> bool:
+            for member in members:
+                member.heartbeat()
+            return all(member.owned for member in members) and sum(len(member.owned) for member in members) == count
+
+        eventually("each topic has one owner", owned, patience_s=PATIENCE_S)
+
+    return subscribe
+
+
 ROWS: dict[str, Row] = {
     "2,000 members join a classic group": _row_classic_group,
     "400 members join a consumer group": _row_consumer_group,
+    "2,000 members join a consumer group": _row_target_assignment,
+    "10 regular expressions of a consumer group over 5,000 topics": _row_patterns,
 }

@@ -78,7 +78,8 @@ def test_the_answer_to_the_leader_of_a_large_group_is_encoded_in_slices() -> Non
         def reply(response: JoinGroupResponse, context: RequestContext = context) -> None:
             served[context.in_slices].append(response)
 
-        join_group.handle(harness.broker, request, context, reply)
+        for _ in join_group.handle(harness.broker, request, context, reply) or ():
+            pass
     harness.timers.advance(10_000)
     [leaders] = served[True]
     assert leaders.leader == leaders.member_id

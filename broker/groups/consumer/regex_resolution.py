@@ -1,0 +1,138 @@
+"""Resolution of a group's regular expressions: which topics they match now.
+
+Owns: when it is due, and the resolutions that are under way, one for each group at most. Never does: validating a
+pattern. A resolution runs in steps (in Kafka, on a thread of its own). The members learn of its result with their
+next heartbeats. Source: ``GroupMetadataManager``, maybeUpdateRegularExpressions,
+resolveRegularExpressions, handleRegularExpressionsResult.
+"""
+
+import logging
+from collections.abc import Generator
+
+from ...coordinator.effects import SetTimer
+from ..effects import GroupEffects, RegularExpressionsDue, regular_expressions_key
+from ..records import CoordinatorRecord, RecordsInSteps
+from .group import (
+    METADATA_REFRESH_INTERVAL_MS,
+    ConsumerGroup,
+    RefreshDeadline,
+    ResolvedRegularExpression,
+    count_matches,
+    next_epoch,
+)
+from .metadata_hash import group_hash, hash_topics
+from .records import epoch_record, regex_record
+from .registry import GroupRegistry
+
+logger = logging.getLogger(__name__)
+
+REGEX_BATCH_REFRESH_MIN_INTERVAL_MS = 10_000
+NEVER_MS = -(2**63)
+NAMES_A_STEP = 256
+"""Topic names that one step matches against a pattern: 3 us each."""
+PORTION = 8_192
+"""Matched topics that are stored in one batch, or those of one pattern: 2 us each. Kafka stores all in one batch."""
+
+
+def resolve_when_due(
+    core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: GroupEffects
+) -> None:
+    """Sets the timer of a resolution, unless one is under way or the last one began less than ten seconds ago."""
+    if group.group_id in core.resolving:
+        return
+    last = next(iter(group.resolved.values()), None)
+    last_ms = NEVER_MS if last is None else last.timestamp_ms
+    if effects.now_ms <= last_ms + REGEX_BATCH_REFRESH_MIN_INTERVAL_MS:
+        return
+    is_due = (
+        is_due
+        or len(regexes) != len(group.resolved)
+        or (0 if last is None else last.version) < core.topics.version_with_new_topics
+        or effects.now_ms > last_ms + core.config.group_consumer_regex_refresh_interval_ms
+    )
+    if is_due and regexes:
+        core.resolving[group.group_id] = None
+        event = RegularExpressionsDue(group.group_id, frozenset(regexes))
+        effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
+
+
+def go_on(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
+    """Takes the next step of a resolution, and stores the result of the last one."""
+    group_id = event.group_id
+    if group_id not in core.consumer_groups:
+        core.resolving.pop(group_id, None)
+        return
+    steps = core.resolving.get(group_id)
+    if steps is None:
+        # It begins now; or the records of its result could not be appended, and it begins again.
+        steps = core.resolving[group_id] = _records_in_steps(core, event, effects.now_ms)
+    try:
+        effects.records += next(steps)
+    except StopIteration as end:
+        del core.resolving[group_id]
+        effects.records += end.value
+    else:
+        effects.set_timer(SetTimer(regular_expressions_key(group_id), 0, event))
+
+
+def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms: int) -> RecordsInSteps:
+    """Resolves against the topics that exist when this begins, then records portions of PORTION topics.
+
+    The last portion raises the group's epoch if the topics of a pattern have changed.
+    """
+    resolved = yield from _matches(core, event, now_ms)
+    yield from _hashed(core, resolved)
+    records: list[CoordinatorRecord] = []
+    is_changed = False
+    size = 0
+    group = core.consumer_groups[event.group_id]
+    counts = dict(group.subscribed_topics)
+    for regex, now in resolved.items():
+        if size >= PORTION:
+            yield records
+            records, size = [], 0
+            group = core.consumer_groups[event.group_id]
+            counts = dict(group.subscribed_topics)
+        if regex not in group.subscribed_regexes:
+            continue
+        size += len(now.topics)
+        old = group.resolved.get(regex)
+        old_topics = frozenset() if old is None else old.topics
+        if old_topics != now.topics:
+            is_changed = True
+            count_matches(counts, old_topics, -1)
+            count_matches(counts, now.topics, 1)
+        records.append(regex_record(group.group_id, regex, now))
+    metadata_hash = group_hash(counts, core.topics)
+    if is_changed or metadata_hash != group.metadata_hash:
+        group_epoch = next_epoch(group.group_epoch)
+        logger.info("group %r: epoch %d, its regular expressions match other topics", group.group_id, group_epoch)
+        records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
+        group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
+    return records
+
+
+def _matches(
+    core: GroupRegistry, event: RegularExpressionsDue, now_ms: int
+) -> Generator[list[CoordinatorRecord], None, dict[str, ResolvedRegularExpression]]:
+    from .regular_expressions import matching  # RE2 comes with the first pattern
+
+    names = list(core.topics.names())
+    version = core.topics.version
+    resolved: dict[str, ResolvedRegularExpression] = {}
+    for pattern in sorted(event.patterns & core.consumer_groups[event.group_id].subscribed_regexes.keys()):
+        found: set[str] = set()
+        for start in range(0, len(names), NAMES_A_STEP):
+            if start or resolved:
+                yield []
+            found |= matching(pattern, names[start : start + NAMES_A_STEP])
+        resolved[pattern] = ResolvedRegularExpression(frozenset(found), version, now_ms)
+    return resolved
+
+
+def _hashed(
+    core: GroupRegistry, resolved: dict[str, ResolvedRegularExpression]
+) -> Generator[list[CoordinatorRecord], None, None]:
+    for one in resolved.values():
+        for _ in hash_topics(one.topics, core.topics):
+            yield []
