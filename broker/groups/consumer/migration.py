@@ -58,16 +58,18 @@ def upgraded(
     if classic.state is GroupState.EMPTY:
         return ConsumerGroup(classic.group_id, GroupMemory())
     _validate_upgrade(core, classic)
-    try:
-        group = _consumer_group(classic, core.topics)
-    except MalformedConsumerProtocolError as error:
-        logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
-        _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
+    # As in Kafka, this stays if the new member is refused after all, and comes again with its next attempt: the parked
+    # members join again, and the group stays a classic one.
     for member in classic.members.values():
         token = classic.take_join_token(member)
         if token is not None:
             refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, effects)
         refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, effects)
+    try:
+        group = _consumer_group(classic, core.topics)
+    except MalformedConsumerProtocolError as error:
+        logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
+        _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
     records += _records_of(group)
     for one in group.members.values():
         assert one.classic is not None

@@ -64,8 +64,10 @@ class World:
     def classic_group(self) -> Any:
         return self.harness.core.groups["g"]
 
-    def classic_join(self, who: str, member_id: str = "", protocol: str = "range", **fields: Any) -> Any:
-        protocols = [JoinGroupRequest.JoinGroupRequestProtocol(protocol, subscription("t"))]
+    def classic_join(
+        self, who: str, member_id: str = "", protocol: str = "range", metadata: bytes | None = None, **fields: Any
+    ) -> Any:
+        protocols = [JoinGroupRequest.JoinGroupRequestProtocol(protocol, metadata or subscription("t"))]
         request = JoinGroupRequest("g", 10_000, 20_000, member_id, None, "consumer", protocols, **fields)
         self.harness.send(who, ApiKey.JOIN_GROUP, 3, request)
         return self.harness.answers.pop()[1] if self.harness.answers else None

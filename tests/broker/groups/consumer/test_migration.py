@@ -38,6 +38,26 @@ def test_what_is_parked_at_an_upgrade_is_told_to_join_again(world: World) -> Non
     assert "g" not in world.harness.core.groups
 
 
+@pytest.mark.parametrize(
+    ("metadata", "regex", "error"),
+    [(None, "[", ErrorCode.INVALID_REGULAR_EXPRESSION), (b"\x00", "t", ErrorCode.GROUP_ID_NOT_FOUND)],
+    ids=["invalid pattern", "malformed metadata"],
+)
+def test_each_refused_upgrade_makes_parked_members_join_again(
+    world: World, metadata: bytes | None, regex: str, error: ErrorCode
+) -> None:
+    """``convertToConsumerGroup`` answers what is parked first; the reason to refuse the new member is found later."""
+    classic_leader(world)
+    for _ in range(2):
+        assert world.classic_join("d", metadata=metadata) is None, "parked until c joins too"
+        assert world.join("a", subscribed_topic_regex=regex).error_code == error
+        [(who, answer)] = world.harness.answers
+        world.harness.answers.clear()
+        assert (who, answer.error_code) == ("d", ErrorCode.REBALANCE_IN_PROGRESS)
+        assert world.classic_group.members
+        assert "g" not in world.harness.core.consumer_groups
+
+
 def test_a_classic_member_has_its_rebalance_timeout_to_join_again(world: World) -> None:
     member_id = classic_leader(world)
     world.join("a", "t")
