@@ -316,7 +316,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
         "4 lines promised",
     ),
     "recovery point not at the end": (replaced("recovery-point-offset-checkpoint", "t 0 3", "t 0 2"), "closed at 3"),
-    "a directory of no partition": (unknown_directory, "no partition's"),
+    "a directory of no partition": (unknown_directory, "not a partition's"),
     "a flipped bit": (flipped_bit, "wrong CRC"),
 }
 
