@@ -1,15 +1,13 @@
 """The consumer's part of the classic group protocol: what goes into JoinGroup and SyncGroup as opaque bytes.
 
-Pure. Subscriptions and assignments are ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment`` behind an
-int16 version, as ``org.apache.kafka.clients.consumer.internals.ConsumerProtocol`` writes them: topics sorted, a version
-newer than ours read as ours.
+Pure. Topics are sorted. Source: ``org.apache.kafka.clients.consumer.internals.ConsumerProtocol``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...protocol.codec import decode, encode
-from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.errors import ErrorCode
+from ...protocol.internal_records.consumer_protocol import decode_embedded, encode_embedded
 from ...protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
 from ..errors import broker_error
@@ -40,15 +38,14 @@ def encode_subscription(
         rack_id=rack_id,
         user_data=user_data,
     )
-    return version.to_bytes(2, "big") + encode(subscription, version)
+    return encode_embedded(subscription, version)
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "MemberSubscription":
     """What another member subscribes to. Raises ProtocolError."""
     from .assignors.subscriptions import MemberSubscription
 
-    version = _version(data, ConsumerProtocolSubscription.VERSIONS)
-    subscription, _ = decode(ConsumerProtocolSubscription, version, data, 2)
+    subscription = decode_embedded(ConsumerProtocolSubscription, data)
     return MemberSubscription(
         topics=subscription.topics,
         owned_partitions=[
@@ -72,26 +69,19 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
             for topic, numbers in partitions_by_topic(partitions).items()
         ]
     )
-    return version.to_bytes(2, "big") + encode(assignment, version)
+    return encode_embedded(assignment, version)
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
     """The partitions of an assignment; none for empty bytes (a member that got nothing). Raises ProtocolError."""
     if not data:
         return []
-    assignment, _ = decode(ConsumerProtocolAssignment, _version(data, ConsumerProtocolAssignment.VERSIONS), data, 2)
+    assignment = decode_embedded(ConsumerProtocolAssignment, data)
     return [
         TopicPartition(assigned.topic, number)
         for assigned in assignment.assigned_partitions
         for number in assigned.partitions
     ]
-
-
-def _version(data: bytes, known: tuple[int, int]) -> int:
-    version = int.from_bytes(data[:2], "big", signed=True)
-    if len(data) < 2 or version < known[0]:
-        raise ProtocolError(f"{len(data)} bytes with version {version} are no consumer protocol data", "version")
-    return min(version, known[1])
 
 
 def join_protocols(

@@ -7,8 +7,8 @@ DumpLogSegments.OffsetsMessageParser.
 
 from typing import Any
 
-from ...protocol.codec import decode
 from ...protocol.errors import ProtocolError
+from ...protocol.internal_records.consumer_protocol import decode_embedded, embedded_version
 from ...protocol.message_documents import Document, document
 from ...protocol.messages.group_records import (
     ConsumerGroupMemberMetadataValue,
@@ -16,7 +16,6 @@ from ...protocol.messages.group_records import (
     ConsumerProtocolSubscription,
     GroupMetadataValue,
 )
-from ...protocol.messages.structure import Message
 from .decoders import Typed
 
 CONSUMER_PROTOCOL = "consumer"
@@ -41,16 +40,10 @@ def data_document(typed: Typed, *, deeper: bool) -> Document:
 
 
 def _replace(shown: Document, name: str, data: bytes | None, cls: type[Any]) -> None:
-    """Replaces the bytes of an embedded message (int16 version, message) by the message, if they are valid."""
-    if data is None or len(data) < 2:
+    """Replaces the bytes of an embedded message by the message, if they are valid."""
+    if data is None:
         return
-    version = int.from_bytes(data[:2], "big", signed=True)
-    lowest, highest = cls.VERSIONS
-    if version < lowest:
-        return
-    version = min(version, highest)  # fields of a newer client after the known ones are skipped
     try:
-        embedded: Message = decode(cls, version, data, 2)[0]
+        shown[name] = document(decode_embedded(cls, data), embedded_version(data))
     except ProtocolError:
         return
-    shown[name] = document(embedded, version)

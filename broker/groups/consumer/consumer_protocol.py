@@ -1,20 +1,16 @@
 """What members of the classic protocol put into their metadata and assignments, where they are consumers.
 
-Owns: reading and writing both. Never does: state. A version that is newer than known is read as the newest known, as
-Kafka does. Source: ``ConsumerProtocol``.
+Owns: reading and writing both. Never does: state, framing (:mod:`....protocol.internal_records.consumer_protocol`).
+Source: ``ConsumerProtocol``.
 """
 
 from collections.abc import Mapping
-from struct import Struct
-from struct import error as StructError  # noqa: N812 - its name in the library says nothing
 
-from ....protocol.codec import decode, encode
 from ....protocol.errors import ProtocolError
+from ....protocol.internal_records.consumer_protocol import decode_embedded, embedded_version, encode_embedded
 from ....protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from .assignors.interface import TopicId
 from .topics import GroupTopics
-
-_VERSION = Struct(">h")
 
 
 class MalformedConsumerProtocolError(Exception):
@@ -24,18 +20,15 @@ class MalformedConsumerProtocolError(Exception):
 def version_of(data: bytes) -> int:
     """The version in which a subscription or assignment is written. Raises MalformedConsumerProtocolError."""
     try:
-        version: int = _VERSION.unpack_from(data)[0]
-    except StructError as error:
-        raise MalformedConsumerProtocolError("no version") from error
-    if version < 0:
-        raise MalformedConsumerProtocolError(f"version {version}")
-    return min(version, ConsumerProtocolAssignment.VERSIONS[1])
+        return embedded_version(data)
+    except ProtocolError as error:
+        raise MalformedConsumerProtocolError(str(error)) from error
 
 
 def read_subscription(data: bytes) -> ConsumerProtocolSubscription:
     """A member's subscription. Raises MalformedConsumerProtocolError."""
     try:
-        return decode(ConsumerProtocolSubscription, version_of(data), data, _VERSION.size)[0]
+        return decode_embedded(ConsumerProtocolSubscription, data)
     except ProtocolError as error:
         raise MalformedConsumerProtocolError(str(error)) from error
 
@@ -43,7 +36,7 @@ def read_subscription(data: bytes) -> ConsumerProtocolSubscription:
 def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
     """A member's assignment. Raises MalformedConsumerProtocolError."""
     try:
-        return decode(ConsumerProtocolAssignment, version_of(data), data, _VERSION.size)[0]
+        return decode_embedded(ConsumerProtocolAssignment, data)
     except ProtocolError as error:
         raise MalformedConsumerProtocolError(str(error)) from error
 
@@ -56,7 +49,7 @@ def write_assignment(assigned: Mapping[TopicId, frozenset[int]], version: int, t
         for name, partitions in names
         if name is not None
     ]
-    return _VERSION.pack(version) + encode(ConsumerProtocolAssignment(found), version)
+    return encode_embedded(ConsumerProtocolAssignment(found), version)
 
 
 def by_topic_id(
