@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 
 from ...protocol.errors import KafkaError
+from ...protocol.records.varint import MAX_INT64
 from ...storage.compaction.grouping import first_dirty_offset
 from ...storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
 from ...storage.compaction.order import CleaningOutcome, RoundLimits
@@ -21,7 +22,6 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import CorruptIndexError
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from ...storage.log.log import Log
-from ...storage.log.log_config import MAX_INT64
 from ..config.server_config import ServerConfig
 from .state import CleanerState, RoundStats, TopicPartition
 from .worker import carry_out_round

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchResponse
+from ...protocol.records.varint import MAX_INT32
 from ...protocol.steps import Steps
 from ...storage.log.log import ReadResult
-from ...storage.log.log_config import MAX_INT32
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .session import SessionPartition

@@ -20,9 +20,9 @@ from ...protocol.messages.structure import Message
 from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import iterate_records
+from ...protocol.records.varint import MAX_INT64
 from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files.files import Files
-from ...storage.log.log_config import MAX_INT64
 from .format import control_records
 
 NO_OP = b"\x01\x14\x00\x00"

@@ -268,7 +268,7 @@ class MetadataLog:
         snapshot_id = self._snapshot_id(image)
         if snapshot_id in self._snapshots.ids:
             return None
-        batches = encode_snapshot(image.copy(), self.kraft_version, self._voters, snapshot_id.epoch, now_ms)
+        batches = encode_snapshot(image, self.kraft_version, self._voters, snapshot_id.epoch, now_ms)
         return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot)
 
     def _snapshot_id(self, image: MetadataImage) -> SnapshotId:

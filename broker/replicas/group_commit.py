@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.records.varint import MAX_INT64
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.log import Log
-from ...storage.log.log_config import MAX_INT64
 from ...storage.log.log_flush import Flush
 from ..timers.timers import Timers
 

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ...storage.log.log_config import MAX_INT64, LogConfig
+from ...protocol.records.varint import MAX_INT64
+from ...storage.log.log_config import LogConfig
 from ..config.definition import dynamic_only_keys
 from ..config.server_config import ServerConfig
 from ..config.stored import served_value

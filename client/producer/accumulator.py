@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...protocol.records.batch import increment_sequence
 from ..types import Header, TopicPartition
 
 BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21
 """Upper bound of a record's own fields (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 HEADER_OVERHEAD_BYTES = 10
-MAX_SEQUENCE = 2**31
 MAX_PRODUCER_EPOCH = 32766
 
 PendingRecord = tuple[int, bytes | None, bytes | None, list[Header]]
@@ -215,7 +215,7 @@ class Accumulator:
         if self._idempotent and batch.base_sequence < 0:
             batch.producer_id, batch.producer_epoch = queue.producer_id, queue.producer_epoch
             batch.base_sequence = queue.next_sequence
-            queue.next_sequence = (queue.next_sequence + len(batch.records)) % MAX_SEQUENCE
+            queue.next_sequence = increment_sequence(queue.next_sequence, len(batch.records))
         queue.in_flight.append(batch)
         return batch
 
@@ -278,7 +278,7 @@ class Accumulator:
             part.size = BATCH_OVERHEAD_BYTES + sum(record_size(key, value, h) for _, key, value, h in part.records)
             part.attempts, part.closed = batch.attempts + 1, True
             if batch.base_sequence >= 0:
-                part.base_sequence = (batch.base_sequence + start) % MAX_SEQUENCE
+                part.base_sequence = increment_sequence(batch.base_sequence, start)
                 part.producer_id, part.producer_epoch = batch.producer_id, batch.producer_epoch
             halves.append(part)
         self._back(batch, halves)

@@ -15,13 +15,12 @@ from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress, decompressed_chunks
 from .cut_record import CutRecord
 from .errors import InvalidRecordError
-from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
+from .varint import MAX_INT64, MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
 RECORDS_A_STEP = 512
 """Records that are looked at in one step of long work (:mod:`..steps`)."""
 
-_MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 _MIN_INT64 = -0x8000000000000000
 
 
@@ -211,9 +210,9 @@ def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
     count = header.records_count
     if count < 0:
         raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
-    if not -(1 << 31) <= header.base_offset <= _MAX_INT64 - (1 << 31):
+    if not -(1 << 31) <= header.base_offset <= MAX_INT64 - (1 << 31):
         raise InvalidRecordError(f"base offset {header.base_offset} leaves no room for 32-bit deltas")
-    if not _MIN_INT64 + 64 <= header.base_timestamp <= _MAX_INT64 - 64:
+    if not _MIN_INT64 + 64 <= header.base_timestamp <= MAX_INT64 - 64:
         raise InvalidRecordError(f"base timestamp {header.base_timestamp} leaves no room for deltas")
     append_time = header.max_timestamp if header.is_log_append_time else None
     return header.base_offset, header.base_timestamp, count, append_time

@@ -9,6 +9,9 @@ from functools import lru_cache
 from .buffers import Buffer
 from .errors import InvalidRecordError
 
+MAX_INT32 = 0x7FFFFFFF
+MAX_INT64 = 0x7FFFFFFFFFFFFFFF
+"""Java's Integer.MAX_VALUE and Long.MAX_VALUE."""
 MAX_VARINT_SIZE = 5
 MAX_VARLONG_SIZE = 10
 

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ...protocol.records.varint import MAX_INT32, MAX_INT64
 from ..errors import CorruptCheckpointError
 from .files import Files
 
-MAX_INT32 = 0x7FFFFFFF
-MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
 REPLICATION_OFFSET_CHECKPOINT = "replication-offset-checkpoint"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader
+from ...protocol.records.varint import MAX_INT64
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk
@@ -23,7 +24,7 @@ from .append_gate import AppendGate
 from .append_plan import AppendInfo, AppendOrigin
 from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
-from .log_config import MAX_INT64, LogConfig
+from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
 from .log_health import LogHealth

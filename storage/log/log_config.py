@@ -8,8 +8,8 @@ TopicConfig.
 from dataclasses import dataclass
 from zlib import crc32
 
-MAX_INT64 = 0x7FFFFFFFFFFFFFFF
-MAX_INT32 = 0x7FFFFFFF
+from ...protocol.records.varint import MAX_INT64
+
 MAX_ADOPTED_OFFSET = 1 << 62
 """The highest end offset that an adopted log may have. It leaves 2^62 offsets for later appends."""
 

@@ -36,9 +36,10 @@ from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from ...protocol.records.record import RECORDS_A_STEP, section_chunks
 from ...protocol.records.record_facts import facts_in
 from ...protocol.records.validation import RecordRules, RefusedRecord
+from ...protocol.records.varint import MAX_INT64
 from ...protocol.steps import Steps
 from ..errors import RecordListTooLargeError, RecordValidationError
-from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
+from .log_config import PRODUCER_COMPRESSION, LogConfig
 
 UNCOMPRESSED = "uncompressed"
 MAX_RECORD_ERRORS = 1000

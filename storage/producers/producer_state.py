@@ -11,14 +11,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader, decrement_sequence
+from ...protocol.records.batch import (
+    MAX_SEQUENCE,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    BatchHeader,
+    decrement_sequence,
+)
 
 if TYPE_CHECKING:
     from ...protocol.records.control import EndTransactionMarker
 
 BATCHES_RETAINED = 5
 NO_COORDINATOR_EPOCH = -1
-MAX_SEQUENCE = 0x7FFFFFFF
 
 
 class BatchMetadata(NamedTuple):

@@ -149,17 +149,17 @@ class History:
         else:
             wanted = [Topic(f"t{self._chance.randrange(15)}", self._chance.choice((1, 4)), 1)]
             records += run_to_end(create_topics(image, CreateTopicsRequest(wanted), self._controller)).records
-        after = image.copy()
+        after = image.view()
         delta = MetadataDelta()
         for record in records:
             replay_aside(after, record, delta)
         publish(after, delta)
-        with self._one_of_these(facts(image.copy()), facts(after)):
+        with self._one_of_these(facts(image), facts(after)):
             self._service.commit(records, self._now_ms)
 
     def take_producer_ids(self) -> None:
         """A block of them."""
-        before, after = self._service.image.copy(), self._service.image.copy()
+        before, after = self._service.image, self._service.image.view()
         after.next_producer_id += 1000
         with self._one_of_these(facts(before), facts(after)):
             for _ in range(1000):

@@ -51,7 +51,7 @@ class Served:
     """What a broker of ours shows of a directory."""
 
     def __init__(self, server: BrokerServer) -> None:
-        self.image = server.broker.metadata.image.copy()
+        self.image = server.broker.metadata.image
         self.node_id = server.broker.metadata.node_id
         self.offsets = [
             self._read(server, index) for index in range(2) if server.broker.partitions.find(TOPIC, index) is not None

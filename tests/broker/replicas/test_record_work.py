@@ -23,8 +23,9 @@ from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
+from odradek.protocol.records.varint import MAX_INT64
 from odradek.protocol.steps import Steps
-from odradek.storage.log.log_config import MAX_INT64, LogConfig
+from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import in_memory
 from odradek.storage.log.record_inspection import MAX_RECORD_ERRORS
 from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns

@@ -19,7 +19,8 @@ from odradek.broker.storage_tool.explanation import (
     explain_partition,
     moment,
 )
-from odradek.storage.log.log_config import MAX_INT64, LogConfig
+from odradek.protocol.records.varint import MAX_INT64
+from odradek.storage.log.log_config import LogConfig
 from support.brokers.our_broker import OurBroker
 
 NOW = 1_700_000_000_000
