@@ -15,7 +15,7 @@ from ..errors import ProtocolError
 from ..messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 _VERSION = Struct(">h")
-Embedded = TypeVar("Embedded", ConsumerProtocolAssignment, ConsumerProtocolSubscription)
+Embedded = TypeVar("Embedded", bound=ConsumerProtocolAssignment | ConsumerProtocolSubscription)
 Buffer = bytes | memoryview
 
 
