@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader
-from ...protocol.records.varint import MAX_INT64
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk
@@ -349,8 +348,8 @@ class Log:
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
     @on_disk
-    def delete_old_segments(self, now_ms: int, most: int = MAX_INT64) -> int:
-        """Removes at most `most` of the oldest segments, if retention or the log start offset allows it.
+    def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
+        """Removes the oldest segments, at most `most`, if retention or the log start offset allows it.
 
         Returns the number. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
         segments are removed, a new one is rolled first.
@@ -366,7 +365,7 @@ class Log:
         )
         if not count:
             return 0
-        count = min(count, most)
+        count = min(count, most or count)
         if count == len(segments):
             self._appender.roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
