@@ -1,4 +1,4 @@
-"""The checks between values that are good by themselves.
+"""The checks between values that are valid by themselves.
 
 Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorConfig, ShareGroupConfig.
 """
@@ -40,7 +40,7 @@ def log_flush_ms(config: TypedValues) -> int:
 
 
 def cordoned_entries(entries: Sequence[str], log_dirs: Sequence[str]) -> Iterator[str]:
-    """A sentence where ``cordoned.log.dirs`` names what is no log directory; ``*`` alone means all of them."""
+    """A sentence if ``cordoned.log.dirs`` names a path that is not a log directory. ``*`` alone means all of them."""
     missing = [entry for entry in entries if entry not in log_dirs]
     if missing and list(entries) != ["*"]:
         yield (
@@ -50,7 +50,7 @@ def cordoned_entries(entries: Sequence[str], log_dirs: Sequence[str]) -> Iterato
 
 
 def single_values(config: TypedValues) -> Iterator[str]:
-    """A sentence for each pair of values that don't go together, listeners apart."""
+    """A sentence for each pair of contradictory values, except those of listeners."""
     if config["node.id"] != config["broker.id"]:
         yield "You must set `node.id` to the same value as `broker.id`."
     yield from cordoned_entries(config.get_list("cordoned.log.dirs"), config.log_dirs)
@@ -107,7 +107,7 @@ _BOUNDED = (
     ),
     ("streams", ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")),
 )
-"""What of each kind of group must lie between the keys with ``min.`` and ``max.`` before it."""
+"""The settings of each kind of group that must lie between their keys with ``min.`` and ``max.``."""
 
 
 def _groups(config: TypedValues) -> Iterator[str]:

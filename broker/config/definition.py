@@ -1,8 +1,8 @@
-"""The tables of Kafka's configuration keys: what each key is, as extracted from Apache Kafka 4.3.1's own ConfigDefs.
+"""The tables of Kafka's configuration keys: their definitions, extracted from Apache Kafka 4.3.1's own ConfigDefs.
 
 Owns: the loading of ``data/*.json`` (made by ``make config-keys``) and the shape of an entry. An entry becomes an
-object when it is first asked for, because a start touches few of the 360 (the whole table as objects costs as much
-again as its JSON). Source: ``AbstractKafkaConfig``, ``LogConfig``, ``GroupConfig``, ``ClientMetricsConfigs``.
+object on first use, because a start needs few of the 360 (the objects of the whole table cost as much as its JSON).
+Source: ``AbstractKafkaConfig``, ``LogConfig``, ``GroupConfig``, ``ClientMetricsConfigs``.
 """
 
 import json
@@ -25,7 +25,7 @@ class KeyDefinition:
     ``type`` is ConfigDef.Type's name (BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD); ``default`` is
     text as in a file, None for null; ``has_default`` is False for the few keys that Kafka calls required. ``validator``
     is the structured rule that ``validators.violation`` checks. ``update_mode`` is ``read-only``, ``per-broker`` or
-    ``cluster-wide``; ``synonyms`` are the keys that set the same value, the strongest first.
+    ``cluster-wide``; ``synonyms`` are the keys that set the same value, in order of precedence.
     """
 
     name: str
@@ -38,7 +38,7 @@ class KeyDefinition:
     update_mode: str
     synonyms: tuple[str, ...]
     server_key: str | None
-    """Topic and group keys: the server's key that gives the default; None where there is none."""
+    """Topic and group keys: the server's key for the default, or None."""
 
 
 class KeyTable(Mapping[str, KeyDefinition]):
@@ -48,7 +48,7 @@ class KeyTable(Mapping[str, KeyDefinition]):
         self._facts = facts
         self._definitions: dict[str, KeyDefinition] = {}
         self.sections = sections
-        """What the file says beside the keys, such as the sets of dynamic keys."""
+        """The other sections of the file, such as the sets of dynamic keys."""
 
     def __getitem__(self, name: str) -> KeyDefinition:
         definition = self._definitions.get(name)

@@ -1,7 +1,7 @@
-"""What DescribeConfigs answers, as data: every key with its value, where that comes from, and its synonyms.
+"""The answer of DescribeConfigs as data: every key with its value, the source of the value, and its synonyms.
 
 Pure functions. Source: Kafka's ConfigHelper, ServerTopicConfigSynonyms, GroupConfig.brokerSynonym, DynamicBrokerConfig.
-Kafka's own prose isn't repeated: documentation is the sentence of ``effective.py``, or says that a key has no effect.
+Kafka's own prose isn't repeated: the documentation is the sentence of ``effective.py``, or that a key has no effect.
 """
 
 import re
@@ -21,7 +21,7 @@ from .values import Value, format_value, parse_value
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from: the numbers of DescribeConfigsResponse.ConfigSource."""
+    """The source of a value: the numbers of DescribeConfigsResponse.ConfigSource."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -43,14 +43,14 @@ WIRE_TYPES = {
 """The numbers of DescribeConfigsResponse.ConfigType."""
 
 IMPLIED = frozenset({*OUR_DEFAULTS, "process.roles", "advertised.listeners"})
-"""Keys that may be left out here, but not in the file of a Kafka that runs as this broker does."""
+"""Keys that are optional here, but required in the file of an equal Kafka."""
 
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """One place that a value may come from."""
+    """One possible source of a value."""
 
     name: str
     value: str | None
@@ -61,8 +61,8 @@ class Synonym:
 class DescribedConfig:
     """One entry of a DescribeConfigs answer.
 
-    ``synonyms`` in order of precedence, the first being where ``value`` comes from; ``config_type`` the wire's number;
-    ``value`` is None for a secret.
+    ``synonyms`` are in order of precedence; the first is the source of ``value``. ``config_type`` is the number in the
+    protocol. ``value`` is None for a secret.
     """
 
     name: str
@@ -76,25 +76,25 @@ class DescribedConfig:
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody set it (the answer's field in version 0)."""
+        """Whether the value is a default (a field of the answer in version 0)."""
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerLayers:
-    """What is set for this broker, the strongest first: its own dynamic configs, those for all brokers, the file."""
+    """The settings of this broker in order of precedence: its own dynamic configs, those for all brokers, the file."""
 
     server: ServerConfig
     cluster: Mapping[str, str]
     broker: Mapping[str, str]
     advertised: str | None = None
-    """``advertised.listeners`` as it came out at the start, if it isn't set."""
+    """``advertised.listeners`` as computed at the start, if it is not set."""
 
     def static(self) -> Mapping[str, str]:
-        """What a Kafka that runs as this broker does would have in its file: the settings, and what we imply.
+        """The settings that the file of an equal Kafka would have: those that are set, and those that we imply.
 
-        A Kafka needs ``node.id`` and ``process.roles``, the files that it comes with set ``advertised.listeners``, and
-        one broker alone needs replication factors of 1.
+        Kafka requires ``node.id`` and ``process.roles``, its sample files set ``advertised.listeners``, and a single
+        broker needs replication factors of 1.
         """
         given = self.server.originals
         implied = dict(OUR_DEFAULTS)
@@ -105,7 +105,7 @@ class BrokerLayers:
         return {**implied, **given}
 
     def synonyms(self, name: str, names: tuple[str, ...], *, sensitive: bool) -> tuple[Synonym, ...]:
-        """The places of one key (ConfigHelper.configSynonyms), from the first that bears its name on."""
+        """The sources of one key (ConfigHelper.configSynonyms), from the first with its name on."""
         found = []
         for source, layer in (
             (ConfigSource.DYNAMIC_BROKER_CONFIG, self.broker),
@@ -122,7 +122,7 @@ class BrokerLayers:
 
 
 def _served(configs: Mapping[str, str]) -> dict[str, str]:
-    """Dynamic broker configs without those that can't be served."""
+    """The dynamic broker configs that are valid."""
     return {key: text for key, text in configs.items() if broker_problem(key, text) is None}
 
 
@@ -132,7 +132,7 @@ def _default_text(name: str) -> str | None:
 
 
 def _synonym_names(name: str) -> tuple[str, ...]:
-    """The keys that set the same as ``name`` (DynamicBrokerConfig.brokerConfigSynonyms)."""
+    """The keys that set the same value as ``name`` (DynamicBrokerConfig.brokerConfigSynonyms)."""
     definition = server_keys().get(name)
     if definition is not None:
         return definition.synonyms
@@ -144,7 +144,7 @@ def _synonym_names(name: str) -> tuple[str, ...]:
 
 
 def _broker_type(name: str) -> str | None:
-    """The type of a broker key, through its synonyms for a listener's; None if nothing is known about it."""
+    """The type of a broker key; for a listener's key that of its base key; None if unknown."""
     for one in (name, *_synonym_names(name)):
         definition = server_keys().get(one) or dynamic_only_keys().get(one)
         if definition is not None:
@@ -157,8 +157,8 @@ def describe_broker(
 ) -> list[DescribedConfig]:
     """Every broker key: ``cluster`` and ``broker`` are the dynamic configs of all brokers and of this one.
 
-    ``advertised`` is the value of ``advertised.listeners`` that a start without it came to. Kafka's internal keys
-    appear if they are set.
+    ``advertised`` is the computed value of ``advertised.listeners`` if that is not set. Kafka's internal keys appear if
+    they are set.
     """
     cluster, broker = _served(cluster), _served(broker)
     layers = BrokerLayers(server, cluster, broker, advertised)
@@ -169,7 +169,7 @@ def describe_broker(
 
 def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:
     type_name = _broker_type(name)
-    # Whatever isn't known may be a secret.
+    # An unknown key may be a secret.
     sensitive = type_name in (None, "PASSWORD")
     value = now[name] if name in server_keys() else now.originals[name]
     synonyms = layers.synonyms(name, _synonym_names(name), sensitive=sensitive)
@@ -254,7 +254,7 @@ def _resource(
     overrides: Mapping[str, str],
     source: ConfigSource,
 ) -> Iterator[DescribedConfig]:
-    """The entries of a topic or a group: its own setting, then the places of the server key behind it."""
+    """The entries of a topic or a group: its own setting, then the sources of the matching server key."""
     for name, definition in table.items():
         if definition.internal and name not in overrides:
             continue

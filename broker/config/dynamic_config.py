@@ -1,6 +1,6 @@
-"""Changes of broker keys at run time: which may be changed, and how. Source: DynamicBrokerConfig.validateConfigs.
+"""Changes of broker keys at run time: which keys may change, and how. Source: DynamicBrokerConfig.validateConfigs.
 
-Pure functions over the texts that a request brings.
+Pure functions over the texts of a request.
 """
 
 import re
@@ -29,10 +29,10 @@ _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 def validate_broker_configs(
     configs: Mapping[str, str], *, per_broker: bool, server: ServerConfig | None = None
 ) -> None:
-    """Checks all dynamic configs that a broker (``per_broker``) or all brokers together will have.
+    """Checks all future dynamic configs of a broker (``per_broker``) or of all brokers.
 
-    Names that Kafka doesn't know pass: they may be a plugin's. With ``server``, values that would contradict each other
-    there are found, too. Raises KafkaError(INVALID_REQUEST) with Kafka's text.
+    Unknown names are accepted: they may be a plugin's. With ``server``, contradictory values are also refused. Raises
+    KafkaError(INVALID_REQUEST) with Kafka's text.
     """
     sections = server_keys().sections
     _none_of(
@@ -58,9 +58,9 @@ def validate_broker_configs(
 
 
 def refuse_unserved(changes: Mapping[str, str]) -> None:
-    """Checks that what a request sets is served: this broker can't take over listeners, and knows no security.
+    """Refuses changes that have no effect here: listeners (they are read at start only) and security.
 
-    Kafka accepts both for one broker. Raises KafkaError(INVALID_REQUEST).
+    Kafka accepts both for a single broker. Raises KafkaError(INVALID_REQUEST).
     """
     sentence = "Cannot update these configs dynamically"
     _none_of(
@@ -71,15 +71,15 @@ def refuse_unserved(changes: Mapping[str, str]) -> None:
 
 
 def validate_resizes(current: ServerConfig, proposed: ServerConfig) -> None:
-    """Checks that no pool of threads becomes more than twice or less than half of what it is, nor too many to clean.
+    """Checks that no pool of threads more than doubles or less than halves, and that the cleaner's memory suffices.
 
-    Both are the broker's configuration under its dynamic configs, as it is and as it would be. It holds for pools that
-    this broker doesn't have, too: what is accepted is what Kafka accepts. Raises KafkaError(INVALID_REQUEST) with
+    Both arguments are the broker's configuration with its dynamic configs, now and after the change. It includes pools
+    that this broker does not have, so that it accepts the same as Kafka. Raises KafkaError(INVALID_REQUEST) with
     Kafka's text. Source: DynamicThreadPool, LogCleaner.validateReconfiguration.
     """
     threads, before = proposed.get_int("log.cleaner.threads"), current.get_int("log.cleaner.threads")
     if not threads and before:
-        # Kafka divides by it before it looks, and says so.
+        # As in Kafka, which checks this first since it divides by it.
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Log cleaner threads should be at least 1")
     if threads and proposed.get_int("log.cleaner.dedupe.buffer.size") // threads <= _LEAST_BUFFER_BYTES:
         sentence = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 
 class ConfigError(Exception):
-    """The configuration can't be used; ``problems`` holds one sentence for each thing that is wrong.
+    """The configuration can't be used. ``problems`` has one sentence for each problem.
 
-    All problems of one load are collected, so that somebody mends them in one go.
+    All problems of one load are collected, so that the user can fix them together.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:

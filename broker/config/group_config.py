@@ -13,7 +13,7 @@ from .stored import problem
 from .validators import violation
 from .values import Value, parse_value
 
-# Group key -> what bounds it at the server: group.<key with min. or max. before its last part>.
+# Group keys with limits at the server: group.<key with min. or max. before its last part>.
 _BOUNDED = (
     ("consumer", "heartbeat.interval.ms", ("min", "max")),
     ("consumer", "session.timeout.ms", ("min", "max")),
@@ -31,7 +31,7 @@ _BOUNDED = (
 )
 
 METRICS_INTERVAL_MS = range(100, 3600000 + 1)
-"""What ``interval.ms`` of a client metrics subscription may be."""
+"""The valid values of ``interval.ms`` of a client metrics subscription."""
 
 MATCH_PARAMETERS = (
     "client_instance_id",
@@ -41,11 +41,11 @@ MATCH_PARAMETERS = (
     "client_source_address",
     "client_source_port",
 )
-"""What ``match`` of a client metrics subscription may compare."""
+"""The fields that ``match`` of a client metrics subscription may compare."""
 
 
 def group_values(server: ServerConfig, overrides: Mapping[str, str]) -> dict[str, Value]:
-    """The typed value of every group key: the group's own if it can be served, the server's, Kafka's default."""
+    """The typed value of every group key: the group's own if it is valid, else the server's, else Kafka's default."""
     values: dict[str, Value] = {}
     for name, definition in group_keys().items():
         if name in overrides and problem(definition, overrides[name]) is None:
@@ -78,7 +78,7 @@ def validate_group_configs(overrides: Mapping[str, str], server: ServerConfig) -
 
 
 def _limit_key(kind: str, what: str, bound: str) -> str:
-    # The one key whose bound has another shape.
+    # The one key whose limit is named differently.
     if what == "num.standby.replicas":
         return "group.streams.max.standby.replicas"
     return f"group.{kind}.{bound}.{what}"
@@ -87,7 +87,7 @@ def _limit_key(kind: str, what: str, bound: str) -> str:
 def validate_client_metrics(name: str, overrides: Mapping[str, str]) -> None:
     """Checks one client metrics subscription (ClientMetricsConfigs.validate).
 
-    Raises KafkaError: INVALID_REQUEST for what is wrong as a whole, INVALID_CONFIG for a value that is none.
+    Raises KafkaError: INVALID_REQUEST for an invalid subscription, INVALID_CONFIG for an invalid value.
     """
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")

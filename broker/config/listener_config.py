@@ -13,7 +13,7 @@ from .typed_values import TypedValues
 
 @dataclass(frozen=True, slots=True)
 class ListenerSettings:
-    """The parsed listeners; empty before they were read."""
+    """The parsed listeners; empty until they are read."""
 
     listeners: tuple[Listener, ...] = ()
     controller_listeners: tuple[Listener, ...] = ()
@@ -22,7 +22,7 @@ class ListenerSettings:
 
 
 def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]:
-    """The listeners that a configuration describes, and what is wrong with them."""
+    """The listeners of a configuration, and the problems with them."""
     controllers = config.get_list("controller.listener.names")
     try:
         protocols = parse_protocol_map(config.get_string("listener.security.protocol.map"))

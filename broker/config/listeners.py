@@ -1,4 +1,4 @@
-"""Listeners: what is bound, under which name and security protocol, and what is advertised to clients.
+"""Listeners: the bound addresses with names and security protocols, and the addresses advertised to clients.
 
 Pure: no socket is opened and no name resolved here. Source: Kafka's SocketServerConfigs and CoreUtils
 (listenerListToEndPoints), KafkaConfig.effectiveListenerSecurityProtocolMap.
@@ -34,7 +34,7 @@ class Listener:
 def parse_protocol_map(text: str) -> dict[str, str]:
     """``listener.security.protocol.map``: listener name -> security protocol, both upper case.
 
-    Raises ValueError with what is wrong.
+    Raises ValueError with the problem.
     """
     protocols = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
@@ -53,7 +53,7 @@ def parse_protocol_map(text: str) -> dict[str, str]:
 def with_controller_listeners(
     protocols: Mapping[str, str], listeners: Sequence[str], controller_names: Sequence[str]
 ) -> dict[str, str]:
-    """The protocol map when none was given: controller listeners are PLAINTEXT as long as nothing uses SSL or SASL."""
+    """The default protocol map: controller listeners are PLAINTEXT unless a listener uses SSL or SASL."""
     secured = set(SECURITY_PROTOCOLS) - {"PLAINTEXT"}
     names = {entry.partition(":")[0].upper() for entry in listeners} | set(controller_names)
     if names & secured:
@@ -64,7 +64,7 @@ def with_controller_listeners(
 def parse_listeners(key: str, entries: Sequence[str], protocols: Mapping[str, str]) -> tuple[Listener, ...]:
     """The listeners of ``listeners`` or ``advertised.listeners`` (``key``).
 
-    Raises ValueError for an entry that is none, and for a name that the protocol map doesn't have.
+    Raises ValueError for an invalid entry, and for a name that the protocol map does not have.
     """
     listeners = []
     for entry in entries:
@@ -84,7 +84,7 @@ def parse_listeners(key: str, entries: Sequence[str], protocols: Mapping[str, st
 
 
 def duplicates(key: str, listeners: Sequence[Listener], *, distinct_ports: bool) -> Iterator[str]:
-    """What is wrong with names and ports given twice.
+    """The problems of duplicate names and ports.
 
     A port may be shared by an IPv4 and an IPv6 address; names never. Advertised ports may be equal.
     """
@@ -107,7 +107,7 @@ def duplicates(key: str, listeners: Sequence[Listener], *, distinct_ports: bool)
 
 def _address_family(host: str) -> int:
     """4 or 6 for an IP address, 0 for a name."""
-    from ipaddress import ip_address  # here: only configurations that share a port need it
+    from ipaddress import ip_address  # imported here: only needed if listeners share a port
 
     try:
         return ip_address(host).version

@@ -53,7 +53,7 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "validator": {"kind": "range", "min": -1},
             "importance": "HIGH",
             "what": "The most that all files of all log.dirs may take together. Near it the oldest segments of topics"
-            " with cleanup.policy=delete are deleted, whatever their own retention says; -1: no cap.",
+            " with cleanup.policy=delete are deleted, even if their own retention would keep them; -1: no cap.",
         },
         "odradek.log.dirs.min.free.bytes": {
             "type": "LONG",

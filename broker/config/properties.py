@@ -1,8 +1,8 @@
-"""Java's properties format: the text of server.properties to its entries. Source: java.util.Properties.load.
+"""Java's properties format: parses the text of server.properties. Source: java.util.Properties.load.
 
-Pure: text in, entries out. Keys and values are separated by ``=``, ``:`` or white space; ``#`` and ``!`` begin a
-comment line; a line that ends in an odd number of backslashes goes on in the next one; ``\\t \\n \\r \\f \\uXXXX`` are
-characters and any other escaped character stands for itself.
+Pure: text goes in, entries come out. Keys and values are separated by ``=``, ``:`` or white space; ``#`` and ``!``
+begin a comment line; a line that ends in an odd number of backslashes continues in the next one; ``\\t \\n \\r \\f
+\\uXXXX`` are characters and any other escaped character stands for itself.
 """
 
 import re
@@ -25,7 +25,7 @@ class Entry:
 
 
 def parse_properties(text: str) -> list[Entry]:
-    """The entries of a properties text in their order; a key given twice is there twice (the last one counts).
+    """The entries of a properties text in their order; a key that is given twice has two entries (the last one counts).
 
     Raises ValueError, with the line, for a ``\\u`` without four hexadecimal digits.
     """

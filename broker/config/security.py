@@ -1,8 +1,8 @@
-"""Configured security that this broker does not serve, so that it never fails open.
+"""Finds configured security that this broker does not serve, so that it never fails open.
 
-Owns: which keys ask for security, and what to do about each. Never does: reading a source. Invariant: a value that is
-the key's default asks for nothing, so a file that spells out Kafka's defaults starts. Source: KafkaConfig, SslConfigs,
-SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfigs (the policies).
+Owns: the keys that require security, and the advice for each. Never does: reading a source. Invariant: a key with its
+default value requires nothing, so a broker starts with a file that spells out Kafka's defaults. Source: KafkaConfig,
+SslConfigs, SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfigs (the policies).
 """
 
 import re
@@ -15,7 +15,7 @@ from .typed_values import TypedValues
 
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
 AUTHORIZER_KEYS = frozenset({"super.users", ALLOW_EVERYONE})
-"""Kafka's StandardAuthorizer reads these from the broker's file; they are in no table of keys."""
+"""Kafka's StandardAuthorizer reads these from the broker's file. The tables of keys do not have them."""
 
 AUTHORIZATION = "access control lists are not served, so every client could do everything"
 AUTHENTICATION = "SASL is not served, so nothing would ask clients who they are"
@@ -58,7 +58,7 @@ def base_key(key: str) -> str:
 
 
 def asks_for(key: str, text: str) -> str | None:
-    """What would be missing if a broker started with this setting; None for a setting that asks for no security."""
+    """What would be missing if a broker started with this setting; None for a setting that requires no security."""
     base = base_key(key)
     reason = _KEYS.get(base) or next((why for prefix, why in _PREFIXES.items() if base.startswith(prefix)), None)
     if reason is None or text.strip() in ("", _default(base)):
@@ -68,13 +68,13 @@ def asks_for(key: str, text: str) -> str | None:
 
 def _default(key: str) -> str | None:
     if key == ALLOW_EVERYONE:
-        return "true"  # what happens here anyway; Kafka's false asks for ACLs
+        return "true"  # the behaviour here; Kafka's default, false, requires ACLs
     definition = server_keys().get(key)
     return None if definition is None else definition.default
 
 
 def unserved_security(config: TypedValues) -> Iterator[str]:
-    """A sentence for each setting that asks for security which is not served: where it was set, and what to do."""
+    """A sentence for each setting that requires unserved security: where it was set, and what to do."""
     for key, text in sorted(config.originals.items()):
         reason = asks_for(key, text)
         if reason is not None:
@@ -82,23 +82,23 @@ def unserved_security(config: TypedValues) -> Iterator[str]:
 
 
 def refuse_unserved_security(config: TypedValues) -> None:
-    """Raises ConfigError with a sentence for each setting that asks for security which is not served."""
+    """Raises ConfigError with a sentence for each setting that requires unserved security."""
     problems = list(unserved_security(config))
     if problems:
         raise ConfigError(problems)
 
 
 def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
-    """The keys among dynamic changes that ask for security which is not served."""
+    """The keys among dynamic changes that require unserved security."""
     return (key for key, text in sorted(changes.items()) if asks_for(key, text) is not None)
 
 
 def is_security(key: str) -> bool:
-    """Whether a key configures security, whatever its value."""
+    """Whether a key configures security, with any value."""
     base = base_key(key)
     return base in _KEYS or base.startswith(tuple(_PREFIXES))
 
 
 def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:
-    """The keys among the dynamic configs that a directory carries which ask for security."""
+    """The keys among a directory's dynamic configs that require security."""
     return sorted({key for layer in layers for key in unserved_changes(layer)})

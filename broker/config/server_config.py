@@ -1,8 +1,8 @@
 """The broker's configuration: parsed, typed, validated.
 
-Owns: reading the sources in their order of precedence and the typed values of Kafka's server keys. Never does: open a
-file or a socket, read a clock, change after it was made. Invariant: every value in it passed its type and validator.
-Source: Kafka's AbstractKafkaConfig and KafkaConfig.
+Owns: reading the sources in their order of precedence, the typed values of Kafka's server keys. Never does: opening a
+file or a socket, reading a clock, changing after its creation. Invariant: every value in it has passed its type and
+validator. Source: Kafka's AbstractKafkaConfig and KafkaConfig.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,8 +43,8 @@ class ServerConfig(TypedValues):
     ) -> "ServerConfig":
         """The configuration from a properties text, ``ODRADEK_…`` of the environment, and ``key=value`` overrides.
 
-        ``variables`` are (environment variable, ``key=value``) for variables of other names. Later ones win: defaults,
-        file, environment, variables, overrides. Raises ConfigError with everything that is wrong.
+        ``variables`` are (environment variable, ``key=value``) for variables with other names. Precedence, lowest
+        first: defaults, file, environment, variables, overrides. Raises ConfigError with all problems.
         """
         settings, problems = collect(properties, overrides, environ or {}, variables)
         effective = {setting.key: setting for setting in settings}
@@ -54,7 +54,7 @@ class ServerConfig(TypedValues):
         texts = {key: setting.text for key, setting in effective.items()}
         places = {key: setting.where for key, setting in effective.items()}
         config = cls(texts, values, ListenerSettings(), places)
-        # What compares values with each other only makes sense if each of them is good.
+        # Checks between values only make sense if each value is valid.
         if not bad_values:
             config._listeners, bad_listeners = listener_settings(config)
             problems += bad_listeners
@@ -65,19 +65,19 @@ class ServerConfig(TypedValues):
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
-        """What clients may connect to, in the order of ``listeners``; controller listeners are not among them."""
+        """The listeners for clients, in the order of ``listeners``, without controller listeners."""
         return self._listeners.listeners
 
     @property
     def controller_listeners(self) -> tuple[Listener, ...]:
-        """The listeners named by ``controller.listener.names``: accepted, advertised to nobody."""
+        """The listeners named by ``controller.listener.names``: accepted, but not advertised."""
         return self._listeners.controller_listeners
 
     @property
     def advertised_listeners(self) -> tuple[Listener, ...]:
-        """What Metadata tells clients, in the order of ``listeners``; one of them may be left out.
+        """The listeners in answers of Metadata, in the order of ``listeners``; some may be left out.
 
-        Port 0 means the port that was bound; host ``""`` that any name of this machine will do.
+        Port 0 means the bound port; host ``""`` means any name of this machine.
         """
         return self._listeners.advertised_listeners
 
@@ -87,19 +87,18 @@ class ServerConfig(TypedValues):
         return self._listeners.inter_broker_listener_name
 
     def keys_without_effect(self) -> list[str]:
-        """The keys that were given, are Kafka's or a plugin's, and change nothing here, sorted."""
+        """The configured keys of Kafka or a plugin that have no effect here, sorted."""
         return sorted(self.originals.keys() - EFFECTIVE.keys() - DYNAMIC_EFFECTIVE.keys())
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
-        """The same configuration under dynamic broker configs: cluster-wide ones, then this broker's own.
+        """The configuration with dynamic broker configs applied: cluster-wide ones, then this broker's own.
 
-        A dynamic config that can't be served (:func:`.stored.broker_problem`) is left out, as Kafka does
-        (DynamicBrokerConfig).
+        An invalid dynamic config (:func:`.stored.broker_problem`) is ignored, as in Kafka (DynamicBrokerConfig).
         """
         originals = dict(self.originals)
         for layer in (cluster, broker):
             good = {key: text for key, text in layer.items() if broker_problem(key, text) is None}
-            # log.retention.ms of a stronger layer replaces log.retention.hours of a weaker one.
+            # log.retention.ms of a higher layer replaces log.retention.hours of a lower one.
             for key in good.keys() & server_keys().keys():
                 for synonym in server_keys()[key].synonyms:
                     originals.pop(synonym, None)
@@ -109,7 +108,7 @@ class ServerConfig(TypedValues):
 
 
 def _typed(settings: Mapping[str, Setting]) -> tuple[dict[str, Value], list[str]]:
-    """The typed values of settings, and a sentence for each that is bad."""
+    """The typed values of settings, and a sentence for each invalid one."""
     values: dict[str, Value] = {}
     problems: list[str] = []
     table = server_keys()
@@ -126,7 +125,7 @@ def _typed(settings: Mapping[str, Setting]) -> tuple[dict[str, Value], list[str]
 
 
 def _problem(key: str, text: str) -> str | None:
-    """What is wrong with the text of a key, or None; keys of listeners and plugins can't be judged."""
+    """The problem with the text of a key, or None. Keys of listeners and plugins are not checked."""
     definition = server_keys().get(key)
     if definition is None:
         return None

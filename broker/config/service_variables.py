@@ -1,4 +1,4 @@
-"""Environment variables that Kubernetes sets in every container beside a service, and that are no settings.
+"""Environment variables that Kubernetes sets in containers for services, and that are not settings.
 
 A service named kafka-foo has KAFKA_FOO_SERVICE_HOST, KAFKA_FOO_PORT and others set, which look like settings. Pure; it
 imports nothing of ours, since the image's entry point reads it. Source: Kubernetes, "Discovering services"

@@ -1,7 +1,7 @@
-"""Where settings come from, and which keys are meant: properties file, environment, ``--override``.
+"""The sources of settings (properties file, environment, ``--override``), and the look-up of their keys.
 
-Owns: the order of precedence (defaults < file < environment < overrides) and the judgement whether a name is a key.
-Pure: the texts are passed in.
+Owns: the order of precedence (defaults < file < environment < overrides), the check whether a name is a key. Pure: the
+texts are passed in.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from .service_variables import is_of_a_service
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
 OTHER_VARIABLES = frozenset({"ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_IMAGE", "ODRADEK_PORT", "ODRADEK_REWRITE_SCRIPTS"})
-"""Variables of the other commands, the compose file and the tests: no keys, so a broker passes them over."""
+"""Variables of the other commands, the compose file and the tests: they are not keys, so a broker ignores them."""
 
 PASSED_PREFIXES = (
     "listener.name.",
@@ -26,8 +26,9 @@ PASSED_PREFIXES = (
     "client.quota.callback.",
     "metric.reporters.",
 )
-"""What begins like this belongs to a listener or a plugin, so its name can't be checked. ``listener.name.…`` overrides
-a key for one listener."""
+"""Names with these prefixes belong to a listener or a plugin, so they can't be checked. ``listener.name.…`` overrides a
+key for one listener.
+"""
 
 REMOVED_PREFIXES = (
     "zookeeper.",
@@ -48,12 +49,12 @@ REMOVED = frozenset(
         "zookeeper.connect",
     }
 )
-"""Keys of Kafka 3 that Kafka 4 dropped: worth another word than a spelling mistake."""
+"""Keys of Kafka 3 that Kafka 4 has removed. They get another message than a misspelled key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as given: ``where`` names its place for messages, such as ``line 12``."""
+    """One setting as given. ``where`` is its place for messages, such as ``line 12``."""
 
     key: str
     text: str
@@ -66,7 +67,7 @@ def collect(
     environ: Mapping[str, str],
     variables: Sequence[tuple[str, str]] = (),
 ) -> tuple[list[Setting], list[str]]:
-    """All settings, the weakest first, and what is wrong with their form or their names.
+    """All settings, lowest precedence first, and the problems with their form or their names.
 
     ``variables``: (environment variable, ``key=value`` that it means), for variables of other names than ours.
     """
@@ -92,9 +93,9 @@ def collect(
 def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
     """The settings among the variables of an environment.
 
-    ``ODRADEK_LOG_SEGMENT_BYTES`` is the known key whose dots, written as underscores in upper case, give that name: no
-    two known keys share one. A name that is no known key's is turned as Apache Kafka's image does (``___`` a hyphen,
-    ``__`` an underscore, ``_`` a dot), which is how prefixed keys are written.
+    ``ODRADEK_LOG_SEGMENT_BYTES`` is the known key that has this name in upper case with underscores for dots; the names
+    of known keys are unique. Other names are converted as in Apache Kafka's image (``___`` a hyphen, ``__`` an
+    underscore, ``_`` a dot). Prefixed keys are written in this way.
     """
     given = {
         name: text
@@ -116,7 +117,7 @@ def _variable(name: str) -> str:
 
 
 def environment_name(key: str) -> str:
-    """The environment variable of a known key; of one of our own without saying ``odradek`` twice."""
+    """The environment variable of a known key. For our own keys, ``odradek`` is not repeated."""
     return ENVIRONMENT_PREFIX + key.removeprefix(OWN_PREFIX).upper().replace(".", "_")
 
 
@@ -127,15 +128,15 @@ def _spelled_out(name: str) -> str:
 
 
 def is_known(key: str) -> bool:
-    """Whether a key may be set: one of Kafka's, or one that belongs to a listener, an authorizer or a plugin."""
+    """Whether a key may be set: a key of Kafka's, or one of a listener, an authorizer or a plugin."""
     return key in server_keys() or key in AUTHORIZER_KEYS or key.startswith(PASSED_PREFIXES)
 
 
 def unknown_key(key: str) -> str:
-    """The sentence about a key that is none, with the one that may be meant."""
+    """The error for an unknown key, with the closest known one."""
     if key in REMOVED or key.startswith(REMOVED_PREFIXES):
         return f"{key} is a key of Kafka 3 that Kafka 4 no longer has: remove it"
-    from difflib import get_close_matches  # here: only mistakes need it
+    from difflib import get_close_matches  # imported here: only needed for errors
 
     meant = get_close_matches(key, server_keys(), n=1, cutoff=0.6)
     return f"Unknown key {key}" + (f": did you mean {meant[0]}?" if meant else ": Apache Kafka 4.3.1 has no such key")

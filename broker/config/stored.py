@@ -1,7 +1,7 @@
-"""Configs that are stored in the metadata, which another tool or an older release may have written.
+"""Checks configs that are stored in the metadata. Another tool or an older release may have written them.
 
-Pure functions. Requests are validated before a record is written, so a bad value comes from elsewhere. A real Kafka
-ends its start at one (``LogConfig.fromProps``); here its key has the default, and the start names it.
+Pure functions. Requests are validated before a record is written, so an invalid value comes from elsewhere. A real
+Kafka refuses to start with one (``LogConfig.fromProps``). Here its key has the default, and the start logs it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ LOWER_BOUNDS: Mapping[str, int] = {"segment.bytes": 14}
 
 
 READ_AT_START = frozenset({"listeners", "listener.security.protocol.map"})
-"""Keys that a Kafka takes over while it runs and this broker does not."""
+"""Keys that Kafka can change at run time and this broker can't."""
 
 
 class BadConfig(NamedTuple):
-    """A stored config that is not served. ``reason`` names the key and the value as well."""
+    """A stored config that is not used. ``reason`` includes the key and the value."""
 
     key: str
     value: str
@@ -28,10 +28,10 @@ class BadConfig(NamedTuple):
 
 
 def problem(definition: KeyDefinition, text: str) -> str | None:
-    """What keeps a stored value from being served, None if nothing does.
+    """Why a stored value can't be used, or None.
 
-    Bounds of an older Kafka count (:data:`LOWER_BOUNDS`), and so do lists that today's rule refuses only for their
-    form, such as ``delete,delete``.
+    Values within the bounds of an older Kafka are valid (:data:`LOWER_BOUNDS`), and so are lists that today's rule
+    refuses only for their form, such as ``delete,delete``.
     """
     try:
         value = parse_value(definition.name, definition.type, text)
@@ -47,14 +47,14 @@ def problem(definition: KeyDefinition, text: str) -> str | None:
 
 
 def served_value(definition: KeyDefinition, text: str) -> Value:
-    """The typed value of a stored text; None if it can't be served."""
+    """The typed value of a stored text; None if it is invalid."""
     return parse_value(definition.name, definition.type, text) if problem(definition, text) is None else None
 
 
 def bad_configs(keys: Mapping[str, KeyDefinition], configs: Mapping[str, str]) -> Iterator[BadConfig]:
-    """The stored configs of a topic, a group or a client metrics subscription that are not served.
+    """The stored configs of a topic, a group or a client metrics subscription that are not used.
 
-    Keys that are not in ``keys`` pass: a newer Kafka may know them, and nothing reads them here.
+    Keys that are not in ``keys`` are ignored: a newer Kafka may have them, and nothing reads them here.
     """
     for key, text in configs.items():
         reason = problem(keys[key], text) if key in keys else None
@@ -63,9 +63,9 @@ def bad_configs(keys: Mapping[str, KeyDefinition], configs: Mapping[str, str]) -
 
 
 def broker_problem(key: str, text: str) -> str | None:
-    """What keeps a stored dynamic broker config from being served, None if nothing does.
+    """Why a stored dynamic broker config can't be used, or None.
 
-    Keys of listeners and plugins can't be judged. Source: ``DynamicBrokerConfig``, which leaves the same ones out.
+    Keys of listeners and plugins are not checked. Source: ``DynamicBrokerConfig``, which ignores the same ones.
     """
     definition = server_keys().get(key) or dynamic_only_keys().get(key)
     if definition is None:
@@ -81,8 +81,9 @@ def broker_problem(key: str, text: str) -> str | None:
 
 
 def bad_broker_configs(configs: Mapping[str, str]) -> Iterator[BadConfig]:
-    """The stored dynamic broker configs that are left out; :mod:`..server.open_access` names those that a start
-    reads."""
+    """The stored dynamic broker configs that are ignored. :mod:`..server.open_access` logs those that only a start
+    reads.
+    """
     for key, text in configs.items():
         reason = None if key in READ_AT_START else broker_problem(key, text)
         if reason is not None:

@@ -16,7 +16,7 @@ from .stored import problem
 from .validators import violation
 from .values import Value, parse_value
 
-# Topic keys whose server value has several keys: what KafkaConfig computes from them (KafkaConfig.extractLogConfigMap).
+# Topic keys whose server value KafkaConfig computes from several keys (KafkaConfig.extractLogConfigMap).
 _COMPUTED = {
     "segment.ms": log_roll_ms,
     "segment.jitter.ms": log_roll_jitter_ms,
@@ -25,8 +25,8 @@ _COMPUTED = {
 }
 
 _SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync", "check_records"}
-"""What a LogConfig holds that no topic can set."""
-# LogConfig's fields are named as the keys.
+"""Fields of LogConfig that topics can't set."""
+# LogConfig's fields have the names of the keys.
 _FIELDS = {field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS}
 
 
@@ -41,8 +41,9 @@ def topic_default(server: ServerConfig, definition: KeyDefinition) -> Value:
 
 
 def topic_values(server: ServerConfig, overrides: Mapping[str, str | None]) -> dict[str, Value]:
-    """The typed value of every topic key; an override of None counts as not set, and so does one that can't be served
-    (:func:`.stored.problem`)."""
+    """The typed value of every topic key; an override of None counts as not set, and so does an invalid one
+    (:func:`.stored.problem`).
+    """
     values = {}
     for name, definition in topic_keys().items():
         text = overrides.get(name)
@@ -56,7 +57,7 @@ def validate_topic_configs(
 ) -> None:
     """Checks the settings of one topic as Kafka does (LogConfig.validate).
 
-    ``overrides`` are all that the topic will have; ``before`` what it has now, if it exists. Raises
+    ``overrides``: all future settings of the topic; ``before``: its present ones, if it exists. Raises
     KafkaError(INVALID_CONFIG) with Kafka's text: an unknown name, a bad value, values that contradict each other.
     """
     for name in overrides:
@@ -105,7 +106,7 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
     """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
 
-    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``.
+    ``internal.segment.bytes`` (a test key of Kafka's) has precedence over ``segment.bytes``.
     """
     values = topic_values(server, topic_overrides)
     typed: dict[str, Any] = {field: values[key] for field, key in _FIELDS.items()}

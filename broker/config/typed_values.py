@@ -1,6 +1,6 @@
-"""The typed values of Kafka's server keys, with their defaults: what checks between values stand on.
+"""The typed values of Kafka's server keys, with their defaults. The checks between values use them.
 
-Pure. Owns: types and defaults. Never: checks values against each other. Source: Kafka's AbstractConfig.
+Pure. Owns: types and defaults. Never does: checking values against each other. Source: Kafka's AbstractConfig.
 """
 
 from collections.abc import Mapping
@@ -22,21 +22,21 @@ OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
         "share.coordinator.state.topic.min.isr": "1",
     }
 )
-"""Where our defaults differ from Kafka's: there is one broker, and /tmp is no place for data."""
+"""Defaults that differ from Kafka's: there is one broker, and /tmp is unsuitable for data."""
 
 
 class TypedValues:
     """Values by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
 
-    ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` say the type to a checker. Defaults are
-    parsed when they are first asked for.
+    ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` have the type for a type checker. Defaults
+    are parsed on first use.
     """
 
     def __init__(
         self, originals: Mapping[str, str], values: dict[str, Value], places: Mapping[str, str] | None = None
     ) -> None:
         self.originals = MappingProxyType(dict(originals))
-        """What was set, as text: key -> value."""
+        """The settings as text: key -> value."""
         self._values = values
         self._places = places or {}
 
@@ -97,7 +97,7 @@ class TypedValues:
 
 
 def default_value(definition: KeyDefinition) -> Value:
-    """The typed default of a server key: ours where we have one, else Kafka's."""
+    """The typed default of a server key: ours if there is one, else Kafka's."""
     text = OUR_DEFAULTS.get(definition.name, definition.default)
     if text is None and not definition.has_default and definition.type == "LIST":
         return ()

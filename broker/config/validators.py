@@ -1,6 +1,6 @@
-"""The rules that single values must keep. Source: ConfigDef's Validators, QuorumConfig, ThrottledReplicaListValidator.
+"""The rules for single values. Source: ConfigDef's Validators, QuorumConfig, ThrottledReplicaListValidator.
 
-The tables carry each rule as data (``{"kind": "range", "min": 1}``); here is what the kinds mean.
+The tables carry each rule as data (``{"kind": "range", "min": 1}``); this module implements the kinds.
 """
 
 import re
@@ -24,14 +24,14 @@ _VOTER_FORM = "Each entry should be in the form `{id}@{host}:{port}`."
 
 
 def violation(definition: KeyDefinition, value: Value) -> str | None:
-    """Kafka's sentence about what is wrong with a typed value, or None if the key's rule allows it."""
+    """Kafka's error for a typed value, or None if the key's rule allows it."""
     if definition.validator is None:
         return None
     return _RULES[definition.validator["kind"]](definition.name, value, definition.validator)
 
 
 def allowed(definition: KeyDefinition) -> str:
-    """What a key takes, for people: ``[1,...]``, ``one of required, none``; empty if anything."""
+    """The valid values of a key, for people: ``[1,...]``, ``one of required, none``; empty if all are valid."""
     rule = definition.validator or {"kind": "none"}
     kind = rule["kind"]
     if kind == "range":
@@ -142,7 +142,7 @@ def _quorum_bootstrap_servers(name: str, value: Value, rule: Rule) -> str | None
 
 
 def _address(name: str, value: Value, rule: Rule) -> str | None:
-    # Of our own keys only; empty is none.
+    # Only our own keys have this rule; empty means none.
     if not value or HOST_AND_PORT.fullmatch(str(value)):
         return None
     return invalid(name, value, "Not in the form host:port")

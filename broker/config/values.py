@@ -1,4 +1,4 @@
-"""Text to typed value and back, by Kafka's rules. Source: ConfigDef.parseType and ConfigDef.convertToString.
+"""Converts texts to typed values and back, by Kafka's rules. Source: ConfigDef.parseType and ConfigDef.convertToString.
 
 Types in Python: BOOLEAN bool, INT SHORT LONG int, DOUBLE float, STRING str, LIST tuple of str, CLASS str (the class's
 name, never loaded), PASSWORD Password.
@@ -19,7 +19,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 class Password(str):
-    """A secret: a str that doesn't show itself in logs and tracebacks."""
+    """A secret: a str whose repr hides it in logs and tracebacks."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class Password(str):
 def parse_value(name: str, type_name: str, text: str | None) -> Value:
     """The typed value of a text; None (null) stays None.
 
-    Raises ValueError with Kafka's sentence, which names key, value and what was expected.
+    Raises ValueError with Kafka's sentence, which has the key, the value and the expected type.
     """
     if text is None:
         return None
@@ -53,7 +53,7 @@ def parse_value(name: str, type_name: str, text: str | None) -> Value:
 
 def _parse_whole_number(name: str, type_name: str, text: str, trimmed: str) -> int:
     bound = 1 << (_BITS[type_name] - 1)
-    # A number longer than any that fits isn't converted: Python refuses more than 4300 digits with another error.
+    # Too long numbers are not converted: Python refuses more than 4300 digits with another error.
     if _WHOLE_NUMBER.fullmatch(trimmed) and len(trimmed) < 100:
         number = int(trimmed)
         if -bound <= number < bound:
@@ -78,7 +78,7 @@ def format_double(number: float) -> str:
         return "NaN"
     if number in (float("inf"), float("-inf")):
         return "Infinity" if number > 0 else "-Infinity"
-    from decimal import Decimal  # here: a start shows no number
+    from decimal import Decimal  # imported here: not needed at a start
 
     if number == 0 or 1e-3 <= abs(number) < 1e7:
         plain = format(Decimal(repr(number)), "f")
