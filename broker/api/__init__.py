@@ -1,7 +1,7 @@
-"""One module for each API that is served, named as Kafka names it: this listing is the support table.
+"""One module for each served API, named as Kafka names it: this listing is the support table.
 
 Each module has ``API_KEY`` and ``handle(broker, request, context, reply)``: a plain function that decides and calls
-``reply(response)`` once, at once or later (``reply(None)`` where the client wants no answer). It starts with the
-versions served, what each changed and the errors that it can answer. :mod:`..dispatch.served` says which there are; a
-module is imported when its API is first asked for, so that start-up pays for none of them.
+``reply(response)`` once, at once or later (``reply(None)`` if the client wants no answer). Its docstring starts with
+the served versions, their changes and the possible errors. :mod:`..dispatch.served` has the list. A module is imported
+on the first request for its API, so none of them slows down a start.
 """

@@ -1,9 +1,9 @@
-"""AddPartitionsToTxn (24): which partitions a transaction is going to write to.
+"""AddPartitionsToTxn (24): a transaction will write to these partitions.
 
-Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: several transactions at once, and asking
-only whether partitions are part of them, between brokers (KIP-890). 5: TRANSACTION_ABORTABLE for what is not.
+Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: several transactions at once, and
+verification only, between brokers (KIP-890). 5: TRANSACTION_ABORTABLE for partitions that are not part.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED (internal topics),
-OPERATION_NOT_ATTEMPTED (another one has one of these), INVALID_REQUEST (no transactional id),
+OPERATION_NOT_ATTEMPTED (another partition has one of these errors), INVALID_REQUEST (no transactional id),
 INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS,
 TRANSACTION_ABORTABLE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
@@ -26,7 +26,7 @@ API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 BATCHES_SINCE = 4
 FEW = 256
-"""Partitions that are looked up in one step; a request with no more is served at once."""
+"""Partitions that are looked up in one step. A request with at most this number is served at once."""
 
 Errors = Mapping[TopicPartition, ErrorCode]
 TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -39,7 +39,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when every transaction is stored with its partitions."""
+    """Answers after every transaction is stored with its partitions."""
     steps = _add_all(broker, request, context, reply)
     topics = [*request.v3_and_below_topics, *(topic for one in request.transactions for topic in one.topics)]
     if len(topics) + sum([len(topic.partitions) for topic in topics]) + len(request.transactions) > FEW:
@@ -88,7 +88,7 @@ def _add_all(
 def _add(
     broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
 ) -> Iterator[object]:
-    """Adds, or verifies, the partitions of one transaction; ``done`` gets the error of each."""
+    """Adds or verifies the partitions of one transaction. ``done`` is called with the error of each."""
     named: set[TopicPartition] = set()
     problems: dict[TopicPartition, ErrorCode] = {}
     for topic in transaction.topics:
@@ -132,7 +132,9 @@ def _add(
 
 
 def _problems(image: MetadataImage, partitions: Iterable[TopicPartition], *, from_client: bool) -> Errors:
-    """The partitions that can't be part of a client's transaction, and why: then none of the others is added."""
+    """The partitions that can't be part of a client's transaction, with the error. If there are any, no partition is
+    added.
+    """
     problems = {}
     for topic, index in partitions:
         if from_client and is_internal(topic):

@@ -1,4 +1,4 @@
-"""AlterConfigs (33): replaces all configs of a resource; what is not named is deleted. The older API.
+"""AlterConfigs (33): replaces all configs of a resource; keys that are not named are deleted. The older API.
 
 Versions: 0 to 2. 1: throttled answers. 2: flexible.
 Errors, for each resource: INVALID_REQUEST, INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterConfigsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: AlterConfigsResponse | KafkaError) -> None:

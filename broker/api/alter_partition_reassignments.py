@@ -2,9 +2,9 @@
 
 Versions: 0, 1. 1: whether the replication factor may change (KIP-860).
 Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
-NO_REASSIGNMENT_IN_PROGRESS. A single broker has nowhere to move a partition to: who names its replicas as they are gets
-no error, as in Kafka. Moves between its log directories are AlterReplicaLogDirs.
-Source: KIP-455; ``ReplicationControlManager.alterPartitionReassignments``.
+NO_REASSIGNMENT_IN_PROGRESS. A single broker has no other broker to move a partition to. A request with the present
+replicas gets no error, as in Kafka. AlterReplicaLogDirs moves partitions between log directories. Source: KIP-455;
+``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterPartitionReassignmentsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: AlterPartitionReassignmentsResponse | KafkaError) -> None:

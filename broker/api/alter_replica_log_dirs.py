@@ -4,8 +4,8 @@ Versions: 0 to 2. 2: flexible.
 Errors, for each partition: INVALID_TOPIC_EXCEPTION (the name is too long for a directory of a move),
 LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (the
 directory is cordoned), UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
-The answer comes when the move has begun; DescribeLogDirs says how far it is. To name the directory where the partition
-lies ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
+The answer comes when the move has begun; DescribeLogDirs shows its progress. A request with the partition's present
+directory ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterReplicaLogDirsResponse], None],
 ) -> Iterator[None]:
-    """Begins each move; of a partition that is named twice the last directory counts, as Kafka takes it."""
+    """Starts each move. If a partition is named twice, the last directory counts, as in Kafka."""
     wanted = {
         (topic.name, index): directory.path
         for directory in request.dirs

@@ -1,10 +1,10 @@
-"""ApiVersions (18): what the broker serves, and the features of the cluster.
+"""ApiVersions (18): the APIs that the broker serves, and the features of the cluster.
 
 Versions: 0 to 4. 1: throttle time. 3: flexible (the response's header never is), client software name and version,
-features. 4: a feature's lowest version may be 0. A version that is not served is answered in version 0's layout with
-the one entry for this API, from which a client learns what to ask.
-Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (a software name or version that is not one).
-Source: KIP-35, KIP-511, KIP-584; ``ApiVersionsRequest``, ``DefaultApiVersionManager``.
+features. 4: a feature's lowest version may be 0. An unserved version is answered in the layout of version 0 with only
+the entry of this API, from which a client learns the supported versions.
+Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (an invalid software name or version). Source: KIP-35, KIP-511, KIP-584;
+``ApiVersionsRequest``, ``DefaultApiVersionManager``.
 """
 
 import re
@@ -28,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ApiVersionsResponse], None],
 ) -> None:
-    """Answers the table; ``request`` is None where its version is not known."""
+    """Answers with the table. ``request`` is None if its version is unknown."""
     if request is None:
         lowest, highest = served_versions(API_KEY)
         entry = ApiVersionsResponse.ApiVersion(api_key=API_KEY, min_version=lowest, max_version=highest)
@@ -57,7 +57,7 @@ def _add_features(response: ApiVersionsResponse, features: MetadataService, vers
     response.supported_features = [
         ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
         for name, (lowest, highest) in features.supported_features().items()
-        # Before version 4 a lowest level of 0 could not be said; Kafka leaves such features out.
+        # Before version 4 a lowest level of 0 could not be sent; Kafka leaves such features out.
         if lowest > 0 or version >= 4
     ]
     response.finalized_features_epoch = features.finalized_features_epoch()

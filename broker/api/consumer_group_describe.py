@@ -1,6 +1,6 @@
 """ConsumerGroupDescribe (69): epochs, state, members and assignments of consumer groups (KIP-848).
 
-Versions: 0 to 1. 1: whether a member speaks the classic or the new protocol.
+Versions: 0 to 1. 1: whether a member uses the classic or the new protocol.
 Errors of each group: UNSUPPORTED_VERSION (group.version is not finalised), INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
 COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.consumerGroupDescribe``.

@@ -1,13 +1,14 @@
-"""ConsumerGroupHeartbeat (68): a member of a consumer group joins, lives, leaves, and is told what it owns (KIP-848).
+"""ConsumerGroupHeartbeat (68): a member of a consumer group joins, stays alive, leaves, and gets its assignment
+(KIP-848).
 
-Versions: 0 to 1. 1: regular expressions, and the client makes the member's id.
+Versions: 0 to 1. 1: regular expressions, and the client creates the member's id.
 Errors: UNSUPPORTED_VERSION (group.version is not finalised), INVALID_REQUEST, UNSUPPORTED_ASSIGNOR,
 GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID,
 GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleConsumerGroupHeartbeat``, ``GroupCoordinatorService.consumerGroupHeartbeat``.
 
-Costs one decision, one timer and one answer; something is appended only when something has changed.
+Costs one decision, one timer and one answer. Records are appended only if something has changed.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,7 +56,7 @@ def handle(
         try:
             consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:
-            # Nothing of it is stored; but a classic group's members that were told to join again have been told.
+            # No record is stored. Members of a classic group may already have got the request to rejoin.
             effects.discard_records()
             effects.response = _refused(error.error_code, error.message)
 

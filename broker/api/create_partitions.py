@@ -1,4 +1,4 @@
-"""CreatePartitions (37): adds partitions to topics; they are served when this answers.
+"""CreatePartitions (37): adds partitions to topics; they are served before the answer.
 
 Versions: 0 to 3. 1: throttled answers. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED may be answered (it is not, yet).
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are),
@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreatePartitionsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: CreatePartitionsResponse | KafkaError) -> None:

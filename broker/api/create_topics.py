@@ -1,4 +1,4 @@
-"""CreateTopics (19): creates topics; they are served when this answers.
+"""CreateTopics (19): creates topics; they are served before the answer.
 
 Versions: 0 to 7. 1: validate only, error messages. 2: throttle time. 4: -1 for the default number of partitions and
 replicas. 5: flexible; the topic's configs, partitions and replicas in the answer. 7: the topic's id.
@@ -26,7 +26,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreateTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: CreateTopicsResponse | KafkaError) -> None:

@@ -28,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
 ) -> Iterator[object]:
-    """Deletes a group a step; answers when the tombstones of all are stored."""
+    """Deletes one group in each step. Answers after the tombstones of all are stored."""
     group_ids = list(dict.fromkeys(request.groups_names))
     results: dict[str, Result] = {}
 
@@ -45,7 +45,7 @@ def handle(
 
 
 def _delete(broker: Broker, group_id: str, now_ms: int, done: Callable[[Result], None]) -> Iterator[object]:
-    """Deletes one group: its offsets a portion a step, and the group with the last of them."""
+    """Deletes one group: a portion of its offsets in each step, and the group with the last portion."""
     goes_on = True
     is_ended = False
 

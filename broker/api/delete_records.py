@@ -3,8 +3,8 @@
 Versions: 0 to 2. 2: flexible.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE (beyond the high watermark), POLICY_VIOLATION (a topic that is
 only compacted), INVALID_TOPIC_EXCEPTION (internal topics), KAFKA_STORAGE_ERROR.
-Offset -1 means the high watermark. The answer names the new first offset.
-Source: KIP-107; ``ReplicaManager.deleteRecordsOnLocalLog``.
+Offset -1 means the high watermark. The answer has the new log start offset. Source: KIP-107;
+``ReplicaManager.deleteRecordsOnLocalLog``.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def handle(
 
 
 def _delete(partitions: Partitions, topic: str, index: int, offset: int) -> int:
-    """Deletes one partition's records below ``offset``; its new log start offset. Raises KafkaError."""
+    """Deletes one partition's records below ``offset``. Returns its new log start offset. Raises KafkaError."""
     partition = partitions.get(topic, index)
     if is_internal(topic):
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -1,4 +1,4 @@
-"""DeleteTopics (20): deletes topics; they are gone when this answers.
+"""DeleteTopics (20): deletes topics; they are gone before the answer.
 
 Versions: 0 to 6. 1: throttle time. 3: TOPIC_DELETION_DISABLED. 4: flexible. 5: error messages. 6: topics by id.
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, both ways or not at
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: DeleteTopicsResponse | KafkaError) -> None:

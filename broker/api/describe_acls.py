@@ -25,7 +25,7 @@ def handle(
     _context: RequestContext,
     reply: Callable[[DescribeAclsResponse], None],
 ) -> None:
-    """Refuses the request: there are no ACLs without an authorizer. Raises ConnectionRefusal."""
+    """Refuses the request, since without an authorizer there are no ACLs. Raises ConnectionRefusal."""
     if UNKNOWN in (
         request.resource_type_filter,
         request.pattern_type_filter,

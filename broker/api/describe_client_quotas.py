@@ -1,9 +1,9 @@
 """DescribeClientQuotas (48): the quotas that are set for users, clients and addresses.
 
 Versions: 0 to 1. 1: flexible.
-Errors: INVALID_REQUEST (a filter that can't be), UNSUPPORTED_VERSION (an unknown entity type).
-They are answered as the metadata has them; nothing is throttled by them yet, and a real Kafka's directory keeps them.
-Source: KIP-546; ``ClientQuotasImage.describe``.
+Errors: INVALID_REQUEST (an impossible filter), UNSUPPORTED_VERSION (an unknown entity type).
+The answer has the quotas of the metadata. They are not enforced yet, and stay in a real Kafka's directory. Source:
+KIP-546; ``ClientQuotasImage.describe``.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ def handle(
 def _filter(
     components: Iterable[DescribeClientQuotasRequest.ComponentData],
 ) -> tuple[dict[str, str | None], set[str]]:
-    """Entity type -> the name that must be there, and the types of which any name will do. Raises KafkaError."""
+    """(entity type -> required name, the types for which any name matches). Raises KafkaError."""
     exact: dict[str, str | None] = {}
     any_name: set[str] = set()
     for component in components:

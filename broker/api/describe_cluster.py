@@ -2,8 +2,8 @@
 
 Versions: 0 to 2. 1: the type of endpoint (brokers 1, controllers 2). 2: fenced brokers, if asked for.
 Errors: INVALID_REQUEST (version 0), UNSUPPORTED_ENDPOINT_TYPE, MISMATCHED_ENDPOINT_TYPE (brokers only are served here).
-The controller is named as the broker that takes its requests, as brokers of Kafka do. Source: KIP-700, KIP-919,
-KIP-1073; ``AuthHelper.computeDescribeClusterResponse``.
+As in Kafka, the controller in the answer is the broker that takes requests for it. Source: KIP-700, KIP-919, KIP-1073;
+``AuthHelper.computeDescribeClusterResponse``.
 """
 
 from collections.abc import Callable

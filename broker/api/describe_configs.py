@@ -1,10 +1,10 @@
 """DescribeConfigs (32): the configs of topics, brokers, groups and client metrics subscriptions.
 
-Versions: 0 to 4. 1: synonyms, and where a value comes from (0 says only whether it is the default). 3: types and
+Versions: 0 to 4. 1: synonyms, and the source of a value (0: only whether it is the default). 3: types and
 documentation. 4: flexible.
 Errors, for each resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, no
 name where one is needed, an unknown type).
-The empty broker name means what is set for all brokers. This broker has no loggers that requests could see.
+The empty broker name means the configs for all brokers. This broker has no loggers that requests can describe.
 Source: KIP-133, KIP-226; ``ConfigHelper``.
 """
 
@@ -49,7 +49,7 @@ def handle(
         if not count % NAMES_A_STEP:
             yield
         if one.resource_type not in served:
-            # As in Kafka one such resource refuses the whole request.
+            # As in Kafka, one such resource makes the whole request fail.
             refused = [_refusal(one, ApiError.of(ErrorCode.INVALID_REQUEST)) for one in request.resources]
             reply(DescribeConfigsResponse(results=refused))
             return
@@ -72,8 +72,9 @@ def handle(
 
 
 class Entries:
-    """The entries of one answer. Topics, or groups, for which the same is set share theirs: most of a large request,
-    at 0.5 ms and 10 kB each."""
+    """The entries of one answer. Topics, or groups, with equal settings share theirs. In a large request these are
+    most, and each list would cost 0.5 ms and 10 kB.
+    """
 
     def __init__(self, broker: Broker, request: DescribeConfigsRequest, version: int) -> None:
         self._broker = broker
@@ -82,14 +83,14 @@ class Entries:
         self._known: dict[tuple[object, ...], list[Entry]] = {}
 
     def of(self, resource: DescribeConfigsRequest.DescribeConfigsResource) -> list[Entry] | None:
-        """The entries of a resource; None for a topic that is not there. Raises KafkaError."""
+        """The entries of a resource; None for an unknown topic. Raises KafkaError."""
         described = _describe(self._broker, resource)
         if described is None:
             return None
         kind, keys = resource.resource_type, resource.configuration_keys
         key: tuple[object, ...] = (kind, None if keys is None else tuple(keys))
         if kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS):
-            # The other layers are the same for all of an answer, unless they change while it is put together.
+            # The other layers are the same for all of an answer, unless they change while it is built.
             metadata = self._broker.metadata
             image = metadata.image
             layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(metadata.node_id)))
@@ -112,7 +113,7 @@ def _refusal(resource: DescribeConfigsRequest.DescribeConfigsResource, error: Ap
 def _describe(
     broker: Broker, resource: DescribeConfigsRequest.DescribeConfigsResource
 ) -> Callable[[], Iterable[DescribedConfig]] | None:
-    """Gives the configs of a resource; None for a topic that is not there. Raises KafkaError."""
+    """A function that returns the configs of a resource; None for an unknown topic. Raises KafkaError."""
     metadata, server = broker.metadata, broker.static_config
     image = metadata.image
     kind, name = resource.resource_type, resource.resource_name
@@ -143,7 +144,7 @@ def _describe(
 
 
 def _advertised(metadata: MetadataService) -> str:
-    """What clients connect to, as ``advertised.listeners`` has it."""
+    """The addresses for clients, in the form of ``advertised.listeners``."""
     endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
     return ",".join(f"{one.name}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}" for one in endpoints)
 

@@ -1,10 +1,10 @@
 """DescribeGroups (15): state, protocol and members of classic groups.
 
 Versions: 0 to 6. 1: throttle time. 3: authorized operations. 4: group.instance.id. 5: flexible. 6: error message, and
-GROUP_ID_NOT_FOUND where earlier versions only say Dead (KIP-1043).
-Errors of each group (also of the group "", which is none): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
-NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
+GROUP_ID_NOT_FOUND instead of only the state Dead (KIP-1043).
+Errors of each group (also of the invalid group ""): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE. Source: ``KafkaApis.handleDescribeGroupsRequest``,
+``GroupCoordinatorService.describeGroups``.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup")
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
-# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all that a group knows, since
-# nothing is forbidden without an authorizer.
+# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all operations on a group, since
+# without an authorizer everything is allowed.
 ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
@@ -45,7 +45,7 @@ def handle(
 
 
 def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
-    """Adds what a client may do with a group, which is everything, before ``done`` gets its description."""
+    """Adds the operations that a client may do with a group, which are all, before ``done`` gets its description."""
 
     def finish(group: Group) -> None:
         if not group.error_code:

@@ -1,11 +1,11 @@
-"""DescribeLogDirs (35): what lies in each log directory, and how much room there is.
+"""DescribeLogDirs (35): the partitions in each log directory, and its disk space.
 
 Versions: 0 to 5. 2: flexible. 3: an error of the whole answer. 4: total and usable bytes. 5: cordoned directories
 (KIP-1066).
 Errors, for each directory: KAFKA_STORAGE_ERROR (offline).
-Null topics mean all. A replica that is on its way to a directory is named there with ``is_future_key``, and its lag is
-what it still has to copy. ``__cluster_metadata`` is no partition of these directories.
-Source: KIP-113, KIP-827; ``ReplicaManager.describeLogDirs``.
+Null topics mean all. A replica that is being moved to a directory is listed there with ``is_future_key``, and its lag
+is the rest of the copy. ``__cluster_metadata`` is not listed. Source: KIP-113, KIP-827;
+``ReplicaManager.describeLogDirs``.
 """
 
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> St
 def _partitions(
     log_dirs: LogDirectories, directory: LogDirectory, wanted: Wanted | None
 ) -> Iterator[tuple[str, Partition | None]]:
-    """Each partition, None for one that is not to be described; what goes away in between is left out."""
+    """Each partition; None for one that the request does not name. Partitions removed in between are left out."""
     for topic, index in sorted([*directory.logs, *directory.found]):
         if topic == METADATA_TOPIC or (wanted is not None and (topic, index) not in wanted):
             yield topic, None

@@ -1,4 +1,4 @@
-"""DescribeProducers (61): who writes to partitions with a producer id, and which transactions are open there.
+"""DescribeProducers (61): the producers with ids that write to partitions, and their open transactions.
 
 Versions: 0.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, KAFKA_STORAGE_ERROR.

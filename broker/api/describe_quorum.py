@@ -1,4 +1,4 @@
-"""DescribeQuorum (55): the quorum of the metadata log, which is this node alone.
+"""DescribeQuorum (55): the quorum of the metadata log, which is only this node.
 
 Versions: 0 to 2. 1: times of the last fetch. 2: directory ids, listeners, error messages.
 Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION for anything but partition 0 of ``__cluster_metadata`` alone.

@@ -1,10 +1,9 @@
 """DescribeTopicPartitions (75): topics and their partitions in pages (KIP-966).
 
-Versions: 0. Topics come in alphabetical order; ``next_cursor`` names where the next page begins. A page holds at most
-``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``.
-Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor that is not in
-the list, or a negative partition).
-Source: ``DescribeTopicPartitionsRequestHandler``, ``KRaftMetadataCache.describeTopicResponse``.
+Versions: 0. Topics come in alphabetical order; ``next_cursor`` is the start of the next page. A page holds at most
+``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``. Errors, for each
+topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor that is not in the list, or a
+negative partition). Source: ``DescribeTopicPartitionsRequestHandler``, ``KRaftMetadataCache.describeTopicResponse``.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 
 NAMES_A_STEP = 500
 PARTITIONS_A_STEP = 100
-"""Partitions that one step describes: 4 us each."""
+"""The number of partitions described in one step: 4 us each."""
 
 Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition

@@ -28,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeTransactionsResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when every id was looked up."""
+    """Answers after every id was looked up."""
     return gather_in_order(
         list(dict.fromkeys(request.transactional_ids)),
         partial(_look_up, broker),

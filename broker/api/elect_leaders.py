@@ -1,4 +1,4 @@
-"""ElectLeaders (43): makes the preferred replica the leader, or any replica where none is.
+"""ElectLeaders (43): makes the preferred replica the leader, or any replica of a partition without a leader.
 
 Versions: 0 to 2. 1: unclean elections, an error of the whole answer. 2: flexible.
 Errors: INVALID_REQUEST (an unknown election type); for each partition: ELECTION_NOT_NEEDED, UNKNOWN_TOPIC_OR_PARTITION,
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ElectLeadersResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: ElectLeadersResponse | KafkaError) -> None:
@@ -34,7 +34,7 @@ def handle(
 
 
 def _refused(request: ElectLeadersRequest, error: KafkaError) -> ElectLeadersResponse:
-    """Each partition that was named with the error, or the answer as a whole if all were asked for."""
+    """The error for each named partition, or for the whole answer if all were requested."""
     if request.topic_partitions is None:
         return ElectLeadersResponse(error_code=error.error_code)
     one = ElectLeadersResponse.PartitionResult

@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[EndTxnResponse], None],
 ) -> None:
-    """Answers when the outcome is stored; the markers follow."""
+    """Answers after the outcome is stored. The markers follow."""
 
     def decide(core: TransactionCore, effects: TransactionEffects) -> None:
         end_transaction(

@@ -1,18 +1,18 @@
 """Fetch (1): reads record batches of partitions, waiting for new ones.
 
-Versions: 0 to 18. 0, 1: messages of format 0 (1: throttle time). 2, 3: of format 1 (3: the most bytes of the answer);
-Kafka 3.9 still converted to these, 4 dropped them. 4: record batches, isolation level, aborted transactions. 5: log
-start offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4
-sends in any version with batches. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the
-replica's state is a field of its own. 16: node endpoints. 17, 18: for followers.
+Versions: 0 to 18. 0, 1: messages of format 0 (1: throttle time). 2, 3: of format 1 (3: the maximum size of the answer);
+Kafka 3.9 still converted to these, 4 does not. 4: record batches, isolation level, aborted transactions. 5: log start
+offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4 sends
+in any version with batches. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the replica's
+state is a field of its own. 16: node endpoints. 17, 18: for followers.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none; up to version 5 for
-KAFKA_STORAGE_ERROR too), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk), UNSUPPORTED_COMPRESSION_TYPE (zstd
-up to version 3); for the whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
+UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (the replica id of a client that is not a replica; up to version 5 instead
+of KAFKA_STORAGE_ERROR, too), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk), UNSUPPORTED_COMPRESSION_TYPE
+(zstd up to version 3); for the whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
 FETCH_SESSION_TOPIC_ID_ERROR.
 Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 
-Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds a GB.
+Small reads are one pread; large ones are sent by sendfile and cost 0.2 CPU seconds a GB.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -40,13 +40,15 @@ MAGIC_OF_VERSION = (0, 0, 1, 1)
 STORAGE_ERROR_SINCE = 6
 LEADER_SINCE = 16
 LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-"""With these a client is told who leads, from version 16 on (KIP-951)."""
+"""Errors with which the answer has the current leader, from version 16 on (KIP-951)."""
 
 
 def handle(
     broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
 ) -> Iterator[object] | None:
-    """Answers at once where there is enough, an error, or no time to wait; else when data comes or time is up."""
+    """Answers at once if there is enough data, an error, or no time to wait; otherwise when data arrives or time is
+    up.
+    """
     if context.in_slices:
         return _serve_large(broker, request, context, reply)
     fetch = _session(broker, request, _wanted(request), context)
@@ -104,7 +106,7 @@ def _serve(
 def _wait(
     broker: Broker, request: FetchRequest, fetch: FetchContext, read: FetchRead, read_again: Callable[[], None]
 ) -> FetchWait | None:
-    """Waits for data, and then calls ``read_again``; None if what was read must be answered at once."""
+    """Waits for data, and then calls ``read_again``; None if the result must be answered at once."""
     missing_bytes = request.min_bytes - read.total_bytes
     if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
         return None
@@ -165,7 +167,7 @@ def _serve_many(
     if wait is None:
         yield from answer(read)
         return
-    # What was read first may have grown while the others were read.
+    # Partitions that were read first may have grown since then.
     for start in range(0, len(read.reads), FEW):
         yield None
         if wait.is_over:
@@ -176,7 +178,7 @@ def _serve_many(
 
 
 def _has_grown(read: PartitionRead) -> bool:
-    """Whether a partition has more to read than when it was read, or is not served any more."""
+    """Whether a partition has grown since it was read, or is not served any more."""
     partition = read.partition
     if partition is None:
         return False
@@ -191,8 +193,8 @@ def _read_converted(
     answer: Callable[[FetchRead], None],
     answer_or_wait: Callable[[FetchRead, Callable[[], None]], None],
 ) -> None:
-    """Reads for a client that knows no record batches."""
-    from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # few brokers ever need it
+    """Reads for a client that does not support record batches."""
+    from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # rarely needed
 
     limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
     magic = MAGIC_OF_VERSION[context.api_version]
@@ -213,7 +215,7 @@ def _read_converted(
 
 
 def _wanted(request: FetchRequest) -> dict[PartitionKey, SessionPartition]:
-    """The partitions in the order of the request; of one that is named twice the last wish, as Kafka takes it."""
+    """The partitions in the order of the request. If one is named twice, the last entry counts, as in Kafka."""
     wanted: dict[PartitionKey, SessionPartition] = {}
     for topic in request.topics:
         _add_wanted(wanted, topic, topic.partitions)
@@ -245,7 +247,7 @@ def _forgotten(request: FetchRequest) -> list[PartitionKey]:
 
 
 def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead]:
-    """What the answer names of these reads: in an incremental session only the partitions with something new."""
+    """The reads to include in the answer: in an incremental session only the changed partitions."""
     session = fetch.session
     if session is None:
         return reads
@@ -286,7 +288,9 @@ def _response(
 
 
 def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
-    """Says who leads the partitions that were refused for it: this broker, which alone leads what it serves."""
+    """Adds the current leader for partitions with such an error: this broker, which leads all partitions that it
+    serves.
+    """
     node_id = broker.metadata.node_id
     for one in read.reads:
         if one.data.error_code not in LEADER_ELSEWHERE:
@@ -300,7 +304,7 @@ def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, list
 
 
 def _hide_storage_errors(read: FetchRead) -> None:
-    """Gives old clients an error that they know and take as a reason to try again (maybeDownConvertStorageError)."""
+    """Gives old clients an error that they know and retry (maybeDownConvertStorageError)."""
     for one in read.reads:
         if one.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
             one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -2,8 +2,8 @@
 
 Versions: 0 to 6. 1: key type, error message, throttle time. 3: flexible. 4: several keys at once (KIP-699). 5: for
 clients that know TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932).
-Errors: COORDINATOR_NOT_AVAILABLE (no leader), INVALID_REQUEST (share coordinators, and key types that are none).
-Source: ``KafkaApis.handleFindCoordinatorRequest``.
+Errors: COORDINATOR_NOT_AVAILABLE (no leader), INVALID_REQUEST (share coordinators, and unknown key types). Source:
+``KafkaApis.handleFindCoordinatorRequest``.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[FindCoordinatorResponse], None],
 ) -> Iterator[object] | None:
-    """Creates the coordinator's topic if it is missing; answers at once unless many keys are asked for."""
+    """Creates the coordinator's topic if it is missing. Answers at once unless there are many keys."""
     if context.api_version >= BATCHES_SINCE:
 
         def look_up(key: str, done: Callable[[Coordinator], None]) -> None:
@@ -45,7 +45,7 @@ def handle(
     reply(
         FindCoordinatorResponse(
             error_code=coordinator.error_code,
-            # Kafka writes "NONE" here when all is well.
+            # Kafka writes "NONE" here if there was no error.
             error_message=coordinator.error_message or ErrorCode(coordinator.error_code).name,
             node_id=coordinator.node_id,
             host=coordinator.host,

@@ -1,7 +1,7 @@
-"""Looks up several keys, which different shards may have, and answers once, in the order of the request.
+"""Looks up several keys, perhaps in different shards, and answers once, in the order of the request.
 
-Owns: the results that have come so far. Never does: looking up. Invariants: the answer comes exactly once; equal keys
-are looked up once and share their result, so that a name repeated a thousand times costs no more than one.
+Owns: the results so far. Never does: looking up. Invariants: there is exactly one answer; equal keys are looked up once
+and share their result, so that a name repeated a thousand times costs the same as one.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -20,10 +20,10 @@ def gather_in_order(
     look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
     answer: Callable[[list[Result]], None],
 ) -> Iterator[object] | None:
-    """Calls ``look_up`` with each key and where its result goes, at once or later, and ``answer`` with all of them.
+    """Calls ``look_up`` with each key and a callback for its result, and ``answer`` with all results.
 
-    ``look_up`` may return steps that have to be taken. Returns the steps of all, for the dispatcher, unless everything
-    was looked up at once.
+    ``look_up`` may return steps to run. Returns the steps of all for the dispatcher, unless everything was looked up at
+    once.
     """
     steps = _look_up(keys, look_up, answer)
     if len(keys) > FEW:

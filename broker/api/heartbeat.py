@@ -1,12 +1,11 @@
-"""Heartbeat (12): a member is alive, and asks whether a rebalance is going on.
+"""Heartbeat (12): a member is alive, and asks whether there is a rebalance.
 
 Versions: 0 to 4. 1: throttle time. 3: group.instance.id. 4: flexible.
 Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS,
-NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. While the partition is loading the answer is NONE: a member shall not
-give up its partitions for a restart of the broker.
-Source: ``GroupCoordinatorService.heartbeat``.
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. While the partition is loading, the answer is NONE: a member should not give
+up its partitions because the broker restarts. Source: ``GroupCoordinatorService.heartbeat``.
 
-Costs one decision, one timer and one answer; nothing is appended.
+Costs one decision, one timer and one answer, but no append.
 """
 
 from collections.abc import Callable

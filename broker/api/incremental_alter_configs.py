@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44): sets, deletes, extends and shortens single config keys.
+"""IncrementalAlterConfigs (44): sets, deletes, appends to and subtracts from single config keys.
 
 Versions: 0 to 1. 1: flexible.
 Errors, for each resource: INVALID_REQUEST, INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[IncrementalAlterConfigsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
     metadata = broker.metadata
 
     def answer(outcome: IncrementalAlterConfigsResponse | KafkaError) -> None:

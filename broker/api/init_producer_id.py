@@ -1,12 +1,12 @@
 """InitProducerId (22): a producer id and epoch, for idempotent producing and for transactions.
 
-Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4: fencing
-is told by PRODUCER_FENCED. 5: for clients that know TRANSACTION_ABORTABLE.
+Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4:
+PRODUCER_FENCED for fencing. 5: for clients that know TRANSACTION_ABORTABLE.
 Errors: INVALID_REQUEST (an empty transactional id; a producer id without its epoch), INVALID_TRANSACTION_TIMEOUT,
-CONCURRENT_TRANSACTIONS (the last transaction is being ended), PRODUCER_FENCED (before version 4
-INVALID_PRODUCER_EPOCH), COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-Without a transactional id each request gets a fresh producer id with epoch 0.
-Source: KIP-98, KIP-360; ``TransactionCoordinator.handleInitProducerId``.
+CONCURRENT_TRANSACTIONS (the last transaction is still ending), PRODUCER_FENCED (before version 4
+INVALID_PRODUCER_EPOCH), COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. Without a
+transactional id, each request gets a new producer id with epoch 0. Source: KIP-98, KIP-360;
+``TransactionCoordinator.handleInitProducerId``.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[InitProducerIdResponse], None],
 ) -> None:
-    """Gives out a fresh producer id, or the next epoch of a transactional id's."""
+    """Answers with a new producer id, or with the next epoch of a transactional id."""
     half_known = (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH)
     if half_known or request.transactional_id == "":
         reply(_refusal(ErrorCode.INVALID_REQUEST))

@@ -1,14 +1,14 @@
 """JoinGroup (11): a member joins its group, or joins again for a rebalance.
 
-Versions: 0 to 9. 1: rebalance timeout. 2: throttle time. 4: a new member is sent back for its member id (KIP-394).
-5: group.instance.id (KIP-345). 6: flexible. 7: protocol type in the answer, protocol name null on errors. 8: reason
-(KIP-800). 9: a returning leader may be told to skip the assignment (KIP-814).
+Versions: 0 to 9. 1: rebalance timeout. 2: throttle time. 4: a new member first gets an id and must join again with it
+(KIP-394). 5: group.instance.id (KIP-345). 6: flexible. 7: protocol type in the answer, protocol name null on errors. 8:
+reason (KIP-800). 9: a returning leader may be told to skip the assignment (KIP-814).
 Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, INCONSISTENT_GROUP_PROTOCOL,
 GROUP_MAX_SIZE_REACHED, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.joinGroup``.
 
-The answer waits until the group has been joined by all or the rebalance timeout is over.
+The answer waits until all members have joined or the rebalance timeout is over.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def handle(
     """
 
     def answer(response: JoinGroupResponse) -> None:
-        # Before version 7 the protocol name cannot be null; since then it is null where there is none.
+        # Before version 7 the protocol name cannot be null; since then it is null if the group has none.
         response.protocol_name = response.protocol_name or (
             None if context.api_version >= NULL_PROTOCOL_NAME_SINCE else ""
         )

@@ -29,7 +29,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when the departure is stored, where it must be."""
+    """Answers after the departure is stored, if it needs a record."""
     identities = request.members
     if context.api_version < MEMBERS_SINCE:
         identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
@@ -46,7 +46,7 @@ def _leave_in_portions(
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
 ) -> Iterator[object]:
-    """Members leave a portion at a time; the rebalance begins with the first one that leaves."""
+    """Removes members in portions. The rebalance begins with the first one that leaves."""
     members: dict[int, list[LeaveGroupResponse.MemberResponse]] = {}
     starts = range(0, len(identities), FEW)
     error = 0
@@ -73,7 +73,7 @@ def _leave(
 ) -> None:
     def answer(response: LeaveGroupResponse) -> None:
         if context.api_version < MEMBERS_SINCE:
-            # One member, one error: it is the answer's.
+            # One member: its error is that of the answer.
             error = response.error_code or response.members[0].error_code
             response = LeaveGroupResponse(error_code=error)
         reply(response)
@@ -81,7 +81,7 @@ def _leave(
     def refused(error: ErrorCode) -> LeaveGroupResponse:
         if error is not ErrorCode.UNKNOWN_MEMBER_ID:
             return LeaveGroupResponse(error_code=error)
-        # There is no such group: then no member of it either.
+        # The group does not exist, so its members are unknown.
         members = [
             LeaveGroupResponse.MemberResponse(
                 member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error

@@ -1,6 +1,6 @@
-"""ListConfigResources (74): the names that configs are, or can be, set for.
+"""ListConfigResources (74): the names of resources that have or can have configs.
 
-Versions: 0 to 1. 0: client metrics subscriptions (when it was ListClientMetricsResources). 1: the types asked for, all
+Versions: 0 to 1. 0: client metrics subscriptions (when it was ListClientMetricsResources). 1: the requested types, all
 if none is named: topics, brokers and their loggers, client metrics subscriptions, groups that have configs.
 Errors: UNSUPPORTED_VERSION (a type that can't be listed).
 Source: KIP-714, KIP-1142; ``KafkaApis.handleListConfigResources``.

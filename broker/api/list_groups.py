@@ -26,7 +26,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListGroupsResponse], None],
 ) -> Iterator[object]:
-    """Answers when every partition was asked; one that is led elsewhere has nothing to say."""
+    """Answers after every partition was queried. Partitions that are led elsewhere are skipped."""
     states, types = normalised(request.states_filter), normalised(request.types_filter)
 
     def answer(groups: list[ListedGroup], error: ErrorCode) -> None:

@@ -1,12 +1,12 @@
-"""ListOffsets (2): the offset of a time, or the first or last one.
+"""ListOffsets (2): the offset for a timestamp, or the first or last one.
 
 Versions: 0 to 11. 0: a list of offsets, one for each segment. 1: one offset and its timestamp. 2: isolation level. 4:
 leader epochs. 7: the record with the largest timestamp (-3). 8: the first local offset (-4). 9: the last tiered one
 (-5). 10: a timeout, for tiered storage. 11: the first offset not yet tiered (-6).
 Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION (a special timestamp
-that the version does not have), INVALID_REQUEST (a partition twice), KAFKA_STORAGE_ERROR.
-A time is compared with each record's timestamp, never with its batch's. Without tiered storage nothing is tiered.
-Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
+that the version does not have), INVALID_REQUEST (a duplicate partition), KAFKA_STORAGE_ERROR.
+A time is compared with each record's timestamp, never with that of its batch. Tiered storage is not served, so no
+offset is tiered. Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 """
 
 from collections import Counter
@@ -90,7 +90,7 @@ def _answer(
 def _partition(
     partitions: Partitions, topic: str, wanted: ListOffsetsRequest.ListOffsetsPartition, version: int
 ) -> Partition:
-    """The partition, if it may be asked for this; raises KafkaError."""
+    """The partition, if the request for it is valid. Raises KafkaError."""
     if version < SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     partition = partitions.get(topic, wanted.partition_index)
@@ -106,7 +106,7 @@ def _look_up(
     context: RequestContext,
     searches: OffsetSearches,
 ) -> None:
-    """Fills in one partition's answer, or leaves it to a search; raises KafkaError."""
+    """Sets one partition's answer, or starts a search for it. Raises KafkaError."""
     version = context.api_version
     log = partition.log
     readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
@@ -122,7 +122,7 @@ def _look_up(
     def found(result: Found) -> None:
         if isinstance(result, KafkaError):
             answer.error_code = result.error_code
-        # What a reader of this isolation level can't see yet has no offset for it.
+        # A record that is not visible at this isolation level has no offset in the answer.
         elif result is not None and result.offset < readable:
             fill(*result)
 
@@ -135,7 +135,8 @@ def _look_up(
 
 
 def _offsets_before(partition: Partition, timestamp: int, max_count: int, now_ms: int) -> list[int]:
-    """Version 0: where segments begin that were last written by ``timestamp``, newest first, and the log's end.
+    """Version 0: the base offsets of segments that were last modified by ``timestamp``, newest first, and the log's
+    end.
 
     Source: ``legacyFetchOffsetsBefore`` of Kafka before 4.0.
     """

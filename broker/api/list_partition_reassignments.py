@@ -1,7 +1,7 @@
 """ListPartitionReassignments (46): the partitions whose replicas are being moved.
 
-Versions: 0. Null lists all of them; topics that are not known are left out.
-Errors: none of its own. A single broker moves nothing, but a directory that comes from a cluster may hold moves.
+Versions: 0. Null lists all of them; unknown topics are left out.
+Errors: none of its own. A single broker has no reassignments of its own, but a directory from a cluster may have some.
 Source: KIP-455; ``ReplicationControlManager.listPartitionReassignments``.
 """
 
@@ -14,7 +14,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 PARTITIONS_A_STEP = 500
-"""Partitions that one step looks at: below 1 us each."""
+"""The number of partitions in one step: below 1 us each."""
 
 
 def handle(

@@ -1,6 +1,6 @@
 """ListTransactions (66): the transactional ids that this broker coordinates.
 
-Versions: 0 to 2. 1: only what has been open for longer than a duration (KIP-994). 2: only ids that match a pattern.
+Versions: 0 to 2. 1: only transactions that are open longer than a duration (KIP-994). 2: only ids that match a pattern.
 Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINATOR_NOT_AVAILABLE,
 INVALID_REGULAR_EXPRESSION.
 Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],
 ) -> Iterator[object]:
-    """Answers when every partition was asked."""
+    """Answers after every partition was queried."""
     try:
         wanted = ListFilter(
             request.state_filters,

@@ -1,14 +1,14 @@
-"""Metadata (3): brokers, topics and who leads their partitions; creates topics that are asked for and not there.
+"""Metadata (3): brokers, topics and the leaders of their partitions. Creates requested topics that do not exist.
 
-Versions: 0 to 13. 0: an empty list means all topics, and replicas that are not there are named no more. 1: null means
-all, empty none; rack, controller, internal topics. 2: cluster id. 3: throttle time. 4: the client says whether topics
-may be created. 5: offline replicas. 6: LISTENER_NOT_FOUND instead of LEADER_NOT_AVAILABLE. 7: leader epoch.
-8: authorized operations. 9: flexible. 10: topic ids in the answer. 11: no operations on the cluster. 12: topics by id.
-13: an error of the whole answer.
+Versions: 0 to 13. 0: an empty list means all topics, and unavailable replicas are left out. 1: null means all, empty
+none; rack, controller, internal topics. 2: cluster id. 3: throttle time. 4: the client says whether topics may be
+created. 5: offline replicas. 6: LISTENER_NOT_FOUND instead of LEADER_NOT_AVAILABLE. 7: leader epoch. 8: authorized
+operations. 9: flexible. 10: topic ids in the answer. 11: no operations on the cluster. 12: topics by id. 13: an error
+of the whole answer.
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
 INVALID_REPLICATION_FACTOR (creation), INVALID_REQUEST (an id, or no name, before version 12), KAFKA_STORAGE_ERROR; for
 each partition: LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND, REPLICA_NOT_AVAILABLE.
-A topic that is created by this request is answered with its leaders: Kafka answers UNKNOWN_TOPIC_OR_PARTITION first.
+For a topic that this request creates, the answer has its leaders. Kafka first answers UNKNOWN_TOPIC_OR_PARTITION.
 Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicMetadata``, ``AutoTopicCreationManager``.
 """
 
@@ -42,7 +42,7 @@ Partition = MetadataResponse.MetadataResponsePartition
 
 
 PARTITIONS_A_STEP = 100
-"""Partitions that one step describes: 4 us each."""
+"""The number of partitions described in one step: 4 us each."""
 NAMES_A_STEP = 500
 FEW = 8
 """Up to this many topics with few partitions are described at once: slices would double the cost of such a request."""
@@ -51,7 +51,7 @@ FEW = 8
 def handle(
     broker: Broker, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
 ) -> Iterator[None] | None:
-    """Answers from the image, after creating what is to be created."""
+    """Answers from the image, after creating missing topics if allowed."""
     version = context.api_version
     asked = request.topics
     if version == 0 and not asked:
@@ -164,7 +164,7 @@ def _refusal(asked: Iterable[Asked], code: ErrorCode = ErrorCode.INVALID_REQUEST
 def _by_name(
     image: MetadataImage, names: Collection[str], created: Mapping[str, ErrorCode], context: RequestContext
 ) -> Steps[list[Topic]]:
-    """The topics asked for by name: those that were there before, then those that were not."""
+    """The topics requested by name: those that existed before, then the others."""
     answers: list[Topic] = []
     others: list[str] = []
     for name in names:
@@ -204,7 +204,7 @@ def _partition(image: MetadataImage, index: int, partition: PartitionImage, cont
     listener, version = context.listener_name, context.api_version
     replicas, isr = list(partition.replicas), list(partition.isr)
     if version == 0:
-        # This version's error for a replica that is not there needs it to be missing from the list.
+        # In this version, an unavailable replica must be missing from the list, with an error.
         replicas = [one for one in replicas if image.endpoint(one, listener)]
         isr = [one for one in isr if image.endpoint(one, listener)]
     error = ErrorCode.NONE

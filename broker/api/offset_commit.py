@@ -1,4 +1,4 @@
-"""OffsetCommit (8): stores how far a group has read.
+"""OffsetCommit (8): stores the committed offsets of a group.
 
 Versions: 0 to 10. 1: member and generation, a timestamp for each partition. 2: a retention for all instead of the
 timestamps. 3: throttle time. 5: no retention any more. 6: leader epochs. 7: group.instance.id. 8: flexible. 9: member
@@ -6,7 +6,8 @@ epochs of the new consumer protocol, GROUP_ID_NOT_FOUND. 10: topic ids instead o
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, INVALID_GROUP_ID,
 GROUP_ID_NOT_FOUND (before version 9 ILLEGAL_GENERATION), UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
 REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 went to ZooKeeper once; here it is a commit without a member.
+Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 was once stored in ZooKeeper; here it is a commit without a
+member.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,7 @@ ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
 def handle(
     broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
 ) -> Iterator[object] | None:
-    """Answers when what can be committed is stored; topics that are not there are errors of their own."""
+    """Answers after the valid offsets are stored. Unknown topics get an error each."""
     if are_few(request.topics):
         _commit(broker, request, request.topics, context, reply)
         return None
@@ -91,7 +92,7 @@ def _commit(
 def _look_up(
     image: MetadataImage, topics: list[RequestTopic], api_version: int
 ) -> tuple[list[TopicCommit], list[ResponseTopic]]:
-    """What can be committed, and the errors of what cannot."""
+    """The valid commits, and the errors of the others."""
     commits = []
     unknown = []
     for topic in topics:

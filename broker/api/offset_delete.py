@@ -1,4 +1,4 @@
-"""OffsetDelete (47): forgets a group's offsets of topics that it does not read (KIP-496).
+"""OffsetDelete (47): deletes a group's offsets of topics that it does not subscribe to (KIP-496).
 
 Versions: 0.
 Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
@@ -33,7 +33,7 @@ def _refused(error: ErrorCode) -> OffsetDeleteResponse:
 def handle(
     broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
 ) -> Iterator[object] | None:
-    """Answers when the tombstones are stored."""
+    """Answers after the tombstones are stored."""
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
         return None
@@ -88,7 +88,7 @@ def _delete(
 
 
 def _look_up(image: MetadataImage, topics: list[RequestTopic]) -> tuple[list[RequestTopic], list[ResponseTopic]]:
-    """What can be deleted, and the errors of what is not there."""
+    """The offsets to delete, and the errors of unknown partitions."""
     known = []
     unknown = []
     for topic in topics:

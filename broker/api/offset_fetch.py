@@ -1,13 +1,13 @@
-"""OffsetFetch (9): how far groups have read.
+"""OffsetFetch (9): the committed offsets of groups.
 
 Versions: 0 to 10. 2: all topics at once (null), an error of the whole answer. 3: throttle time. 5: leader epochs.
 6: flexible. 7: require_stable (KIP-447). 8: several groups, an error for each. 9: member id and epoch of the new
 consumer protocol. 10: topic ids instead of names.
 Errors: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: of the group (version 8 on), of the
-answer (2 to 7), on every partition (0 and 1: an empty answer would read as "nothing committed"); of a consumer group
-(version 9 on) UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION; of a partition
-UNSTABLE_OFFSET_COMMIT, UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION where nothing is committed.
-Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
+answer (2 to 7), on every partition (0 and 1, where an empty answer would mean "nothing committed"); of a consumer group
+(version 9 on) UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION; of a partition UNSTABLE_OFFSET_COMMIT,
+UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION if nothing is committed. Source:
+``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -46,7 +46,7 @@ def handle(
     """Answers when every group has been looked up."""
     version = context.api_version
     groups = _normalised(request, version)
-    # All offsets of a group are read once, however often they are asked for; any other entry is read by itself.
+    # All offsets of a group are read once, even if requested several times; other entries are read separately.
     whole = {(one.group_id, one.member_id, one.member_epoch): at for at, one in enumerate(groups) if not _is_part(one)}
     keys = [
         at if _is_part(one) else whole[one.group_id, one.member_id, one.member_epoch] for at, one in enumerate(groups)
@@ -59,12 +59,12 @@ def handle(
 
 
 def _is_part(group: OffsetFetchRequest.OffsetFetchRequestGroup) -> bool:
-    """Whether topics are named; otherwise all offsets are wanted."""
+    """Whether topics are named; otherwise all offsets are requested."""
     return group.topics is not None
 
 
 def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest.OffsetFetchRequestGroup]:
-    """The groups asked for, in the form that version 8 brought."""
+    """The requested groups in the form of version 8 and later."""
     if version >= GROUPS_SINCE:
         return request.groups
     topics = None
@@ -118,13 +118,13 @@ def _look_up(
     version: int,
     unknown: list[FetchedTopic],
 ) -> Generator[None, None, list[TopicFetch]]:
-    """The topics to fetch, in steps; topic ids that do not exist are answered into ``unknown``."""
+    """The topics to fetch, in steps. Answers for unknown topic ids are added to ``unknown``."""
     wanted = []
     for number, topic in enumerate(topics, 1):
         if number % TOPICS_A_STEP == 0:
             yield
         if version < TOPIC_IDS_SINCE:
-            # An offset may outlive its topic for a while: no name is refused.
+            # Offsets may outlive their topic for a while, so every name is accepted.
             found = image.topics_by_name.get(topic.name)
             wanted.append(TopicFetch(topic.name, found.topic_id if found else ZERO_UUID, topic.partition_indexes))
             continue
@@ -142,7 +142,7 @@ def _failed(index: int, error: ErrorCode) -> FetchedPartition:
 
 
 def _with_ids(image: MetadataImage, topics: list[FetchedTopic], version: int) -> list[FetchedTopic]:
-    """All topics of a group, with their ids where the version has them; there, topics that are no more are left out."""
+    """All topics of a group. If the version has topic ids, they are added, and deleted topics are left out."""
     if version < TOPIC_IDS_SINCE:
         return topics
     known = []
@@ -163,7 +163,7 @@ def _response(
     topics = group.topics
     error = ErrorCode(group.error_code)
     if error and version < TOP_LEVEL_ERROR_SINCE:
-        # There is no place for the error but the partitions: without it the client would start from nowhere.
+        # Only partitions have a field for the error. Without the error, the client would find no committed offsets.
         topics = [
             FetchedTopic(name=topic.name, partitions=[_failed(index, error) for index in topic.partition_indexes])
             for topic in groups[0].topics or []
@@ -182,7 +182,7 @@ def _response(
 def _old_partition(partition: FetchedPartition, version: int) -> OffsetFetchResponse.OffsetFetchResponsePartition:
     error = partition.error_code
     if version == 0 and not error and partition.committed_offset == NO_OFFSET:
-        # Version 0 read ZooKeeper, which has an offset or has no such node.
+        # Version 0 read ZooKeeper, where a missing offset was a missing node.
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return OffsetFetchResponse.OffsetFetchResponsePartition(
         partition_index=partition.partition_index,

@@ -1,10 +1,10 @@
-"""OffsetForLeaderEpoch (23): where a leader epoch ends in our log.
+"""OffsetForLeaderEpoch (23): the end offset of a leader epoch in our log.
 
 Versions: 0 to 4 (2 and up for consumers). 2: the epoch that the client knows. 3: replica id. 4: flexible.
-Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR.
-An epoch that we don't have answers the largest smaller one and the start of the next; one below the log's first answers
-the requested epoch and the first one's start, as Kafka does.
-Source: KIP-101, KIP-320; ``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochFileCache.endOffsetFor``.
+Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. For an unknown
+epoch, the answer has the largest smaller epoch and the start of the next one; for one before the log's first, the
+requested epoch and the start of the first one, as in Kafka. Source: KIP-101, KIP-320;
+``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochFileCache.endOffsetFor``.
 """
 
 from collections.abc import Callable, Iterator

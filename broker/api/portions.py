@@ -1,9 +1,9 @@
 """Cuts a request for many partitions into portions that are served one after the other.
 
-Owns: where to cut. Never does: serving. Invariant: the portions together are the request, in its order. A portion is
-one batch of records: each is stored as a whole or not at all, but a crash may come between two of them. Kafka stores a
-request in one batch and refuses one that needs more than ``max.message.bytes``, some 10,000 offsets; its answer names
-an error for each partition in either case.
+Owns: the division. Never does: serving. Invariant: the portions together are the request, in its order. A portion is
+one batch of records: it is stored completely or not at all, but a crash may come between two portions. Kafka stores a
+request in one batch and refuses one that needs more than ``max.message.bytes``, about 10,000 offsets; the answer has an
+error for each partition in either case.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +21,13 @@ class WithPartitions(Protocol):
 Topic = TypeVar("Topic", bound=WithPartitions)
 
 PORTION = 128
-"""Topics and partitions of a portion: some 1 to 2 ms of work."""
+"""Topics and partitions of a portion: about 1 to 2 ms of work."""
 FEW = 256
-"""Up to this many a request is served whole."""
+"""A request with at most this number is served in one portion."""
 
 
 def are_few(topics: Sequence[WithPartitions]) -> bool:
-    """Whether a request with these topics is served whole."""
+    """Whether a request with these topics is served in one portion."""
     return len(topics) <= FEW and len(topics) + sum([len(topic.partitions) for topic in topics]) <= FEW
 
 

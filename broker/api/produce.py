@@ -7,12 +7,12 @@ Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUIRED_ACKS, INV
 INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
 UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
 INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (not part of the producer's transaction),
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS (what happens
-to the transaction is not known yet), KAFKA_STORAGE_ERROR.
-With acks=0 there is no answer; where such a request fails, the connection closes, which is how its client notices.
-Source: ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS (the outcome
+of the transaction is not known yet), KAFKA_STORAGE_ERROR.
+With acks=0 a request gets no answer; if it fails, the connection is closed, so that the client notices. Source:
+``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 
-Cost of a request with one small batch, all in: about 33 us, of which the append is a third (docs/benchmarks.md).
+The total cost of a request with one small batch is about 33 us; the append is a third of it (docs/benchmarks.md).
 """
 
 import logging
@@ -40,7 +40,7 @@ Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
 FEW = 64
 """Up to this many batches are appended at once, more in slices."""
 APPENDS_A_STEP = 16
-"""Batches that are appended in one step, each in some 15 us."""
+"""Batches that are appended in one step, each in about 15 us."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def handle(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Iterator[object] | None:
-    """Appends each partition's batch, answers (once the disk has what it must have), then wakes up who waits."""
+    """Appends each partition's batch, answers (after a sync, if required), then wakes up waiting fetches."""
     if context.in_slices:
         return _finished(broker, _serve_large(broker, request, context, reply))
     found: BatchesByPartition = {}
@@ -116,7 +116,7 @@ def _serve_many(
 
 
 def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
-    """These steps, which are taken to their end even if the connection is lost: with acks=0 that is no failure."""
+    """The steps, run to their end even if the connection is lost: with acks=0 the client may disconnect at once."""
 
     def finished() -> Iterator[object]:
         try:
@@ -128,7 +128,7 @@ def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
             raise
 
     begun = finished()
-    next(begun)  # one that has not begun is closed without its except block
+    next(begun)  # closing a generator that has not begun would skip its except block
     return begun
 
 
@@ -144,7 +144,7 @@ def _append_all(
     reply: Reply[ProduceResponse],
     refusals: Refusals,
 ) -> None:
-    """Appends what is not refused, and answers."""
+    """Appends the batches that are not refused, and answers."""
     work = ProduceWork(request.acks)
     topics: Topics = {}
     later = _append(broker, request, batches, context, refusals, work, topics)
@@ -182,7 +182,7 @@ def _answer_later(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Steps[None]:
-    """Has the rest appended and synced, and answers then."""
+    """Appends the remaining batches, syncs if required, and then answers."""
 
     def complete(done: ProduceWork) -> None:
         _answer(done, topics, reply)
@@ -203,7 +203,7 @@ def _append(
     work: ProduceWork,
     topics: Topics,
 ) -> list[Later]:
-    """Appends batches and notes their answers; those that are appended beside the event loop."""
+    """Appends batches and sets their answers. Returns those that must be appended later, off the event loop."""
     later: list[Later] = []
     for topic, data, batch in batches:
         answered = topics.get((topic.name, topic.topic_id))
@@ -241,7 +241,7 @@ def _join_and_append(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> None:
-    """Makes the partitions part of the transaction first, which may wait for the disk."""
+    """Adds the partitions to the transaction first, which may wait for the disk."""
     is_known = False
     kept: Batches = []
 
@@ -280,7 +280,7 @@ def _answer(
     topics: Topics,
     reply: Reply[ProduceResponse],
 ) -> None:
-    """Everything is as durable as was asked: answers."""
+    """Answers, after everything is as durable as required."""
     if work.acks != 0:
         reply(ProduceResponse(list(topics.values())))
     elif work.failed:
@@ -290,7 +290,7 @@ def _answer(
 
 
 def _wake(grown: Sequence[Grown]) -> None:
-    """Wakes up the fetches that wait for what was appended."""
+    """Wakes up the fetches that wait for the appended records."""
     for partition, end_offset, appended_bytes in grown:
         partition.notify_when_seen(end_offset, appended_bytes)
 

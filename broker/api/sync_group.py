@@ -1,6 +1,6 @@
-"""SyncGroup (14): the leader brings the assignment of a generation, each member is given its own.
+"""SyncGroup (14): the leader sends the assignment of a generation, and each member gets its own part.
 
-Versions: 0 to 5. 1: throttle time. 3: group.instance.id. 4: flexible. 5: protocol type and name, which must be there.
+Versions: 0 to 5. 1: throttle time. 3: group.instance.id. 4: flexible. 5: protocol type and name, which are required.
 Errors: INVALID_GROUP_ID, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
 REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleSyncGroupRequest``, ``GroupCoordinatorService.syncGroup``.
@@ -31,7 +31,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[SyncGroupResponse], None],
 ) -> None:
-    """Answers an error at once; else the answer waits with the member."""
+    """Answers an error at once; otherwise the member keeps the reply until the assignment is stored."""
     if context.api_version >= PROTOCOL_REQUIRED_SINCE and None in (request.protocol_type, request.protocol_name):
         reply(_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         return

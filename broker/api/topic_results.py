@@ -1,4 +1,5 @@
-"""Puts together what is said of partitions in two places: refused before the coordinator was asked, and by it.
+"""Merges the results of partitions from two places: those refused before the coordinator was called, and the
+coordinator's.
 
 Owns: the order. Never does: deciding. Source: ``OffsetCommitResponse.Builder.merge`` and its sisters.
 """
@@ -18,7 +19,7 @@ Result = TypeVar("Result", bound=TopicResult)
 
 
 def merge_topics(results: Iterable[Result], identity: Callable[[Result], Hashable]) -> list[Result]:
-    """One entry for each topic, with all its partitions; topics in the order in which they come first."""
+    """One entry for each topic, with all its partitions, in the order of first occurrence."""
     by_topic: dict[Hashable, Result] = {}
     for topic in results:
         known = by_topic.setdefault(identity(topic), topic)
@@ -31,19 +32,19 @@ class MergedTopics(Generic[Result]):
     """The topics of the answers to several portions of a request (:mod:`.portions`), one entry for each topic."""
 
     def __init__(self, identity: Callable[[Result], Hashable], answer: Callable[[list[Result]], None]) -> None:
-        """``answer`` gets all topics once every portion that is expected has been added."""
+        """``answer`` is called with all topics after every expected portion has been added."""
         self._identity = identity
         self._answer = answer
         self._by_topic: dict[Hashable, Result] = {}
         self._missing = 1
-        """Portions not added yet, and one until no more is expected."""
+        """The number of portions not added yet, plus one until all are known."""
 
     def expect(self) -> None:
-        """The answer to a further portion will be added."""
+        """Notes that the answer to one more portion will be added."""
         self._missing += 1
 
     def add(self, topics: Iterable[Result]) -> None:
-        """Takes in the topics of the answer to a portion."""
+        """Adds the topics of the answer to a portion."""
         for topic in topics:
             known = self._by_topic.setdefault(self._identity(topic), topic)
             if known is not topic:
@@ -51,7 +52,7 @@ class MergedTopics(Generic[Result]):
         self.finish()
 
     def finish(self) -> None:
-        """Notes that a portion was added, or that no more is expected."""
+        """Notes that a portion was added, or that all portions are known."""
         self._missing -= 1
         if not self._missing:
             self._answer(list(self._by_topic.values()))

@@ -1,7 +1,7 @@
-"""TxnOffsetCommit (28): stores how far a group has read, as part of a transaction.
+"""TxnOffsetCommit (28): stores the committed offsets of a group as part of a transaction.
 
 Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: for clients that
-know TRANSACTION_ABORTABLE. 5: the group's partition is added to the transaction on the way (KIP-890).
+know TRANSACTION_ABORTABLE. 5: also adds the group's partition to the transaction (KIP-890).
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
 FENCED_INSTANCE_ID, INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH,
 INVALID_TXN_STATE, TRANSACTION_ABORTABLE, CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
@@ -44,7 +44,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when what can be committed is stored; topics that are not there are errors of their own."""
+    """Answers after the valid offsets are stored. Unknown topics get an error each."""
     if are_few(request.topics):
         _commit(broker, request, request.topics, context, reply)
         return None
@@ -124,7 +124,7 @@ def _commit(
 def _look_up(
     image: MetadataImage, topics: list[RequestTopic]
 ) -> tuple[list[TransactionalTopicCommit], list[TopicResponse]]:
-    """What can be committed, and the errors of what cannot."""
+    """The valid commits, and the errors of the others."""
     commits = []
     unknown = []
     for topic in topics:

@@ -1,10 +1,10 @@
 """WriteTxnMarkers (27): ends transactions in partitions, on behalf of a coordinator or of an operator.
 
 Versions: 1 to 2. 1: flexible. 2: the transaction version of the client.
-Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a producer id or epoch that nobody has),
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a negative producer id or epoch),
 INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and for partitions of
 ``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
-``kafka-transactions --abort`` sends it to end what hangs. Source: KIP-98, KIP-664;
+``kafka-transactions --abort`` sends it to end hanging transactions. Source: KIP-98, KIP-664;
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
 
@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[WriteTxnMarkersResponse], None],
 ) -> Iterator[object]:
-    """Writes a marker a step; answers when every marker is durable, or refused."""
+    """Writes one marker in each step. Answers after every marker is durable or refused."""
     orders: list[tuple[MarkerOrder, int]] = []
     for marker in request.markers:
         partitions = frozenset((topic.name, index) for topic in marker.topics for index in topic.partition_indexes)

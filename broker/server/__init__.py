@@ -1,1 +1,1 @@
-"""Start and stop of a broker, and what runs beside requests. Kafka: ``BrokerServer``, ``BrokerMetadataPublisher``."""
+"""Start and stop of a broker, and its background work. Kafka: ``BrokerServer``, ``BrokerMetadataPublisher``."""

@@ -1,8 +1,8 @@
-"""What the broker does besides answering: retention, cleaning, checkpoints, flushes.
+"""The broker's background work: retention, cleaning, checkpoints, flushes.
 
-Owns: when each is done. Never does: deciding what to delete or flush (the logs know), blocking the event loop with a
-sync of the disk. Invariant: a directory that fails is named in the log and tried again; the others go on. Source:
-``LogManager.startup``, ``ReplicaManager.startHighWatermarkCheckPointThread``.
+Owns: the times of each kind of work. Never does: deciding what to delete or flush (the logs do), blocking the event
+loop with a sync of the disk. Invariant: work on a failing directory is logged and tried again; work on the others
+continues. Source: ``LogManager.startup``, ``ReplicaManager.startHighWatermarkCheckPointThread``.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SEGMENTS_A_STEP = 4
 """Segments that retention removes in one step: their five files are renamed, 0.2 ms each."""
 WARM_UP_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
-"""``log.flush.scheduler.interval.ms`` is for ever by default; recovery points move at least this often."""
+"""``log.flush.scheduler.interval.ms`` is unlimited by default. Recovery points move at least this often."""
 
 
 class Background:
@@ -47,7 +47,7 @@ class Background:
         group_commit: GroupCommit,
         slices: Slices,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch. ``slices``: where retention has its turn."""
+        """``clock_ms``: milliseconds since the epoch. ``slices`` runs the steps of retention."""
         self._directories = directories
         self._timers = timers
         self._clock_ms = clock_ms
@@ -59,14 +59,14 @@ class Background:
         self._removing: asyncio.Future[None] | None = None
         self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
-        """The log cleaner, once it has begun to look for work."""
+        """The log cleaner; None before it has started."""
         self._metrics: MetricsEndpoint | None = None
         self._worker_code = WorkerCode()
         self.metrics_port: int | None = None
-        """Where the metrics are shown, if they are."""
+        """The port of the metrics; None without metrics."""
 
     def start(self, config: ServerConfig, current_config: Callable[[], ServerConfig]) -> None:
-        """Sets the first timers. ``current_config`` knows dynamic configs."""
+        """Sets the first timers. ``current_config`` returns the configuration with dynamic configs."""
         first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
         self._every(DELETED_FILES_CHECK_MS, self._remove_deleted)
@@ -82,11 +82,11 @@ class Background:
         self._timers.schedule(WARM_UP_MS, lambda: self._warm_up(current_config if cleans else None))
 
     async def show_metrics(self, config: ServerConfig) -> None:
-        """Listens where ``odradek.metrics.listener`` says, if it does. Raises BindError."""
+        """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError."""
         address = config.get_string("odradek.metrics.listener")
         if not address:
             return
-        from ..metrics.endpoint import MetricsEndpoint, host_and_port  # what nobody asks for costs no start
+        from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
@@ -97,7 +97,7 @@ class Background:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
 
     async def finish(self) -> None:
-        """Ends what the cleaner and the removal of files are doing, and the metrics."""
+        """Stops the cleaner, the removal of files, and the metrics."""
         self._is_stopped.set()
         if self._retaining is not None:
             self._retaining.cancel()
@@ -113,7 +113,7 @@ class Background:
             await self.cleaner.stop()
 
     def _warm_up(self, cleaner_config: Callable[[], ServerConfig] | None) -> None:
-        """Imports what requests need, then starts the cleaner if it is enabled (``cleaner_config``)."""
+        """Imports the modules that requests need, then starts the cleaner if it is enabled (``cleaner_config``)."""
         from . import warm_up  # not before the broker serves
 
         def finished() -> None:
@@ -137,7 +137,7 @@ class Background:
         self._timers.schedule(interval_ms if first_ms is None else first_ms, run)
 
     def _write_checkpoints(self) -> None:
-        """Begins to write the checkpoints, in slices, if the last ones are written."""
+        """Starts to write the checkpoints, in slices, unless the last write is still running."""
         if self._writing is None or self._writing.is_done:
             self._writing = self._slices.start(self._checkpoint_steps(), _report)
 
@@ -149,7 +149,7 @@ class Background:
                 logger.error("%s: %s", directory.path, error)
 
     def _retain(self) -> None:
-        """Begins a round of retention, in slices, if the last one is done."""
+        """Starts a round of retention, in slices, unless the last one is still running."""
         if self._retaining is None or self._retaining.is_done:
             self._retaining = self._slices.start(self._retention_steps(), _report)
 
@@ -185,7 +185,7 @@ class Background:
             self._removing.add_done_callback(_report_removal)
 
     def _remove(self, due: list[tuple[LogDirectory, DueRemovals]]) -> None:
-        """On a thread: removes what is due, until the broker stops."""
+        """Removes due files, on a thread, until the broker stops."""
         for directory, removals in due:
             try:
                 removals.remove(self._is_stopped.is_set)
@@ -193,14 +193,14 @@ class Background:
                 logger.error("%s: %s", directory.path, directory.storage_error(error))
 
     def _flush(self) -> None:
-        """Lets the recovery points follow what appends have had synced without its indexes."""
+        """Flushes logs, so that recovery points follow data that was synced without its indexes."""
         for directory in self._directories:
             for log in logs_to_flush(directory, self._clock_ms()):
                 self._group_commit.request(log, with_indexes=True)
 
 
 def _report(error: Exception) -> None:
-    """What ends a round of retention is ours to mend; the next round begins anew."""
+    """Logs an error that ended a round of retention, which is a bug. The next round starts from the beginning."""
     logger.error("retention failed", exc_info=error)
 
 

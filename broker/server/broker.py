@@ -1,6 +1,6 @@
-"""What the handlers are given: the parts of a running broker.
+"""The parts of a running broker, as handlers get them.
 
-Owns: holding the parts together, and the configuration as it is now. Never does: I/O, deciding.
+Owns: the references to the parts, the current configuration. Never does: I/O, deciding.
 """
 
 import logging
@@ -50,7 +50,7 @@ class Broker:
         slices: Slices,
     ) -> None:
         self.static_config = config
-        """What the file says, without dynamic configs."""
+        """The configuration from the file, without dynamic configs."""
         self.config = config
         self.metadata = metadata
         self.controller = controller
@@ -73,7 +73,7 @@ class Broker:
         )
 
     def configs_changed(self, image: MetadataImage, delta: MetadataDelta) -> bool:
-        """Takes over dynamic broker configs; whether any changed."""
+        """Applies dynamic broker configs. Returns whether any changed."""
         names = ("", str(self.metadata.node_id))
         if not any((ResourceType.BROKER, name) in delta.changed_configs for name in names):
             return False
@@ -81,9 +81,9 @@ class Broker:
         return True
 
     def take_dynamic_configs(self, image: MetadataImage) -> None:
-        """The configuration as the file and the metadata say together (``DynamicBrokerConfig``).
+        """Computes the configuration from the file and the metadata (``DynamicBrokerConfig``).
 
-        Names the keys that were set or changed and do nothing here, as a start does for those of the file.
+        Logs the keys that were set or changed without effect here, as a start does for those of the file.
         """
         before = self.config.originals
         self.config = config = config_under(image, self.static_config, self.metadata.node_id)
@@ -100,6 +100,6 @@ class Broker:
 
 
 def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:
-    """A broker's configuration: what its file says, under the dynamic configs of all brokers and its own."""
+    """A broker's configuration: its file, overridden by the dynamic configs of all brokers and its own."""
     cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
     return static.with_dynamic(cluster, own) if cluster or own else static

@@ -95,12 +95,12 @@ async def run(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop)
-    # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
+    # The image's entry point blocks these signals until here: as process 1 it would lose earlier ones.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
         running = await server.start()
     except RecoveryStopped:
-        return None  # which has said itself how far it has come
+        return None  # the recovery has logged its progress itself
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
     collections.begin()
     gc.enable()  # serve_options has disabled it
@@ -122,7 +122,7 @@ async def run(
 
 
 def ownership_hint(error: BaseException) -> Iterator[str]:
-    """For a directory of another user, what most volumes that were made by root need: whose it is and the command."""
+    """A hint for a directory of another user, such as a volume made by root: its owner and the command to fix it."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, PermissionError):
         cause = cause.__cause__
@@ -139,7 +139,7 @@ def ownership_hint(error: BaseException) -> Iterator[str]:
 
 
 def full_disk_hint(error: BaseException) -> Iterator[str]:
-    """For a start that had not even the few bytes it needs: what would give it some."""
+    """A hint for a start without the few bytes of disk space that it needs: how to free some."""
     cause: BaseException | None = error
     while cause is not None and not (isinstance(cause, OSError) and cause.errno in FULL):
         cause = cause.__cause__

@@ -1,6 +1,6 @@
-"""The coordinators of a broker: of groups and of transactions, over the partitions of their topics.
+"""The two coordinators of a broker, for groups and for transactions, over the partitions of their topics.
 
-Owns: which coordinator a partition belongs to, and the order in which they load. Never does: deciding. Invariant:
+Owns: the assignment of partitions to coordinators, and the order of their loading. Never does: deciding. Invariant:
 groups are loaded before transactions, whose markers may be for them. Source: ``BrokerMetadataPublisher``.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
 
 LOOK_EVERY_MS = 5_000
-"""How often groups are looked at for rebalances that take long."""
+"""The interval of checks for slow rebalances."""
 
 
 class Coordinators:
@@ -47,8 +47,9 @@ class Coordinators:
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
     ) -> None:
-        """``next_producer_id`` gives an id that was never given out. ``clock_ms``: wall clock, milliseconds since the
-        epoch. ``lost_ms``: how long the broker has been stalled in all, in ms."""
+        """``next_producer_id`` returns a new id. ``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``:
+        the total time of stalls of the broker, in ms.
+        """
         image = metadata.image
         self._partitions = partitions
         self._timers = timers
@@ -92,24 +93,24 @@ class Coordinators:
 
     def _watch_rebalances(self) -> None:
         if self._rebalance_watch is None:
-            from ..groups.rebalance_watch import RebalanceWatch  # here: it costs no start
+            from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
 
             self._rebalance_watch = RebalanceWatch()
         self._rebalance_watch.look(self.groups.cores(), self._clock_ms())
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def resign(self, partitions: Iterable[Partition]) -> None:
-        """Coordinates nothing any more of partitions that are refused from now on."""
+        """Stops coordinating partitions that are refused from now on."""
         for partition in partitions:
             if partition.topic in self._by_topic:
                 self._by_topic[partition.topic].resign(partition.index)
 
     def reconfigure(self, config: ServerConfig, image: MetadataImage) -> None:
-        """Takes over configs that may change while the broker runs."""
+        """Applies configs that may change while the broker runs."""
         self.groups.reconfigure(group_settings(config, image))
 
     def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
-        """Tells consumer groups of topics that came, changed or went: they assign anew."""
+        """Notifies consumer groups of created, changed and deleted topics, so that they compute new assignments."""
         changed = {topic_id for topic_id, _ in delta.changed_partitions}
         names = {image.topics_by_id[topic_id].name for topic_id in changed if topic_id in image.topics_by_id}
         names.update(topic.name for topic in delta.deleted_topics.values())
@@ -117,7 +118,9 @@ class Coordinators:
             yield from self.groups.topics_changed(names, bool(delta.created_topics))
 
     def topics_deleted(self, topics: Iterable[TopicImage]) -> Steps[None]:
-        """Topics are no more: their offsets are forgotten, and nobody coordinates what has no log."""
+        """Handles deleted topics: their offsets are removed, and partitions of internal topics are no longer
+        coordinated.
+        """
         deleted = {topic.name: topic for topic in topics}
         for name, coordinator in self._by_topic.items():
             if name in deleted:
@@ -127,6 +130,6 @@ class Coordinators:
             yield from self.groups.topics_deleted(set(deleted))
 
     def shutdown(self) -> None:
-        """Serves nobody any more."""
+        """Stops both coordinators."""
         for coordinator in reversed(self._by_topic.values()):
             coordinator.shutdown()

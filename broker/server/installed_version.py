@@ -1,6 +1,6 @@
 """The version of this installation, without importlib.metadata, which takes 15 ms of a start (email, zipfile, csv).
 
-Owns: where to look. Never does: guessing: what it doesn't find it asks importlib.metadata for. Source: the name of the
+Owns: the place to look. Never does: guessing. If it finds nothing, it uses importlib.metadata. Source: the name of the
 directory beside an installed package (PEP 376, PEP 427).
 """
 

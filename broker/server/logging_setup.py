@@ -1,7 +1,7 @@
 """The log of the broker: one line for each event, as text or as JSON, on standard error.
 
-Owns: the handler that bounds what is written. The rules are in :mod:`..timers.log_lines`. Invariant: what clients send
-neither forges a line nor fills the disk.
+Owns: the handler that limits the output. The rules are in :mod:`..timers.log_lines`. Invariant: texts of clients can
+neither forge a line nor fill the disk.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ..timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, subject_of, traceback_of
 
 TEXT_FORMAT = "[%(asctime)s,%(msecs)03d] %(levelname)s %(message)s (%(name)s)"
-"""As Kafka's own log looks: [2026-01-31 23:59:59,999] INFO … (where)."""
+"""The layout of Kafka's own log: [2026-01-31 23:59:59,999] INFO … (where)."""
 
 
 class TextFormatter(logging.Formatter):
@@ -35,7 +35,7 @@ class JsonFormatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of one event. ``left_out``: how many more lines of this kind there were."""
+        """The line of one event. ``left_out``: the number of suppressed lines of this kind."""
         line: dict[str, object] = {
             "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}Z",
             "level": record.levelname,
@@ -81,12 +81,12 @@ class BoundedHandler(logging.StreamHandler):  # type: ignore[type-arg]
         if text is None:
             self._count_later()
             return
-        written = logging.makeLogRecord(record.__dict__)  # other handlers get the record as it is
+        written = logging.makeLogRecord(record.__dict__)  # other handlers get the original record
         written.msg, written.args, written.exc_text = text, None, None
         self._budgets.charge(site, text, self._write(written), now_s)
 
     def close(self) -> None:
-        """Writes the counts that are left, at the end of the process."""
+        """Writes the remaining counts, at the end of the process."""
         with self._locked():
             self._write_counts(self._clock_s(), at_once=True)
         super().close()
@@ -115,7 +115,7 @@ class BoundedHandler(logging.StreamHandler):  # type: ignore[type-arg]
             self._write(_record_of(kind, left_out))
 
     def _write(self, record: logging.LogRecord) -> int:
-        """Writes one record; the bytes that it took, about."""
+        """Writes one record. Returns its approximate size in bytes."""
         try:
             line = self.format(record) + self.terminator
             self.stream.write(line)
@@ -141,7 +141,7 @@ def set_up_logging(level: str, form: str) -> None:
 
 
 def count_lines_on(loop: asyncio.AbstractEventLoop) -> None:
-    """Lets the event loop write the counts of lines that were left out, a second after the first of them."""
+    """Makes the event loop write the counts of suppressed lines, a second after the first of them."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, BoundedHandler):
             handler.call_later = lambda delay_s, write: loop.call_soon_threadsafe(loop.call_later, delay_s, write)

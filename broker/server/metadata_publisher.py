@@ -1,6 +1,6 @@
-"""What the broker does when the metadata changes: serves, drops and reconfigures partitions, and lets groups know.
+"""Applies metadata changes to the broker: serves, drops and reconfigures partitions, and notifies groups.
 
-Owns: the order of these steps, and what configs in the metadata mean for logs and moves. Never: does I/O of its own.
+Owns: the order of these steps, the effect of configs in the metadata on logs and moves. Never does: I/O of its own.
 Invariant: the request that caused a change is answered after the last step (``metadata/service.py``).
 Source: ``BrokerMetadataPublisher``.
 """
@@ -37,7 +37,9 @@ class BrokerMetadataPublisher:
         self._clock_ms = clock_ms
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
-        """Serves topics that are new or changed before the image shows them: a client that sees a topic can use it."""
+        """Serves new and changed topics before they are in the image, so that a client can use a topic as soon as it
+        sees it.
+        """
         changed: dict[bytes, list[int]] = {}
         for topic_id, index in delta.changed_partitions:
             changed.setdefault(topic_id, []).append(index)
@@ -46,7 +48,7 @@ class BrokerMetadataPublisher:
                 yield from self._hosting.host_topic(delta.drafts[topic_id], indexes)
 
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
-        """Drops and reconfigures what the records say."""
+        """Drops and reconfigures topics according to the change."""
         broker, hosting = self._broker, self._hosting
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
@@ -62,7 +64,7 @@ class BrokerMetadataPublisher:
                 yield from hosting.reconfigure_topic(name)
 
     def _cordon(self) -> None:
-        """Takes over ``cordoned.log.dirs`` as it is now, and writes it to the metadata."""
+        """Applies the current ``cordoned.log.dirs``, and writes it to the metadata."""
         broker = self._broker
         metadata, log_dirs = broker.metadata, broker.log_dirs
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)

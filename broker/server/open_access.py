@@ -1,7 +1,7 @@
-"""Says at every start what is open: security that the directory carries and nothing enforces, and open listeners.
+"""Warns at every start about open access: security in the metadata that is not enforced, and open listeners.
 
-Owns: the warnings. Never does: refusing (``config/security.py`` knows what stops a start). Source: ours; a Kafka
-enforces what its metadata holds.
+Owns: the warnings. Never does: refusing (``config/security.py`` has the settings that prevent a start). Source: ours;
+Kafka enforces the security in its metadata.
 """
 
 import logging
@@ -22,7 +22,7 @@ KEPT = "It is kept for a Kafka that enforces it."
 
 
 def warn_of_open_access(image: MetadataImage, node_id: int, bound: Iterable[tuple[str, str]]) -> None:
-    """Logs a WARNING for each thing that is open; ``bound``: the names of listeners with the addresses bound."""
+    """Logs a WARNING for each kind of open access. ``bound``: names of listeners with their bound addresses."""
     for sentence in (*carried_security(image, node_id), *open_listeners(bound)):
         logger.warning("%s", sentence)
 
@@ -61,7 +61,7 @@ def _count(image: MetadataImage, kind: type[AccessControlEntryRecord] | type[Del
 
 
 def open_listeners(bound: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """One sentence about the listeners that other machines may reach, if there are any."""
+    """One sentence about the listeners that other machines can reach, if there are any."""
     names = sorted({name for name, address in bound if not _is_loopback(address)})
     if names:
         yield (

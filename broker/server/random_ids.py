@@ -1,6 +1,6 @@
 """Random ids, from the operating system, without the module uuid: that takes 4 ms of a start (platform).
 
-Owns: nothing. Invariant: what is given out is a version 4 UUID. Source: RFC 9562; Kafka's Uuid.randomUuid.
+Owns: nothing. Invariant: every id is a version 4 UUID. Source: RFC 9562; Kafka's Uuid.randomUuid.
 """
 
 import os
@@ -17,7 +17,7 @@ def random_uuid() -> bytes:
     """16 random bytes, never a reserved id nor one whose text begins with a dash (``Uuid.randomUuid``)."""
     while True:
         candidate = _random_bytes()
-        # 0xf8 to 0xfb begin with a dash in base64url, which command lines take for an option.
+        # 0xf8 to 0xfb begin with a dash in base64url, which command lines parse as an option.
         if candidate[0] & 0xFC != 0xF8:
             return candidate
 

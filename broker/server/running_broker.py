@@ -1,7 +1,7 @@
-"""What a start has opened, what runs after it, and how that is stopped.
+"""The parts that a start has opened, the running broker, and its stop.
 
-Owns: the order of a stop. Never: starts anything. Invariant: a stop leaves no leader, and checkpoints and a
-clean-shutdown marker in every directory whose disk took them. Source: ``BrokerServer.shutdown``.
+Owns: the order of a stop. Never does: starting anything. Invariant: after a stop, partitions have no leader, and every
+directory without disk errors has checkpoints and a clean-shutdown marker. Source: ``BrokerServer.shutdown``.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class OpenedBroker:
     hosting: HostedReplicas
     group_commit: GroupCommit
     advertised: list[Endpoint]
-    """What clients are told of each listener."""
+    """The address of each listener for clients."""
     timers: LoopTimers
     patient_timers: PatientTimers
     stalls: StallWatch
@@ -53,23 +53,23 @@ class RunningBroker:
 
     @property
     def broker(self) -> Broker:
-        """What handlers see."""
+        """The broker as handlers see it."""
         return self.parts.broker
 
     @property
     def advertised(self) -> list[Endpoint]:
-        """What clients are told of each listener."""
+        """The address of each listener for clients."""
         return self.parts.advertised
 
     @property
     def data_directories(self) -> list[Path]:
-        """Where the data is."""
+        """The data directories."""
         return list(self.parts.log_dirs.paths)
 
     async def stop(self, clock_ms: Callable[[], int]) -> list[StorageError]:
         """Closes connections, fences, flushes, writes checkpoints and the markers of a clean stop.
 
-        ``clock_ms``: milliseconds since the epoch. Returns what directories refused; the others are closed cleanly.
+        ``clock_ms``: milliseconds since the epoch. Returns the errors of directories; the others are closed cleanly.
         """
         parts, broker = self.parts, self.parts.broker
         self.acceptor.close()
@@ -84,7 +84,7 @@ class RunningBroker:
             await self.disk_watch.stop()
         await self.background.finish()
         await broker.replica_moves.finish()
-        # A change of the metadata that is under way ends as in a crash: the next start completes what its log says.
+        # A metadata change in progress ends as in a crash: the next start applies the records in the log.
         broker.metadata.turns.close()
         broker.slices.close()
         await parts.group_commit.finish()

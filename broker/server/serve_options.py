@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
 def serve(arguments: Sequence[str]) -> int:
     """Entry point: takes the arguments after ``odradek serve``, returns the exit code."""
     options = parser().parse_args(arguments)
-    # Modules and metadata are made to stay: to look for garbage among them takes a tenth of the start.
+    # Modules and metadata stay in memory: collecting garbage among them would take a tenth of the start.
     gc.disable()
     try:
         from .commands import serve as run_broker

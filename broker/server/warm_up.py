@@ -1,10 +1,10 @@
-"""Imports what a start leaves out, a second after it, and keeps the code of the cleaner's worker.
+"""Imports the modules that a start leaves out, a second after it, and copies the code of the cleaner's worker.
 
-Owns: the list of modules that requests and background work import on first use. Never does: importing what only other
-configurations or commands need. A request must not depend on the disk: its first import would fail if no descriptor is
-left, and mix two versions after ``pip install -U`` beside the running broker. One module is imported in a turn of the
-event loop. All together they take 0.25 s of processor time and 12 MB. A thread was no better: others wait for the
-interpreter's lock.
+Owns: the list of modules that requests and background work import on first use. Never does: importing modules that only
+other configurations or commands need. A request must not depend on the disk: its first import would fail if no
+descriptor is left, and mix two versions after ``pip install -U`` beside the running broker. One module is imported in a
+turn of the event loop. All together they take 0.25 s of processor time and 12 MB. A thread was not better: it holds the
+interpreter's lock while it imports.
 """
 
 import logging
@@ -56,7 +56,7 @@ BEFORE = (
     "odradek.broker.groups.consumer.target_assignment",
     "odradek.broker.groups.consumer.heartbeat",
 )
-"""Modules that the others import, each after those that it needs itself: so no turn of the event loop takes long."""
+"""Modules that the others import, each after its own dependencies, so that no turn of the event loop takes long."""
 AFTER = (
     "odradek.broker.dispatch.disabled_feature",
     "odradek.broker.dispatch.error_responses",
@@ -113,7 +113,7 @@ def modules() -> list[str]:
 
 
 class WarmUp:
-    """Imports everything, then reads the worker's code."""
+    """Imports the modules, then copies the worker's code."""
 
     def __init__(self, schedule: Schedule, worker_code: WorkerCode, finished: Callable[[], None]) -> None:
         """``schedule`` calls back after some ms; ``finished`` is called once, at the end."""
@@ -141,5 +141,5 @@ class WarmUp:
 
 
 def log_the_end() -> None:
-    """What a running broker does at the end of the warm-up."""
+    """The ``finished`` of a running broker."""
     logger.debug("all modules are imported")

@@ -1,4 +1,4 @@
-"""The configuration file that a storage command is given, and the directories that it names."""
+"""The configuration file of a storage command, and its directories."""
 
 import os
 from pathlib import Path
@@ -20,10 +20,10 @@ def load_configuration(path: Path) -> ServerConfig:
 
 
 def metadata_directory(config: ServerConfig) -> Path:
-    """Where the metadata log lies: ``metadata.log.dir``, or the first of ``log.dirs``."""
+    """The directory of the metadata log: ``metadata.log.dir``, or the first of ``log.dirs``."""
     return Path(config["metadata.log.dir"] or config.log_dirs[0])
 
 
 def all_directories(config: ServerConfig) -> list[Path]:
-    """Every directory of the configuration, without doubles, that with the metadata log first."""
+    """Every directory of the configuration, without duplicates. That of the metadata log comes first."""
     return list(dict.fromkeys([metadata_directory(config), *map(Path, config.log_dirs)]))

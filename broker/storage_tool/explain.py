@@ -1,6 +1,7 @@
-"""``odradek storage explain``: shows for each topic what it keeps, why it is not deleted yet, and when it will be.
+"""``odradek storage explain``: shows for each topic which records it has, why they are not deleted yet, and when they
+will be.
 
-Reads the directories, of a running broker too, without its lock and without changing them.
+Reads the directories, even of a running broker, without a lock and without changing them.
 """
 
 import json
@@ -74,10 +75,10 @@ def command(
 
 @contextmanager
 def _without_repairs_told() -> Iterator[None]:
-    """What the loader warns of it puts right in memory alone: said here, it would read as done to the disk.
+    """Hides the loader's warnings: it repairs only in memory, but the warnings read as if it changed the disk.
 
-    A broker that runs writes its leader epochs down when it flushes, so that nearly every log would be named.
-    `odradek storage check` and `repair --dry-run` tell of damage.
+    A running broker writes leader epochs only when it flushes, so nearly every log would have a warning. `odradek
+    storage check` and `repair --dry-run` report damage.
     """
     logger = logging.getLogger("odradek.storage")
     level = logger.level
@@ -89,7 +90,7 @@ def _without_repairs_told() -> Iterator[None]:
 
 
 def _say_room(offline: OfflineDirectories) -> None:
-    """How much room the file systems have, and what a broker makes of that."""
+    """Prints the free space of the file systems, and its effect on a broker."""
     for directory in offline.directories:
         free, total = Files().space(directory.path)
         marks = free_space_marks(min_free_bytes(offline.config.get_int(MIN_FREE_KEY), total))
@@ -133,7 +134,7 @@ def _explain_all(offline: OfflineDirectories, topics: frozenset[str], *, as_json
 
 
 def _configs(offline: OfflineDirectories, topic: str) -> str:
-    """The configurations that matter here, and where each comes from."""
+    """The relevant configurations, with their sources."""
     own = offline.topic_overrides(topic)
     config = offline.config_of(topic)
     values = {
@@ -147,7 +148,7 @@ def _configs(offline: OfflineDirectories, topic: str) -> str:
 
 
 def facts_of(log: Log, directory: LogDirectory, topic: str, partition: int, now_ms: int) -> PartitionOnDisk:
-    """What the explanation needs to know of an open log. Raises OSError."""
+    """The facts about an open log that the explanation needs. Raises OSError."""
     segments = list(log.segments)
     ends = [segment.base_offset for segment in segments[1:]] + [log.log_end_offset]
     on_disk = [

@@ -1,7 +1,7 @@
-"""Why a partition keeps what it keeps, and until when, in words.
+"""Explains in words why a partition keeps its records, and until when.
 
-Pure: facts, configuration and the time in, sentences out; times are ms since 1970, sizes bytes. The rules are those by
-which retention (storage/log/log_retention.py) and the cleaner work. Source: Kafka's UnifiedLog.deleteOldSegments,
+Pure: facts, configuration and the time go in, sentences come out; times are ms since 1970, sizes bytes. The rules are
+those of retention (storage/log/log_retention.py) and of the cleaner. Source: Kafka's UnifiedLog.deleteOldSegments,
 LogSegment.shouldRoll, LogCleanerManager.
 """
 
@@ -18,7 +18,7 @@ LONG_MS = 100 * 365 * DAY_MS
 
 
 class SegmentOnDisk(NamedTuple):
-    """A segment. `waited_ms`: for how long it has been open, as segment.ms counts."""
+    """A segment. `waited_ms`: how long it has been open, as counted for segment.ms."""
 
     base_offset: int
     end_offset: int
@@ -36,7 +36,7 @@ class ExplainedTransaction(NamedTuple):
 
 
 class PartitionOnDisk(NamedTuple):
-    """What lies in a partition's directory. The last segment is the active one."""
+    """The contents of a partition's directory. The last segment is the active one."""
 
     topic: str
     partition: int
@@ -54,19 +54,21 @@ class PartitionOnDisk(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Of all log files."""
+        """The size of all log files."""
         return sum(segment.size for segment in self.segments)
 
 
 class Explanation(NamedTuple):
-    """The sentences on a partition, and when its oldest segment goes by age: None for never, or not by age alone."""
+    """The sentences about a partition, and the time of its oldest segment's deletion by age; None if that never happens
+    or depends on more than age.
+    """
 
     sentences: list[str]
     oldest_goes_ms: int | None
 
 
 def explain_partition(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int, now_ms: int) -> Explanation:
-    """What is kept, why it is not deleted yet, and when it will be."""
+    """Explains what is kept, why it is not deleted yet, and when it will be."""
     sentences = [*_contents(facts)]
     oldest_goes_ms = None
     if config.is_deleted and facts.size:
@@ -229,7 +231,7 @@ def moment(timestamp_ms: int) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """A length of time as a person says it, rounded down to its two largest units."""
+    """A length of time for people, rounded down to its two largest units."""
     if milliseconds > LONG_MS:
         return "for ever"
     units = (("day", DAY_MS), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000), ("ms", 1))

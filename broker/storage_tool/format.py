@@ -1,7 +1,7 @@
-"""``odradek storage format`` and ``odradek storage random-uuid``: what ``kafka-storage.sh`` does, with its flags.
+"""``odradek storage format`` and ``odradek storage random-uuid``: do the same as ``kafka-storage.sh``, with its flags.
 
-A directory that this formats is accepted by Apache Kafka 4.3, and the other way round. ``odradek serve`` formats a new
-directory by itself: format is for a cluster id, features or users of one's own choice.
+Apache Kafka 4.3 accepts a directory formatted by this command, and Odradek one formatted by Kafka. ``odradek serve``
+formats a new directory by itself: use format to choose the cluster id, features or users.
 """
 
 import os
@@ -38,7 +38,7 @@ from .scram import scram_record
 
 SALT_BYTES = 16
 KAFKA_ONLY = ("share.version", "streams.version")
-"""Features of Kafka 4.3 that this broker doesn't finalise, since it doesn't serve yet what they stand for."""
+"""Features of Kafka 4.3 that this broker does not finalise, since it does not serve them yet."""
 
 
 def random_uuid(arguments: list[str]) -> int:
@@ -53,7 +53,7 @@ def format_directories(arguments: list[str]) -> int:
 
 @click.command(help="Print a random uuid, for --cluster-id.", context_settings={"help_option_names": ["-h", "--help"]})
 def random_uuid_command() -> int:
-    """Prints it."""
+    """Prints the id. Returns the exit code."""
     click.echo(uuid_text(random_ids.random_uuid()))
     return 0
 
@@ -124,7 +124,7 @@ def format_command(
 
 
 def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
-    """Whether the voter is written into the directory: asked for, or nothing in the configuration names it."""
+    """Whether the voter is written into the directory: requested, or not named in the configuration."""
     has_voters = bool(config["controller.quorum.voters"])
     if standalone and has_voters:
         raise click.ClickException("You cannot specify --standalone when controller.quorum.voters is set.")
@@ -136,7 +136,7 @@ def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
 
 
 def _given_directory_id(config: ServerConfig, controllers: str | None) -> bytes | None:
-    """The directory id of ``--initial-controllers``, which must name this node alone."""
+    """The directory id of ``--initial-controllers``, which must name only this node."""
     if controllers is None:
         return None
     node, _, address = controllers.partition("@")
@@ -163,7 +163,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
         if not number.isdecimal():
             raise click.ClickException(f"Can't parse feature=level string {text}: a number behind = is expected.")
         _check_feature(name, int(number), release_version, is_dynamic=is_dynamic)
-        if name != KRAFT_VERSION:  # stands in the first checkpoint
+        if name != KRAFT_VERSION:  # it is in the first checkpoint
             levels[name] = int(number)
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION) and levels[METADATA_VERSION] < ELR_DEFAULT_SINCE - 3:
         raise click.ClickException(f"{ELIGIBLE_LEADER_REPLICAS_VERSION} 1 needs {METADATA_VERSION} 4.0-IV1 or later.")
@@ -191,7 +191,7 @@ def _check_feature(name: str, level: int, release_version: str | None, *, is_dyn
 
 
 def _unformatted(config: ServerConfig, cluster_id: str, *, ignore_formatted: bool) -> list[Path]:
-    """The directories to format. Raises click.ClickException for what contradicts what is there."""
+    """The directories to format. Raises click.ClickException if existing files contradict the request."""
     new = []
     for directory in all_directories(config):
         try:

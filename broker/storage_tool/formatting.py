@@ -1,11 +1,11 @@
-"""What a format writes into log directories, as Kafka's Formatter does.
+"""Writes the files of a newly formatted log directory, as Kafka's Formatter does.
 
-    meta.properties                                                  each directory; written last: it is formatted then
-    bootstrap.checkpoint                                             each directory: feature levels, SCRAM users
-    __cluster_metadata-0/00000000000000000000-0000000000.checkpoint  with --standalone: kraft.version 1, the voter
+    meta.properties                                                  each directory; written last, then it counts as
+    formatted bootstrap.checkpoint                                             each directory: feature levels, SCRAM
+    users __cluster_metadata-0/00000000000000000000-0000000000.checkpoint  with --standalone: kraft.version 1, the voter
 
-Owns: the bytes and their order. Never does: reading options. Invariant: a format that is broken off leaves directories
-that count as not formatted. Source: Kafka's Formatter, BootstrapDirectory; KIP-853.
+Owns: the bytes and their order. Never does: reading options. Invariant: after an interrupted format, directories count
+as not formatted. Source: Kafka's Formatter, BootstrapDirectory; KIP-853.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,15 @@ READ_ONLY_MODE = 0o444
 
 
 def feature_records(features: Mapping[str, int]) -> list[Message]:
-    """metadata.version first, then the others by name; a level of 0 is none."""
+    """The records of feature levels: metadata.version first, then the others by name. A level of 0 has no record."""
     names = [METADATA_VERSION, *sorted(features.keys() - {METADATA_VERSION})]
     return [FeatureLevelRecord(name, features[name]) for name in names if features[name]]
 
 
 def bootstrap_snapshot(records: Sequence[Message], metadata_version: int, now_ms: int) -> bytes:
-    """The bytes of ``bootstrap.checkpoint``: what the first controller of the cluster writes into its log."""
+    """The bytes of ``bootstrap.checkpoint``: the records that the first controller of the cluster writes into its
+    log.
+    """
     header = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=0), 0))]
     builder = BatchBuilder(base_offset=1, partition_leader_epoch=0)
     for record in records:

@@ -1,6 +1,7 @@
-"""``odradek storage info``: the log directories, their ids, and what is wrong with them.
+"""``odradek storage info``: the log directories, their ids, and their problems.
 
-Prints what ``kafka-storage.sh info`` prints, then the running process, whether the last stop was clean, and the space.
+Prints the output of ``kafka-storage.sh info``, then the running process, whether the last stop was clean, and the
+space.
 """
 
 import json

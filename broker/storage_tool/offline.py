@@ -1,7 +1,7 @@
-"""Log directories opened without a lock and without changing a byte, a running broker's too.
+"""Opens log directories without a lock and without changing a byte, even those of a running broker.
 
-Owns: the overlay under which the same code opens logs and metadata as at a start. Never does: writing to the disk.
-Invariant: nothing is recovered: what a broker left, or is just writing, is read as it stands.
+Owns: the overlay through which the code of a start opens logs and metadata. Never does: writing to the disk. Invariant:
+nothing is recovered: the files are read as a broker left them or is writing them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> Me
 
 
 def effective_config(config: ServerConfig, image: MetadataImage, node_id: int) -> ServerConfig:
-    """The configuration under the dynamic broker configs that the metadata has."""
+    """The configuration with the metadata's dynamic broker configs applied."""
     cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
     return config.with_dynamic(cluster, own) if cluster or own else config
 
@@ -52,7 +52,7 @@ class OfflineDirectories:
         self.directories: list[LogDirectory] = []
         node_id = -1
         for path in paths:
-            # Before it is opened, for that makes a directory where there is none.
+            # Checked before the open, which would create a missing directory.
             meta = read_meta_properties(self.files, path) if path.is_dir() else None
             if meta is None:
                 raise StorageError(f"{path} is not a formatted log directory; name the directories of log.dirs")
@@ -78,13 +78,13 @@ class OfflineDirectories:
         return log_config_for(self.config, self.topic_overrides(topic))
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        """What the topic itself sets."""
+        """The topic's own configs."""
         return self.image.config_of(ResourceType.TOPIC, topic)
 
     def logs(self, topics: frozenset[str]) -> Iterator[tuple[LogDirectory, str, int, Log | str]]:
-        """(directory, topic, partition, log or why it can't be read) of each partition; all topics where none is named.
+        """(directory, topic, partition, log or why it can't be read) of each partition; all topics if none is named.
 
-        Each is closed when the next is asked for.
+        Each log is closed when the iteration continues.
         """
         for directory in self.directories:
             directory.find_logs(self.now_ms)

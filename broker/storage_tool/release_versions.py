@@ -1,4 +1,4 @@
-"""The levels of metadata.version by the names of Kafka's releases, and what a format finalises for each.
+"""The levels of metadata.version by the names of Kafka's releases, and the features that a format finalises for each.
 
 Pure. Source: Kafka's MetadataVersion, Feature.
 """
@@ -41,12 +41,12 @@ def release_level(text: str) -> int:
 
 
 def level_name(level: int) -> str:
-    """The name of a level, its number where it has none."""
+    """The name of a level; its number if it has no name."""
     return next((name for name, number in LEVELS.items() if number == level), str(level))
 
 
 def default_features(level: int) -> dict[str, int]:
-    """What is finalised at a level of metadata.version, of the features that this broker supports."""
+    """The levels of the supported features that are finalised at a level of metadata.version."""
     assert MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION
     features = {METADATA_VERSION: level}
     if level >= ELR_DEFAULT_SINCE:

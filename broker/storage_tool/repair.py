@@ -1,9 +1,8 @@
 """``odradek storage repair``: repairs damage as a start does; with ``--dry-run`` it only reports.
 
-The loader itself does it (storage/log/log_loader.py): it finishes what a crash left half done, checks what lies behind
-the
-recovery points, cuts at the first damage there, and rebuilds indexes, snapshots and epochs; damaged indexes elsewhere
-are rebuilt besides. A dry run lets it work on an overlay, and tells how that differs from the disk.
+The loader itself does it (storage/log/log_loader.py): it finishes interrupted operations, checks logs after their
+recovery points, cuts them at the first damage there, and rebuilds indexes, snapshots and epochs. Other damaged indexes
+are rebuilt, too. A dry run works on an overlay, and shows its differences from the disk.
 """
 
 import logging
@@ -42,8 +41,9 @@ from .configuration import all_directories, load_configuration
 from .offline import effective_config, load_image
 
 REBUILT = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
-"""What is removed where it is damaged, and made anew. A damaged transaction index is not among them: without one no
-transaction counts as aborted, so the loader recovers its segment instead."""
+"""Files that are removed if damaged, and then rebuilt. This excludes a damaged transaction index: without it no
+transaction would count as aborted, so the loader recovers its segment instead.
+"""
 WRITTEN_BY_STARTS = (*REBUILT, LEADER_EPOCH_CHECKPOINT)
 
 
@@ -100,7 +100,7 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
 
 
 class _Told(logging.Handler):
-    """Prints what the loader warns of: why it changes something."""
+    """Prints the loader's warnings, which are the reasons for its changes."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -117,16 +117,17 @@ class _Told(logging.Handler):
 
 
 def _absolute(path: Path) -> Path:
-    """The overlay's names have no `..` either."""
+    """An absolute path without `..`, as in the overlay."""
     return Path(os.path.abspath(path))
 
 
 def _is_repair(change: Change, directories: list[Path], left_well: set[Path]) -> bool:
-    """Not the checkpoints, the marker and the lock in a directory's root: every start and stop writes those.
+    """Whether a change is a repair. Checkpoints, the marker and the lock in a directory's root are not: every start and
+    stop writes them.
 
-    Nor what a start does in the partitions of a directory that was stopped cleanly and has no damage: it removes the
-    producer snapshot of an earlier stop, and epochs without a record (LogLoader.load), and looks at the end of the
-    metadata log once more.
+    Neither are the changes of a normal start in partitions of an undamaged, cleanly stopped directory: it removes the
+    producer snapshot of an earlier stop, and epochs without a record (LogLoader.load), and checks the end of the
+    metadata log again.
     """
     roots = {_absolute(directory) for directory in directories}
     if change.path.parent in roots:
@@ -143,8 +144,9 @@ def _repair_directory(
     *,
     from_start: bool,
 ) -> MetadataImage:
-    """Repairs one directory, and says what is damaged; the metadata found so far, which directories without a metadata
-    log need too."""
+    """Repairs one directory, and reports the damage. Returns the metadata found so far, which directories without a
+    metadata log need, too.
+    """
     damaged = list(_damaged_small_files(path))
     directory = LogDirectory.open(path, files)
     try:
@@ -173,10 +175,10 @@ def _repair_directory(
 
 
 def _damaged_small_files(path: Path) -> Iterator[Path]:
-    """The indexes and producer snapshots that contradict the log or themselves."""
+    """The indexes and producer snapshots that are inconsistent in themselves or with the log."""
     for task in partition_tasks(path, is_deep=False):
         if task.is_running:
-            continue  # the lock will be refused, or a dry run has nothing to say of what is in flux
+            continue  # the lock will be refused, or this is a dry run, which ignores files in flux
         seen = set()
         for problem in check_partition(task).problems:
             file = Path(problem.file)
@@ -187,7 +189,7 @@ def _damaged_small_files(path: Path) -> Iterator[Path]:
 
 
 def _rebuild(directory: LogDirectory, file: Path) -> None:
-    """Has an index that was removed made anew, and written."""
+    """Rebuilds and writes an index that was removed."""
     offset = base_offset_of(file.name)
     log = next((log for log in directory.logs.values() if log.directory == file.parent), None)
     segment = None if log is None or offset is None else log.segments.floor(offset)
@@ -198,7 +200,7 @@ def _rebuild(directory: LogDirectory, file: Path) -> None:
 
 
 def _save_all(directory: LogDirectory) -> None:
-    """Writes, into the overlay, what a stop writes into the partitions' directories."""
+    """Writes into the overlay the files that a stop writes into the partitions' directories."""
     for log in directory.logs.values():
         _save(log)
 

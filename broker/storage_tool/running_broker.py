@@ -1,6 +1,6 @@
-"""Asks a running broker which log directories it has: one request, one answer.
+"""Asks a running broker for its log directories: one request, one answer.
 
-Never does: looking into them. Any Kafka broker answers; its directories are of use only on its own machine. Source:
+Never does: reading them. Any Kafka broker answers; its directories are useful only on its own machine. Source:
 DescribeLogDirs (KIP-113).
 """
 
@@ -16,7 +16,9 @@ from ...protocol.framing import SIZE
 from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1
-"""The oldest that every Kafka since 0.11 serves; not flexible, so the answer's header is the correlation id alone."""
+"""The oldest version, which every Kafka since 0.11 serves. It is not flexible, so the answer's header is only the
+correlation id.
+"""
 CORRELATION_ID_BYTES = 4
 TIMEOUT_S = 30.0
 MOST_BYTES = 100 << 20

@@ -31,7 +31,7 @@ class ScramText(NamedTuple):
 
 
 def scram_record(text: str, salt: bytes) -> UserScramCredentialRecord:
-    """The record; ``salt`` is used where the text has none. Raises ValueError with what is wrong."""
+    """The record. ``salt`` is used if the text has none. Raises ValueError with the problem."""
     mechanism, parts = _parse(text)
     kind, algorithm = MECHANISMS[mechanism]
     iterations = int(parts.get("iterations", LEAST_ITERATIONS))

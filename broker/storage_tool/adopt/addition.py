@@ -34,7 +34,7 @@ def add_topics(
     now_ms: int,
     random_uuid: Callable[[], bytes],
 ) -> list[AdoptedTopic]:
-    """Adds the topics to the metadata in the directory; what was added.
+    """Adds the topics to the metadata in the directory. Returns the added topics.
 
     Raises AdoptionRefusedError with every reason; DirectoryLockedError, OSError, StorageError, KafkaError, ConfigError,
     MetadataLogError.
@@ -66,7 +66,7 @@ def add_topics(
 
 
 def check_configs(configs: Mapping[str, Mapping[str, str]], server: ServerConfig) -> None:
-    """Checks configs of topics as CreateTopics does. Raises AdoptionRefusedError with all that is wrong."""
+    """Checks configs of topics as CreateTopics does. Raises AdoptionRefusedError with all problems."""
     problems = config_problems(configs, server)
     if problems:
         raise AdoptionRefusedError(problems)

@@ -1,6 +1,6 @@
-"""``odradek storage add-topics``: makes the metadata know topics whose partitions lie in a log directory.
+"""``odradek storage add-topics``: adds topics to the metadata whose partitions a log directory already has.
 
-Only click is imported at first; the broker comes when the arguments are right.
+Only click is imported at first; the broker is imported after the arguments are checked.
 """
 
 import os
@@ -16,9 +16,9 @@ DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command(
-    help="Make the cluster metadata in a log directory know topics whose partitions lie in it, which it does not know:"
-    " what `odradek import` has written, or directories copied here. No broker may run. A directory without metadata"
-    " begins a new cluster. What no --config says is kept for ever (retention.ms=-1, retention.bytes=-1).",
+    help="Add topics to the cluster metadata in a log directory that already has their partitions, which"
+    " `odradek import` has written or which were copied there. No broker may run. A directory without metadata"
+    " starts a new cluster. Unless --config sets it, data is kept forever (retention.ms=-1, retention.bytes=-1).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directory", metavar="DIR", type=DIRECTORY)
@@ -26,7 +26,7 @@ DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's config; may repeat.")
 @click.option("--check-configs", is_flag=True, hidden=True, help="Check the configs only, before an import.")
 def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], check_configs: bool) -> int:
-    """Adds them; the exit code."""
+    """Adds the topics. Returns the exit code."""
     given = topic_configs(configs)
     unknown = sorted(given.keys() - set(names))
     if unknown:

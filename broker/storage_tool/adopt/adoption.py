@@ -1,8 +1,8 @@
-"""Carries an adoption out: writes what the plan says into the directories (or into what lies over them).
+"""Carries out an adoption: writes the plan into the directories (or into an overlay).
 
-Owns: the order of writing. Never does: deciding, serving. Invariants: every directory is locked while it is looked at;
-nothing of what was there is removed: cluster metadata is set aside under another name, a stray gets its name back;
-the metadata log is written last. Source: StorageTool format, KafkaMetadataLog.
+Owns: the order of writing. Never does: deciding, serving. Invariants: every directory is locked while it is read;
+existing files are not removed: cluster metadata is renamed, a stray gets its name back; the metadata log is written
+last. Source: StorageTool format, KafkaMetadataLog.
 """
 
 import errno
@@ -32,7 +32,9 @@ class Locks:
     """Holds every directory's lock, so that no broker runs on it."""
 
     def __init__(self, paths: Sequence[Path], *, read_only: bool) -> None:
-        """``read_only``: no lock file is made or changed. Raises DirectoryLockedError with the directory, OSError."""
+        """``read_only``: no lock file is created or changed. Raises DirectoryLockedError with the directory,
+        OSError.
+        """
         self._files = Files()
         self._held: list[DirectoryLock] = []
         self._shared: list[tuple[Path, int]] = []
@@ -74,7 +76,7 @@ class Locks:
             raise
 
     def release(self) -> None:
-        """Gives all back; a second call does nothing."""
+        """Releases all locks. A second call does nothing."""
         for lock in self._held:
             lock.close()
         for _, descriptor in self._shared:
@@ -135,5 +137,5 @@ def _set_metadata_aside(files: Files, path: Path, random_uuid: Callable[[], byte
 
 
 def _internal_configs(config: ServerConfig) -> dict[str, dict[str, str]]:
-    """What the broker gives its own topics when it creates them."""
+    """The configs that the broker gives its internal topics when it creates them."""
     return {name: {one.name: one.value or "" for one in auto_created(name, config).configs} for name in INTERNAL_TOPICS}

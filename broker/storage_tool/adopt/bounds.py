@@ -1,7 +1,7 @@
-"""What is checked before a topic is written into the metadata without a request: its configs, its offsets and epochs.
+"""The checks before a topic is added to the metadata without a request: its configs, its offsets and epochs.
 
-Pure. Source: ``LogConfig.validate`` for configs, as for CreateTopics. Kafka has no bound for offsets and epochs: one
-below 2^63 and 2^31 is all that the formats ask for, and the next append or election would exceed it.
+Pure. Source: ``LogConfig.validate`` for configs, as for CreateTopics. Kafka has no bound for offsets and epochs: the
+formats only require values below 2^63 and 2^31, and the next append or election could exceed them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ from ...config.topic_config import validate_topic_configs
 from .found import FoundPartition
 
 MAX_ADOPTED_EPOCH = 1 << 30
-"""The highest leader epoch that is taken over: 2^30 elections are left."""
+"""The highest leader epoch that is accepted. It leaves 2^30 elections."""
 
 
 def config_problems(configs: Mapping[str, Mapping[str, str]], server: ServerConfig) -> list[str]:
-    """What is wrong with the configs of topics (topic -> key -> text), with topic, key and value."""
+    """The problems with the configs of topics (topic -> key -> text), with topic, key and value."""
     problems = []
     for topic, given in configs.items():
         alone = [
@@ -42,7 +42,7 @@ def _refusal(configs: Mapping[str, str], server: ServerConfig) -> str | None:
 
 
 def bound_problems(partition: FoundPartition) -> Iterator[str]:
-    """Why the log of a partition can't be served: nothing could be appended, or no leader elected."""
+    """Why the log of a partition can't be served: no append or no election would be possible."""
     highest = partition.log_end_offset - 1
     if partition.log_end_offset > MAX_ADOPTED_OFFSET:
         yield (

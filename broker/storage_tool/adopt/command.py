@@ -1,6 +1,6 @@
 """``odradek storage adopt``: serves the disks of a dead broker without its cluster metadata.
 
-Only click is imported at first; the broker comes when the arguments are right.
+Only click is imported at first; the broker is imported after the arguments are checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 NEVER_MINUTES = 2**31 - 1
 KEPT_OFFSETS = f"offsets.retention.minutes={NEVER_MINUTES}"
-"""Of groups that are gone with their broker, whose committed offsets would be too old a moment after the start."""
+"""The groups are gone with their broker. Without this, their committed offsets would expire soon after the start."""
 READ_ONLY_SETTINGS = ("auto.create.topics.enable=false", "log.cleaner.enable=false")
 REFUSAL = "These are the disks of a dead broker, served read-only (odradek storage adopt --read-only)"
 

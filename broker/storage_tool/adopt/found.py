@@ -1,4 +1,4 @@
-"""What lies in the log directories of a dead broker, as plain facts for the plan.
+"""The contents of the log directories of a dead broker, as plain facts for the plan.
 
 Pure. Owns: nothing. Never does: I/O, deciding. Source: the names and files of Kafka's log directories, 2.8 to 4.x.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FoundIdentity:
-    """What meta.properties says; ``version`` is 0 in ZooKeeper days. None for what it does not say."""
+    """The content of meta.properties. ``version`` is 0 for a ZooKeeper cluster. Missing values are None."""
 
     version: int
     cluster_id: str | None
@@ -18,8 +18,9 @@ class FoundIdentity:
 
 @dataclass(frozen=True, slots=True)
 class FoundPartition:
-    """One partition's directory. ``leader_epoch``: the highest that its log knows, -1 for none; ``keys``: some of the
-    groups or transactional ids whose records lie here (internal topics only)."""
+    """One partition's directory. ``leader_epoch``: the highest in its log, or -1. ``keys``: some of the groups or
+    transactional ids with records here (internal topics only).
+    """
 
     path: str
     topic: str
@@ -27,7 +28,7 @@ class FoundPartition:
     topic_id: bytes | None = None
     leader_epoch: int = -1
     has_gaps: bool = False
-    """Whether offsets are missing at its beginning, as compaction leaves them."""
+    """Whether offsets are missing at its beginning, as after compaction."""
     keys: frozenset[str] = frozenset()
     log_end_offset: int = 0
     """The offset after the last batch that was found."""
@@ -46,6 +47,6 @@ class FoundDirectory:
     strays: tuple[FoundPartition, ...] = ()
     """Partitions in directories that a Kafka has set aside (``-stray``), since its metadata did not know them."""
     left_alone: tuple[str, ...] = field(default=())
-    """Names of directories that are no whole partition: ``-future``."""
+    """Names of directories with incomplete partitions: ``-future``."""
     old_formats: tuple[str, ...] = field(default=())
-    """Partitions with message format 0 or 1, which nothing since Kafka 4 reads."""
+    """Partitions with message format 0 or 1, which Kafka 4 and later can't read."""

@@ -27,7 +27,7 @@ USUAL_PARTITIONS = 50
 MOST_PARTITIONS = 10_000
 HASHED_TOPICS = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
 KEPT_FOR_EVER: Mapping[str, str] = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""The configs of a topic whose own are lost, so that no record is deleted before the user has looked."""
+"""The configs of a topic whose own are lost: no record is deleted before the user has set others."""
 
 
 class AdoptionRefusedError(Exception):
@@ -40,7 +40,7 @@ class AdoptionRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AdoptionWishes:
-    """What the command line says. ``configs`` and ``partition_counts`` are by topic."""
+    """The options of the command line. ``configs`` and ``partition_counts`` are by topic."""
 
     node_id: int | None = None
     cluster_id: str | None = None
@@ -52,35 +52,35 @@ class AdoptionWishes:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedPartition:
-    """A partition that lies in a directory. ``leader_epoch`` is what the metadata will say."""
+    """A partition in a directory. ``leader_epoch``: its future leader epoch in the metadata."""
 
     path: str
     directory: int
-    """Which of the directories."""
+    """The index of its directory."""
     leader_epoch: int
     lacks_topic_id: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptedTopic:
-    """A topic: ``partition_count`` partitions, of which ``partitions`` lie here. ``configs``: what is set for it."""
+    """A topic with ``partition_count`` partitions, of which ``partitions`` were found. ``configs``: its configs."""
 
     name: str
     topic_id: bytes
     partition_count: int
     partitions: Mapping[int, AdoptedPartition]
     configs: Mapping[str, str] | None
-    """None for internal topics: they get what the broker gives them when it creates them."""
+    """None for internal topics: they get the same configs as at their creation by the broker."""
 
     @property
     def missing(self) -> list[int]:
-        """The partitions that lie in none of the directories."""
+        """The partitions that were not found in any directory."""
         return [index for index in range(self.partition_count) if index not in self.partitions]
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPlan:
-    """What will be written (or only served) and what to tell."""
+    """The data to write (or only to serve), and the notes for the user."""
 
     cluster_id: str
     node_id: int
@@ -98,8 +98,8 @@ def plan_adoption(
     internal_topics: Iterable[str],
     committed_topic_ids: Mapping[str, bytes] = MappingProxyType({}),
 ) -> AdoptionPlan:
-    """The plan. ``random_uuid`` gives ids where none were written; ``committed_topic_ids`` are those that the committed
-    offsets of groups name. Raises AdoptionRefusedError with every problem.
+    """The plan. ``random_uuid`` returns ids for topics without one; ``committed_topic_ids`` are the ids in committed
+    offsets of groups. Raises AdoptionRefusedError with every problem.
     """
     problems: list[str] = []
     remarks: list[str] = []
@@ -164,7 +164,7 @@ def _one_of(
     wished: Said | None,
     problems: list[str],
 ) -> Said | None:
-    """What every meta.properties says; where they differ, or something else is wished for, there is a problem."""
+    """The value in every meta.properties. If they differ, or the options want another value, adds a problem."""
     said: dict[Said, str] = {}
     for directory in directories:
         value = None if directory.identity is None else of(directory.identity)
@@ -205,7 +205,7 @@ Located = tuple[int, FoundPartition]
 
 
 def _by_topic(directories: Sequence[FoundDirectory], problems: list[str]) -> dict[str, dict[int, Located]]:
-    """The partitions by topic and number; one that lies in two directories is a problem."""
+    """The partitions by topic and number. Adds a problem for a partition in two directories."""
     found: dict[str, dict[int, Located]] = defaultdict(dict)
     for number, directory in enumerate(directories):
         for partition in directory.partitions:
@@ -226,7 +226,7 @@ def _strays(
     problems: list[str],
     remarks: list[str],
 ) -> None:
-    """Names the directories that a Kafka has set aside, and takes them for what they are where that is wished."""
+    """Notes the directories that a Kafka has set aside, and adopts them if the options say so."""
     taken: dict[tuple[str, int], str] = {}
     for number, directory in enumerate(directories):
         for stray in directory.strays:
@@ -301,7 +301,7 @@ def _topic(
 def _partition_count(
     name: str, found: Mapping[int, Located], wishes: AdoptionWishes, problems: list[str], remarks: list[str]
 ) -> int:
-    """How many partitions the topic has: what was said, what fits the keys in it, or what the directories show."""
+    """The number of the topic's partitions: from the options, from the keys in it, or from the directories."""
     lowest = max(found) + 1
     wished = wishes.partition_counts.get(name)
     if wished is not None and wished < lowest:
@@ -333,7 +333,7 @@ def _partition_count(
 
 
 def _fits(keys: Mapping[int, frozenset[str]], count: int) -> bool:
-    """Whether every key lies in the partition where it belongs with so many partitions."""
+    """Whether every key is in the right partition if there are ``count`` partitions."""
     return all(partition_for(key, count) == index for index, of_partition in keys.items() for key in of_partition)
 
 

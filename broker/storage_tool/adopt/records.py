@@ -1,4 +1,4 @@
-"""The metadata records of an adoption: what a controller would have written for these topics.
+"""The metadata records of an adoption, as a controller would have written them for these topics.
 
 Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition has the
 state that an unclean stop of its last leader leaves, so that the broker that starts next is elected before it serves
@@ -24,9 +24,9 @@ def adoption_records(
     next_producer_id: int,
     metadata_version: int = LATEST_METADATA_VERSION,
 ) -> list[Message]:
-    """All records. ``internal_configs``: what the broker gives its own topics when it makes them; producer ids are
-    given out from ``next_producer_id`` on, above those that the logs know. ``metadata_version``: what was finalised
-    when the directory was formatted: a Kafka of that release is to read it.
+    """All records. ``internal_configs``: the configs of the broker's internal topics; producer ids are assigned from
+    ``next_producer_id`` on, above those in the logs. ``metadata_version``: the level that was finalised when the
+    directory was formatted, so that a Kafka of that release can read it.
     """
     records: list[Message] = []
     for topic in plan.topics:
@@ -49,7 +49,7 @@ def _partitions(topic: AdoptedTopic, node_id: int, directory_ids: Sequence[bytes
         partition = topic.partitions.get(index)
         if partition is not None:
             yield _record(topic, index, node_id, partition.leader_epoch, directory_ids[partition.directory])
-        elif topic.name in HASHED_TOPICS:  # groups that will belong there need a place
+        elif topic.name in HASHED_TOPICS:  # later groups are mapped to this partition
             yield _record(topic, index, node_id, 0, DIRECTORY_UNASSIGNED)
         else:
             yield PartitionRecord(

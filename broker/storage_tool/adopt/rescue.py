@@ -1,7 +1,7 @@
-"""One rescue from the look at the directories to the running broker: the shell around plan and adoption.
+"""One rescue from the survey of the directories to the running broker: the shell around plan and adoption.
 
-Owns: the locks while it looks and writes, the layer over the directories with ``--read-only``. Never does: printing.
-Invariant: with ``read_only`` nothing below the layer is written, not even a lock file.
+Owns: the locks during survey and writing, the overlay over the directories with ``--read-only``. Never does: printing.
+Invariant: with ``read_only`` nothing below the overlay is written, not even a lock file.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Rescue:
     """The rescue of some directories."""
 
     def __init__(self, paths: Sequence[Path], *, read_only: bool, refusal: str) -> None:
-        """``refusal``: what clients that want to write are told with ``read_only``."""
+        """``refusal``: the error text for clients that write with ``read_only``."""
         self._paths = list(paths)
         self._refusal = refusal
         overlay: Files = OverlayFiles() if read_only else Files()
@@ -52,7 +52,7 @@ class Rescue:
         no_serve: bool,
         say: Callable[[AdoptionPlan], None],
     ) -> list[str]:
-        """Looks, plans, tells the plan, writes; what keeps it from that, nothing when all went well.
+        """Surveys, plans, prints the plan, writes. Returns the problems, if any.
 
         ``settings`` are ``key=value``. With ``no_serve`` and ``read_only`` it ends with the plan.
         """
@@ -96,7 +96,7 @@ class Rescue:
         return []
 
     def serve(self, ready_file: str | None, log_level: str) -> str | None:
-        """Serves until SIGTERM or SIGINT; why it could not, None after a clean stop."""
+        """Serves until SIGTERM or SIGINT. Returns the failure, or None after a clean stop."""
         assert self._config is not None, "prepare comes first"
         assert self._locks is not None
         set_up_logging(log_level, "text")

@@ -1,8 +1,8 @@
-"""Looks what lies in the log directories of a dead broker. Reads, and changes nothing.
+"""Surveys the log directories of a dead broker. Only reads.
 
-Owns: nothing. Never does: deciding (:mod:`.plan` does), writing, reading more than it must: of each partition the
-headers of its last segment and the beginning of its first, of the internal topics the records too. Damage ends what is
-read of a file; recovery finds it again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
+Owns: nothing. Never does: deciding (:mod:`.plan` does), writing, reading more than necessary: of each partition the
+headers of its last segment and the beginning of its first one, of internal topics also the records. Reading a file ends
+at damage; recovery finds the damage again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
 """
 
 import errno
@@ -46,7 +46,7 @@ from ...groups.records import decode_record
 from .found import FoundDirectory, FoundIdentity, FoundPartition
 
 FIRST_BATCHES = 1000
-"""So many batches at a partition's beginning show whether it was compacted."""
+"""The number of batches at a partition's beginning that are checked for signs of compaction."""
 INTERNAL_BYTES = 8 << 20
 """Bytes of each segment of an internal topic that are read for its keys."""
 OFFSET_KEY_VERSIONS = range(16)
@@ -58,20 +58,20 @@ _INT64 = Struct(">q")
 
 @dataclass(slots=True)
 class Survey:
-    """What was found in all directories."""
+    """The findings in all directories."""
 
     directories: list[FoundDirectory] = field(default_factory=list)
     committed_topic_ids: dict[str, bytes] = field(default_factory=dict)
-    """Topic -> the id that the committed offsets of groups name last."""
+    """Topic -> the latest id in committed offsets of groups."""
     highest_producer_id: int = NO_PRODUCER_ID
-    """The highest that any log, snapshot or transaction names."""
+    """The highest in any log, snapshot or transaction."""
 
 
 def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
-    """Looks into each directory.
+    """Surveys each directory.
 
     Raises OSError (NotRegularFileError for a FIFO, a device, a link out of the directory), CorruptCheckpointError (a
-    file that says whose the data is).
+    file with the identity of the data).
     """
     result = Survey()
     for path in paths:
@@ -80,9 +80,9 @@ def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
 
 
 def _refuse_links(files: Files, directory: Path) -> None:
-    """Raises NotRegularFileError for a link that leads out of the log directory: what it leads to is another's.
+    """Raises NotRegularFileError for a link to a target outside of the log directory.
 
-    A recovery would cut a file there, and a broker would serve its bytes. Links inside the directory are followed.
+    A recovery could cut a file there, and a broker would serve its bytes. Links inside the directory are followed.
     """
     root = os.path.realpath(directory)
     for entry in files.list(directory):
@@ -116,7 +116,7 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
     try:
         cleaned = {topic for topic, _ in read_offset_checkpoint(files, path / CLEANER_OFFSET_CHECKPOINT)}
     except CorruptCheckpointError:
-        cleaned = set()  # as a broker takes it: nothing was cleaned
+        cleaned = set()  # as in a broker: nothing counts as cleaned
     return FoundDirectory(
         path=str(path),
         identity=read_identity(files, path),
@@ -159,7 +159,7 @@ def _partition(
     try:
         epochs = [epoch for epoch, _ in read_epoch_checkpoint(files, found.path / LEADER_EPOCH_CHECKPOINT)]
     except CorruptCheckpointError:
-        epochs = []  # the batches say it too
+        epochs = []  # the batches have them, too
     segments = sorted(
         found.path / entry.name
         for entry in files.list(found.path)
@@ -194,7 +194,7 @@ def _partition(
 
 
 def _headers(files: Files, segment: Path) -> Iterator[BatchHeader]:
-    """The batch headers of a segment up to its end or to what is torn. Raises UnsupportedForMessageFormatError."""
+    """The batch headers of a segment up to its end or to damage. Raises UnsupportedForMessageFormatError."""
     descriptor = files.open(segment, READ_ONLY)
     try:
         for _, header in scan_headers(files, descriptor, 0, files.size(descriptor)):
@@ -206,7 +206,7 @@ def _headers(files: Files, segment: Path) -> Iterator[BatchHeader]:
 
 
 def _has_gaps(headers: Iterator[BatchHeader]) -> bool:
-    """Whether offsets are missing between batches or in one, as only compaction leaves them."""
+    """Whether offsets are missing between batches or within one, which only compaction causes."""
     expected: int | None = None
     for header in headers:
         if expected not in (None, header.base_offset) or header.records_count != header.last_offset_delta + 1:
@@ -216,7 +216,7 @@ def _has_gaps(headers: Iterator[BatchHeader]) -> bool:
 
 
 def _keys(files: Files, segment: Path, topic: str, result: Survey) -> set[str]:
-    """Groups, or transactional ids, of the records in a segment."""
+    """The groups or transactional ids of the records in a segment."""
     keys: set[str] = set()
     for record in _records(files, segment):
         key = _hashed_key(record.key, topic)
@@ -240,17 +240,19 @@ def _records(files: Files, segment: Path) -> Iterator[Record]:
     except UnsupportedForMessageFormatError:
         raise
     except KafkaError:
-        return  # torn or damaged: what was read counts
+        return  # torn or damaged: the records so far count
     finally:
         files.close(descriptor)
 
 
 def _learn_topic_id(key: bytes, value: bytes | None, result: Survey) -> None:
-    """The topic's id that a committed offset names since Kafka 4.2: without it the offset would be of another topic."""
+    """Stores the topic id of a committed offset (since Kafka 4.2). With another id, the offset would not apply to the
+    topic.
+    """
     try:
         record = decode_record(key, value)
     except ProtocolError:
-        return  # the group coordinator says it when it loads the record
+        return  # the group coordinator logs it when it loads the record
     if (
         record is not None
         and isinstance(record.key, OffsetCommitKey)
@@ -261,7 +263,9 @@ def _learn_topic_id(key: bytes, value: bytes | None, result: Survey) -> None:
 
 
 def _hashed_key(key: bytes | None, topic: str) -> str | None:
-    """What a record's partition was chosen by: a version, then a string of 16-bit length begins every such key."""
+    """The part of a record's key that chose its partition. Every such key begins with a version and a string of 16-bit
+    length.
+    """
     if key is None or len(key) < 4 or _INT16.unpack_from(key)[0] not in OFFSET_KEY_VERSIONS:
         return None
     length = _INT16.unpack_from(key, 2)[0]
@@ -274,12 +278,12 @@ def _hashed_key(key: bytes | None, topic: str) -> str | None:
 
 
 def _learn_producers(files: Files, directory: Path, result: Survey) -> None:
-    """The producers in the partition's snapshots: a new producer must not get an id that a log knows."""
+    """Reads the producers in the partition's snapshots: a new producer must not get an id that a log has."""
     for entry in files.list(directory):
         if entry.name.endswith(SNAPSHOT_SUFFIX):
             try:
                 entries = decode_snapshot(files.read_file(directory / entry.name))
             except CorruptSnapshotError:
-                continue  # the log says it again
+                continue  # the log has the same information
             known = (one.producer_id for one in entries)
             result.highest_producer_id = max(result.highest_producer_id, *known, NO_PRODUCER_ID)
