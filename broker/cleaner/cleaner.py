@@ -1,9 +1,9 @@
-"""The log cleaner of a running broker: looks for the filthiest log, has it cleaned elsewhere, swaps the result in.
+"""The log cleaner of a running broker: chooses the filthiest log, has a worker clean it, and swaps the result in.
 
-Owns: when rounds begin and end, the cleaner-offset-checkpoint. Never does: decoding a batch or choosing by itself
-(storage/compaction/ does), blocking the event loop. Invariants: at most log.cleaner.threads rounds at a time, one for a
-partition; the checkpoint moves only when all that a round has swapped in is durable; retention of compacted logs is
-done here, never during a round. Source: Kafka's LogCleaner, LogCleanerManager.
+Owns: the start and the end of rounds, the cleaner-offset-checkpoint. Never does: decoding a batch, the rules of the
+choice (storage/compaction/ has them), blocking the event loop. Invariants: at most log.cleaner.threads rounds at a
+time, and one for a partition; the checkpoint moves only after the round's new segments are durable; the cleaner runs
+retention of compacted logs, never during a round of the same log. Source: Kafka's LogCleaner, LogCleanerManager.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ logger = logging.getLogger(__name__)
 LEAST_BACKOFF_MS = 100
 """log.cleaner.backoff.ms may be 0; Kafka's threads never rest then."""
 LOGS_A_STEP = 16
-"""Logs that are looked at in one turn of the event loop: 20 us each, a broker may have thousands."""
+"""The number of logs checked in one turn of the event loop: 20 us each. A broker may have thousands."""
 SEGMENTS_A_STEP = 4
 """Segments that retention removes in one turn: their files are renamed, 0.2 ms each."""
 FAILURES = (KafkaError, CorruptIndexError, OSError)
-"""What makes a partition uncleanable, for now."""
+"""Errors that make a partition uncleanable until the next try."""
 
 
 class LogCleaner:
@@ -49,7 +49,7 @@ class LogCleaner:
         clock_ms: Callable[[], int],
         worker_code: WorkerCode,
     ) -> None:
-        """``config``: the broker's configuration as it is now; ``clock_ms``: milliseconds since the epoch."""
+        """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch."""
         self.state = CleanerState()
         self._directories = directories
         self._config = config
@@ -61,11 +61,11 @@ class LogCleaner:
         self._main: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to look for work."""
+        """Starts to look for work."""
         self._main = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """Ends what is under way: nothing that was not swapped in yet will be."""
+        """Ends the rounds in progress. Nothing more is swapped in."""
         tasks = [task for task in (self._main, *self._rounds) if task is not None]
         for task in tasks:
             task.cancel()
@@ -73,7 +73,7 @@ class LogCleaner:
             await asyncio.wait(tasks)
 
     def compacted_logs(self) -> Iterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """The logs that are compacted and can be used."""
+        """The compacted logs that are usable."""
         for directory in self._directories:
             if directory.failure is None:
                 for key, log in list(directory.logs.items()):
@@ -81,7 +81,9 @@ class LogCleaner:
                         yield directory, key, log
 
     async def _in_turns(self) -> AsyncIterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """:meth:`compacted_logs`, with a turn for others after each LOGS_A_STEP; what has gone by then is left out."""
+        """:meth:`compacted_logs`, with a turn for other work after each LOGS_A_STEP. Logs removed in between are left
+        out.
+        """
         for count, (directory, key, log) in enumerate(self.compacted_logs(), 1):
             if directory.logs.get(key) is log and log.failure is None:
                 yield directory, key, log
@@ -89,13 +91,13 @@ class LogCleaner:
                 await asyncio.sleep(0)
 
     async def look_once(self) -> None:
-        """One pass to its end: the logs that are due and for which there are threads, retention, checkpoints."""
+        """Runs one whole pass: cleaning of due logs as far as there are threads, retention, checkpoints."""
         await self._begin_rounds()
         if self._rounds:
             await asyncio.wait(self._rounds)
 
     async def _begin_rounds(self) -> None:
-        """Begins what is to be done now."""
+        """Starts the rounds that are due, then retention and checkpoints."""
         threads = self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
             if not await self._begin_round():
@@ -109,7 +111,8 @@ class LogCleaner:
             await self._begin_rounds()
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
-                # No longer, whatever they do: there may be more threads by then, and old segments to go.
+                # Wait at most the backoff, even if rounds go on: more threads may be configured by then, or old
+                # segments be due.
                 await asyncio.wait(self._rounds, timeout=backoff_s, return_when=asyncio.FIRST_COMPLETED)
             else:
                 await asyncio.sleep(backoff_s)
@@ -117,13 +120,13 @@ class LogCleaner:
     # Choosing ------------------------------------------------------------------
 
     async def _begin_round(self) -> bool:
-        """Begins a round for the filthiest log; False when none is due."""
+        """Starts a round for the filthiest log. Returns False if none is due."""
         chosen = await self._filthiest()
         if chosen is None:
             return False
         directory, log, to_clean = chosen
         if directory.logs.get(to_clean.key) is not log:
-            return True  # deleted while others were looked at
+            return True  # deleted while other logs were checked
         self.state.in_progress.add(to_clean.key)
         task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
         self._rounds.add(task)
@@ -131,7 +134,7 @@ class LogCleaner:
         return True
 
     def _round_ended(self, directory: LogDirectory, to_clean: LogToClean, task: asyncio.Task[None]) -> None:
-        """What nobody expected is named too, and the partition waits for its next try."""
+        """Logs an unexpected error, too. The partition then waits for its next try."""
         self._rounds.discard(task)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
@@ -145,7 +148,7 @@ class LogCleaner:
         async for directory, key, log in self._in_turns():
             compacted.add(key)
             if len(log.segments) == 1 or not self.state.may_clean(key, now_ms):
-                continue  # of most logs there is an active segment only
+                continue  # most logs have only an active segment
             try:
                 found[key] = directory, log, self._look_at(directory, key, log, now_ms)
             except FAILURES as failure:
@@ -187,7 +190,7 @@ class LogCleaner:
     # A round -------------------------------------------------------------------
 
     async def _clean(self, directory: LogDirectory, log: Log, to_clean: LogToClean) -> None:
-        """One round, from what it goes by to the checkpoint; a failure is noted and tried again later."""
+        """Runs one round, from its input to the checkpoint. After a failure, it is tried again later."""
         key = to_clean.key
         begun_ms = self._clock_ms()
         try:
@@ -252,10 +255,10 @@ class LogCleaner:
     # Between rounds ------------------------------------------------------------
 
     async def _delete_old_segments(self) -> None:
-        """Retention of compacted logs; of one with ``compact`` alone only what lies before its start goes."""
+        """Retention of compacted logs. With ``compact`` alone, only segments before the log's start are removed."""
         async for directory, key, log in self._in_turns():
             try:
-                while self._is_to_shrink(key, log) and (  # noqa: ASYNC110 - nothing is awaited, others have their turn
+                while self._is_to_shrink(key, log) and (  # noqa: ASYNC110 - not a wait: other work gets a turn
                     log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP
                 ):
                     await asyncio.sleep(0)
@@ -263,13 +266,17 @@ class LogCleaner:
                 logger.error("%s: %s", directory.path, error)
 
     def _is_to_shrink(self, key: TopicPartition, log: Log) -> bool:
-        """Whether retention may look at a log. Others had their turn since: it may be deleted, or being cleaned."""
+        """Whether retention may run on a log. Since the last turn it may have been deleted, or its cleaning may have
+        begun.
+        """
         if not log.is_open or log.failure is not None or key in self.state.in_progress:
             return False
         return log.config.is_deleted or log.segments.first.base_offset < log.log_start_offset
 
     async def _checkpoint_what_has_gone(self) -> None:
-        """A deleted topic's offset must not be found by a new one of its name."""
+        """Removes the offsets of deleted topics from the checkpoint, so that a new topic of the same name does not get
+        them.
+        """
         for directory in self._directories:
             if directory.failure is None and self._written.get(directory, directory.cleaner_offsets).keys() != (
                 directory.cleaner_offsets.keys()

@@ -1,8 +1,8 @@
-"""Which partitions are being cleaned, which can't be and why, and what the last rounds did.
+"""The cleaner's state: partitions in cleaning, uncleanable partitions with the reason, results of the last rounds.
 
-Pure: the time is given, ms since 1970. Never does: choosing (storage/compaction/selection.py). Invariant: a partition
-that could not be cleaned is tried again, later and later, and is shown until it was cleaned or has gone. Source: the
-states of Kafka's LogCleanerManager, which never tries an uncleanable partition again; CleanerStats.
+Pure: the time is passed in, ms since 1970. Never does: choosing (storage/compaction/selection.py). Invariant: an
+uncleanable partition is tried again at growing intervals, and listed until it is cleaned or removed. Source: the states
+of Kafka's LogCleanerManager, which never tries an uncleanable partition again; CleanerStats.
 """
 
 from collections.abc import Container
@@ -16,7 +16,7 @@ LAST_RETRY_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Uncleanable:
-    """Why a partition can't be cleaned, what waits there, how often it was tried, and when it is tried again."""
+    """An uncleanable partition: the reason, its cleanable bytes, the number of tries, the time of the next try."""
 
     reason: str
     directory: str
@@ -27,7 +27,7 @@ class Uncleanable:
 
 @dataclass(frozen=True, slots=True)
 class RoundStats:
-    """The last round: bytes read and written, how long it took, and how full its map of keys was (0 to 1)."""
+    """The last round: bytes read and written, its duration, and the fill level of its map of keys (0 to 1)."""
 
     bytes_read: int = 0
     bytes_written: int = 0
@@ -36,7 +36,7 @@ class RoundStats:
 
 
 class CleanerState:
-    """What the cleaner knows from one pass to the next."""
+    """The state that the cleaner keeps from pass to pass."""
 
     def __init__(self) -> None:
         self.in_progress: set[TopicPartition] = set()
@@ -50,12 +50,12 @@ class CleanerState:
         self.bytes_written = 0
 
     def may_clean(self, key: TopicPartition, now_ms: int) -> bool:
-        """Whether nobody cleans the partition now, and it is not waiting for its next try."""
+        """Whether the partition is not being cleaned and not waiting for its next try."""
         refusal = self.uncleanable.get(key)
         return key not in self.in_progress and (refusal is None or refusal.retry_ms <= now_ms)
 
     def cleaned(self, key: TopicPartition, stats: RoundStats) -> None:
-        """A round has ended well."""
+        """Notes the success of a round."""
         self.uncleanable.pop(key, None)
         self.last_round = stats
         self.rounds += 1
@@ -65,7 +65,7 @@ class CleanerState:
     def failed(
         self, key: TopicPartition, directory: str, reason: str, cleanable_bytes: int, now_ms: int
     ) -> Uncleanable:
-        """A round, or looking at the partition, has failed; when it is tried again."""
+        """Notes a failure of a round or of a check of the partition. Returns it with the time of the next try."""
         before = self.uncleanable.get(key)
         attempts = 1 if before is None else before.attempts + 1
         wait_ms = min(FIRST_RETRY_MS << min(attempts - 1, 10), LAST_RETRY_MS)
@@ -73,6 +73,6 @@ class CleanerState:
         return refusal
 
     def forget_missing(self, compacted: Container[TopicPartition]) -> None:
-        """Forgets what is no longer there, or no longer compacted (``maintainUncleanablePartitions``)."""
+        """Forgets partitions that were removed or are not compacted any more (``maintainUncleanablePartitions``)."""
         for key in [key for key in self.uncleanable if key not in compacted]:
             del self.uncleanable[key]

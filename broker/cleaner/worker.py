@@ -1,7 +1,7 @@
-"""Where a round of cleaning is carried out: a thread for little, a process of its own for more.
+"""Runs the slow part of a cleaning round: on a thread if it is small, otherwise in a process of its own.
 
-Never does: touching logs. Invariant: when `carry_out_round` returns or raises, nobody works on the order any more.
-See storage/compaction/worker.py for why.
+Never does: changing logs. Invariant: when `carry_out_round` returns or raises, no thread or process works on the order
+any more. See storage/compaction/worker.py for why.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from ...storage.compaction.pace import CleaningStoppedError, Pace
 from .worker_code import WorkerCode
 
 THREAD_BYTES = 1 << 20
-"""Up to so many bytes of segments are cleaned on a thread: some 60 ms of work, less than a process needs to start."""
+"""Rounds of at most this size run on a thread: about 60 ms of work, less than the start of a process takes."""
 
 
 async def carry_out_round(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
-    """Does the slow part of a round; ended early by the round's interruption, or by cancelling.
+    """Runs the slow part of a round. The round's interruption or a cancellation ends it early.
 
     Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
     """
@@ -42,12 +42,12 @@ async def _on_thread(round_: LiveRound) -> CleaningOutcome:
     except asyncio.CancelledError:
         stop.set()
         await asyncio.wait([work])
-        work.exception()  # looked at: it is the stop that was asked for
+        work.exception()  # retrieved: it is the requested stop
         raise
 
 
 async def _in_process(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
-    """Kills the process, and waits for its end, when it is not to go on."""
+    """Runs the round in a process. If it must stop, kills the process and waits for its end."""
     arguments, modules = worker_code.command()
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
     stopped = asyncio.Event()
@@ -74,7 +74,7 @@ async def _ask(process: asyncio.subprocess.Process, modules: bytes, order: Clean
     assert process.stdout is not None
     process.stdin.write(modules + pickle.dumps(order))
     await process.stdin.drain()
-    data = await process.stdout.read()  # the input stays open: its end would end the process
+    data = await process.stdout.read()  # the input stays open: closing it would end the process
     if not data:
         raise ChildProcessError(f"the process that cleaned {order.directory} ended with {await process.wait()}")
     outcome, reason = pickle.loads(data)

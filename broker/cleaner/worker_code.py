@@ -1,8 +1,8 @@
-"""The code of the cleaner's worker process, as this broker has it in memory.
+"""The code of the cleaner's worker process, taken from this broker's memory.
 
-Owns: a copy of the compiled modules that the worker needs. A worker that read them from the disk would be of another
-version after ``pip install -U`` beside a running broker, and what the two exchange would not fit. The copy is read
-while the installation is still the one that runs: seconds after the start.
+Owns: a copy of the compiled modules that the worker needs. After a ``pip install -U`` during the broker's run, a worker
+that read them from the disk would have another version, and the two could not exchange data. The copy is read seconds
+after the start, while the installation is still the same.
 """
 
 import marshal
@@ -13,7 +13,7 @@ from importlib.machinery import SourceFileLoader
 
 ROOMS = ("odradek.protocol", "odradek.storage")
 LEFT_OUT = ("odradek.protocol.messages", "odradek.protocol.reference", "odradek.storage.check", "odradek.storage.dump")
-"""What the worker doesn't need."""
+"""Packages that the worker does not need."""
 
 BOOTSTRAP = """
 import sys, marshal, pickle
@@ -32,32 +32,34 @@ sys.meta_path.insert(0, FromBroker(pickle.load(sys.stdin.buffer)))
 from odradek.storage.compaction.worker import main
 main()
 """
-"""What the worker's interpreter runs: it takes its modules from its input, whatever lies on the disk."""
+"""The program of the worker's interpreter. It loads its modules from its input, not from the disk."""
 
 NAMESPACE = marshal.dumps(compile("", "<odradek>", "exec"))
 
 
 class WorkerCode:
-    """The modules, once they are read."""
+    """The copy of the modules."""
 
     def __init__(self) -> None:
         self._modules: dict[str, tuple[bool, bytes]] = {"odradek": (True, NAMESPACE)}
         self._is_complete = False
 
     def read(self) -> Iterator[None]:
-        """Reads the modules that are loaded, one in each step: 1 to 3 ms of work."""
+        """Copies the loaded modules, one in each step: 1 to 3 ms of work."""
         for name in [name for name in sorted(sys.modules) if is_needed(name)]:
             spec = sys.modules[name].__spec__
             assert spec is not None
             assert spec.origin is not None
-            # Not by the loader of its own: under pytest it may be one that rewrites asserts.
+            # Not with the module's own loader: under pytest that may rewrite asserts.
             code = SourceFileLoader(name, spec.origin).get_code(name)
             self._modules[name] = spec.submodule_search_locations is not None, marshal.dumps(code)
             yield
         self._is_complete = True
 
     def command(self) -> tuple[list[str], bytes]:
-        """The arguments of the interpreter, and what its input begins with; the modules on the disk before `read`."""
+        """The arguments of the interpreter, and the beginning of its input. Before `read`, it uses the modules on the
+        disk.
+        """
         if not self._is_complete:
             return ["-m", "odradek.storage.compaction.worker"], b""
         return ["-c", BOOTSTRAP], pickle.dumps(self._modules)

@@ -1,8 +1,8 @@
-"""When a disk is low or full, and what its owner may lose for that: rules, no disk.
+"""The rules for low and full disks: the states of a directory, and the segments that may be removed.
 
-Pure. Owns: the states and the marks between them, with hysteresis; which segments go under the cap. Never does: I/O,
-reading a clock. Invariants: clients' records are refused below the lowest mark; nothing that a topic's own limits keep
-is picked for removal unless the owner has set a cap for the whole node. Source: our own; a full disk halts Kafka's
+Pure. Owns: the states and the thresholds between them, with hysteresis; the choice of segments to remove under the cap.
+Never does: I/O, reading a clock. Invariants: clients' records are refused below the lowest threshold; data that a
+topic's own limits retain is removed only if a cap for the whole node is set. Source: our own; a full disk halts Kafka's
 broker.
 """
 
@@ -18,34 +18,36 @@ MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
 CAP_KEY = "odradek.log.dirs.max.bytes"
 MIN_FREE_BYTES = 64 << 20
 MIN_FREE_SHARE = 16
-"""The free-space mark where none is set: MIN_FREE_BYTES, or this part of the file system where that is less."""
+"""The default threshold of free space: MIN_FREE_BYTES, or this fraction (1/16) of the file system if that is less."""
 LEAST_RESUME_BYTES = 256 << 10
 WRITER_BYTES_MS = 400_000
-"""What writers are taken to bring at most (400 MB/s): so long a look may wait."""
+"""The assumed maximum write rate (400 MB/s), from which the time to the next check follows."""
 SHORTEST_LOOK_MS = 25
 LONGEST_LOOK_MS = 1_000
 FULL_LOOK_MS = 200
 SEGMENTS_UNDER_CAP = 16
-"""Under a cap a segment is rolled at this part of it at the latest, since only whole segments can go."""
+"""Under a cap, segments are at most this fraction of it, since only whole segments can be removed."""
 LEAST_SEGMENT_BYTES = 1 << 20
 CHOICES_A_STEP = 256
-"""Logs, or segments, that one step of the choice looks at."""
+"""The number of logs or segments in one step of the choice."""
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class SpaceState(IntEnum):
-    """How a log directory is off; the worse the greater."""
+    """How short of space a log directory is; higher is worse."""
 
     NORMAL = 0
     LOW = 1
-    """Retention runs at every look, deleted files go at once; under the cap the oldest segments go too."""
+    """Retention runs at every check, and deleted files are removed at once; under the cap the oldest segments are
+    removed, too.
+    """
     FULL = 2
-    """Clients' records are refused besides."""
+    """As LOW, and clients' records are refused."""
 
 
 class SpaceMarks(NamedTuple):
-    """Bytes of room at which the state changes: `full` < `resume` and `low` < `normal`."""
+    """Bytes of free room at which the state changes: `full` < `resume` and `low` < `normal`."""
 
     full: int
     resume: int
@@ -54,30 +56,32 @@ class SpaceMarks(NamedTuple):
 
 
 def min_free_bytes(configured: int, total_bytes: int) -> int:
-    """The free-space mark: `odradek.log.dirs.min.free.bytes`, or by the size of the file system where that is -1."""
+    """The threshold of free space: `odradek.log.dirs.min.free.bytes`, or a default by file system size if that is
+    -1.
+    """
     return min(MIN_FREE_BYTES, total_bytes // MIN_FREE_SHARE) if configured < 0 else configured
 
 
 def free_space_marks(min_free: int) -> SpaceMarks:
-    """The marks of a file system whose last `min_free` bytes are not for clients' records."""
+    """The thresholds of a file system whose last `min_free` bytes are not for clients' records."""
     resume = max(min_free + min_free // 4, LEAST_RESUME_BYTES)
     return SpaceMarks(min_free, resume, 2 * min_free, max(2 * min_free + min_free // 2, resume))
 
 
 def cap_marks(cap: int) -> SpaceMarks:
-    """The marks for what is left of `odradek.log.dirs.max.bytes`: full with nothing left, low with a sixteenth."""
+    """The thresholds for the rest of `odradek.log.dirs.max.bytes`: full at 0, low at 1/16 of it."""
     return SpaceMarks(1, max(1, cap // 32), cap // 16, cap // 8)
 
 
 def announce_below(cap: int) -> int:
-    """With so much left of the cap it is said what goes next: three sixteenths, where removing begins with one."""
+    """Bytes left under the cap at which upcoming deletions are logged: 3/16 of the cap (deletion starts at 1/16)."""
     return 3 * cap // 16
 
 
 def next_state(state: SpaceState, room: int, marks: SpaceMarks, *, was_refused: bool = False) -> SpaceState:
-    """The state with so many bytes of room (negative: too much is taken); the way back needs more than the way in.
+    """The state for `room` bytes left (negative: over the limit). Leaving a state needs more room than entering it.
 
-    `was_refused`: the file system has refused bytes since the last look, whatever it says is free.
+    `was_refused`: the file system has refused bytes since the last check, regardless of its reported free space.
     """
     if room < marks.full or (was_refused and room < marks.resume):
         return SpaceState.FULL
@@ -89,31 +93,32 @@ def next_state(state: SpaceState, room: int, marks: SpaceMarks, *, was_refused: 
 
 
 def next_look_ms(state: SpaceState, room: int, marks: SpaceMarks) -> int:
-    """How long the next look may wait: the nearer the end, the shorter."""
+    """The time to the next check; shorter when less room is left."""
     if state is SpaceState.FULL:
         return FULL_LOOK_MS
     return max(SHORTEST_LOOK_MS, min((room - marks.full) // WRITER_BYTES_MS, LONGEST_LOOK_MS))
 
 
 def segment_bytes_under(cap: int, segment_bytes: int) -> int:
-    """At which size a segment is rolled where the node has a cap (-1: none)."""
+    """The maximum size of a segment under a node's cap (-1: no cap)."""
     if cap < 0:
         return segment_bytes
     return min(segment_bytes, max(cap // SEGMENTS_UNDER_CAP, LEAST_SEGMENT_BYTES))
 
 
 class SegmentSize(NamedTuple):
-    """A segment that may go: its greatest timestamp (ms), its size in bytes."""
+    """A removable segment: its greatest timestamp (ms), its size in bytes."""
 
     largest_timestamp: int
     size: int
 
 
 def oldest_segments(candidates: Mapping[Key, Sequence[SegmentSize]], excess: int) -> Steps[dict[Key, int]]:
-    """How many of each log's oldest segments go so that at least `excess` bytes do: those with the oldest data first.
+    """How many of each log's oldest segments to remove to free at least `excess` bytes. Those with the oldest data come
+    first.
 
-    `candidates` has, for each log that may lose data, its segments from the oldest on; within a log they go in order.
-    In steps, because a node may have thousands of logs.
+    `candidates` has the segments of each log that may lose data, oldest first; within a log they are removed in this
+    order. In steps, because a node may have thousands of logs.
     """
     keys, logs = list(candidates), list(candidates.values())
     heads: list[tuple[int, int]] = []
@@ -137,7 +142,7 @@ def oldest_segments(candidates: Mapping[Key, Sequence[SegmentSize]], excess: int
 
 
 def in_words(size: int) -> str:
-    """A number of bytes as a person reads it."""
+    """A number of bytes in a readable unit."""
     if size < 1 << 10:
         return f"{size} bytes"
     unit = "KiB" if size < 1 << 20 else "MiB" if size < 1 << 30 else "GiB"

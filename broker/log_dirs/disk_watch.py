@@ -1,8 +1,8 @@
-"""Keeps a broker alive on a full disk: looks at the log directories, shuts and opens them to clients' records.
+"""Keeps a broker alive on a full disk: checks free space, and closes or opens the log directories for clients' records.
 
-Owns: the state of each directory, when the next look is due, the reserve's filling. Never does: deciding (disk_space.py
-does), removing a file on the event loop. Invariants: a change of state is one log line that says what to do; with room
-again everything goes on by itself; one look at a time, in slices (make_room.py has the steps).
+Owns: the state of each directory, the time of the next check, filling the reserve. Never does: deciding (disk_space.py
+does), removing a file on the event loop. Invariants: a change of state is one log line that says what to do; when there
+is room again, everything recovers without help; one check at a time, in slices (make_room.py has the steps).
 Source: our own; see docs/disk-space.md.
 """
 
@@ -41,35 +41,35 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 RETENTION_INTERVAL_MS = 250
-"""How often retention runs while room is low and there is something to remove."""
+"""The interval of retention while room is low and it finds segments to remove."""
 IDLE_RETENTION_INTERVAL_MS = 1_000
-"""How often it runs while room is low and the last time removed nothing: thousands of logs are asked each time."""
+"""The interval while room is low and the last run removed nothing: each run checks thousands of logs."""
 COUNT_INTERVAL_MS = 10_000
-"""How often files are counted under a cap; between, the logs' own sizes say how much has come."""
+"""The interval of full counts of file sizes under a cap. Between them, the growth of the logs is added."""
 TELL_INTERVAL_MS = 1_000
-"""How often it is told at most what goes next under the cap."""
+"""The minimum interval of announcements of upcoming deletions under the cap."""
 FAR_FUTURE_MS = 1 << 62
 WHAT_TO_DO = (
     "delete topics or records, lower retention.ms or retention.bytes, or make the file system larger; "
-    "`odradek storage explain` says for each topic what is kept and why"
+    "`odradek storage explain` shows for each topic what is kept and why"
 )
 
 
 class WatchedDirectory:
-    """One log directory and how it is off."""
+    """One log directory and its state."""
 
     def __init__(self, directory: LogDirectory) -> None:
         self.directory = directory
         self.by_space = SpaceState.NORMAL
         self.state = SpaceState.NORMAL
         self.was_refused = False
-        """Whether the file system refused bytes since the last look."""
+        """Whether the file system has refused bytes since the last check."""
         self.free_bytes = 0
         self.total_bytes = 0
 
 
 class DiskWatch:
-    """Looks at the log directories on a timer, and when the file system has refused bytes."""
+    """Checks the log directories on a timer, and when the file system has refused bytes."""
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class DiskWatch:
     ) -> None:
         """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch.
 
-        ``going_under_cap`` is told, for each log, before which offset the cap takes its records next: when that is near
-        and once more right before.
+        ``going_under_cap`` is called with upcoming deletions under the cap: for each log, the offset before which
+        records are removed. It is called when they are near and again right before.
         """
         self._watched = [WatchedDirectory(directory) for directory in directories]
         self._timers = timers
@@ -113,7 +113,7 @@ class DiskWatch:
         return [watched.state for watched in self._watched]
 
     def start(self) -> None:
-        """Measures for the first time, before clients are served; from then on looks by its timer."""
+        """Makes the first check, before clients are served, and starts the timer."""
         self._loop = asyncio.get_running_loop()
         for watched in self._watched:
             files = watched.directory.files
@@ -125,14 +125,14 @@ class DiskWatch:
         self._watching = self._loop.create_task(self._watch())
 
     def cancel(self) -> None:
-        """Looks no more; a file that is being removed is removed."""
+        """Stops checking. The removal of a file in progress completes."""
         self._loop = None
         self._is_stopped.set()
         if self._watching is not None:
             self._watching.cancel()
 
     async def stop(self) -> None:
-        """As `cancel`, and waits for the end of the look and of the removal."""
+        """As `cancel`, and waits for the end of the check and of the removal."""
         self.cancel()
         if self._watching is not None:
             await asyncio.wait([self._watching])
@@ -140,12 +140,12 @@ class DiskWatch:
             await asyncio.wait([self._removing])
 
     def finish(self) -> None:
-        """Gives what room there is to the reserve, so that the next start has it. Call it after `stop`."""
+        """Fills the reserve as far as there is room, for the next start. Call it after `stop`."""
         for watched in self._watched:
             self._fill_reserve(watched, least_room=0)
 
     def _refused(self, watched: WatchedDirectory) -> None:
-        """The file system has refused bytes, on whatever thread."""
+        """Notes that the file system has refused bytes. Any thread may call."""
         loop = self._loop
         if loop is None or loop.is_closed():
             return
@@ -156,13 +156,13 @@ class DiskWatch:
             loop.call_soon_threadsafe(self._look_is_due.set)
 
     async def _watch(self) -> None:
-        """Looks, waits, and looks again, until it is cancelled."""
+        """Checks and waits in turn, until it is cancelled."""
         while True:
             self._look_is_due.clear()
             try:
                 await self._look()
             except Exception:
-                logger.exception("the log directories could not be looked at")  # the next look begins anew
+                logger.exception("the log directories could not be checked")  # the next check starts from the beginning
             timer = self._timers.schedule(self._next_look_ms(), self._look_is_due.set)
             await self._look_is_due.wait()
             timer.cancel()
@@ -176,13 +176,13 @@ class DiskWatch:
     async def _in_slices(self, steps: Steps[Result]) -> Result:
         return await take_in_slices(self._slices, steps)
 
-    # Looking -------------------------------------------------------------------
+    # Checking -------------------------------------------------------------------
 
     async def _look(self) -> None:
         await self._in_slices(self._measure())
         await self._tell_what_goes()
         if self._is_low:
-            self._shut_if_full()  # making room takes more than this turn
+            self._shut_if_full()  # making room takes several turns
             if await self._make_room():
                 await self._in_slices(self._measure())
         for watched in self._watched:
@@ -204,12 +204,12 @@ class DiskWatch:
         return free_space_marks(min_free_bytes(self._min_free, watched.total_bytes))
 
     def _measure(self) -> Steps[None]:
-        """Finds out how much room there is, and what that means."""
+        """Measures the room in each directory and sets its state."""
         for watched in self._watched:
             try:
                 watched.free_bytes, watched.total_bytes = watched.directory.files.space(watched.directory.path)
             except OSError as error:
-                # A directory that is gone is the business of who reads and writes there.
+                # Reads and writes of the logs handle a missing directory.
                 logger.debug("%s: %s", watched.directory.path, error)
                 continue
             watched.by_space = next_state(
@@ -221,10 +221,10 @@ class DiskWatch:
             self._cap_state = next_state(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap))
 
     def _count(self) -> Steps[None]:
-        """How much all log directories take: counted now and then, and by what the logs have grown since."""
+        """The size of all log directories: the last full count plus the growth of the logs since then."""
         in_logs = yield from size_steps(self._logs())
         now_ms = self._timers.now_ms()
-        if self._counted_at_ms < 0:  # at the start, when no client is served yet
+        if self._counted_at_ms < 0:  # at the start, before clients are served
             self._counted_at_ms = now_ms
             self._other_bytes = self._allocated_bytes() - in_logs
         elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
@@ -245,11 +245,11 @@ class DiskWatch:
         self._used_bytes = await self._in_slices(size_steps(self._logs())) + self._other_bytes
 
     def _allocated_bytes(self) -> int:
-        """What all files take; on any thread. Raises OSError."""
+        """The size of all files, on any thread. Raises OSError."""
         return sum(allocated_bytes(directory.files, directory.path) for directory in self._online())
 
     def _counted(self, in_logs: int, counting: asyncio.Future[int]) -> None:
-        """A count on another thread has ended; what the logs have grown meanwhile counts twice until the next."""
+        """Takes the result of a count on another thread. Growth during the count counts twice until the next one."""
         if counting.cancelled():
             return
         if isinstance(problem := counting.exception(), OSError):
@@ -263,7 +263,7 @@ class DiskWatch:
     # Making room ---------------------------------------------------------------
 
     async def _make_room(self) -> bool:
-        """Runs retention before its time and removes deleted files at once; returns False if it was not yet due."""
+        """Runs retention early and removes deleted files at once. Returns False if it was not due yet."""
         interval_ms = RETENTION_INTERVAL_MS if self._has_removed else IDLE_RETENTION_INTERVAL_MS
         if self._timers.now_ms() - self._retained_at_ms < interval_ms and not self._is_over_cap:
             return False
@@ -288,7 +288,7 @@ class DiskWatch:
         return await asyncio.shield(self._removing)  # `stop` waits for it
 
     def _remove(self, due: Sequence[tuple[LogDirectory, DueRemovals]]) -> int:
-        """On a thread: removes what is due, until the broker stops."""
+        """Removes due files, on a thread, until the broker stops."""
         removed = 0
         for directory, removals in due:
             try:
@@ -305,7 +305,7 @@ class DiskWatch:
         return self._cap >= 0 and self._cap - self._used_bytes < cap_marks(self._cap).low
 
     async def _tell_what_goes(self) -> None:
-        """Announces what the cap takes next, if that is near."""
+        """Announces upcoming deletions under the cap, if they are near."""
         room = self._cap - self._used_bytes
         if self._cap >= 0 and room < announce_below(self._cap) and self._may_tell:
             marks = cap_marks(self._cap)
@@ -337,12 +337,12 @@ class DiskWatch:
             if held < target and watched.free_bytes - (target - held) >= least_room:
                 files.fill(target)
         except OSError as error:
-            logger.warning("%s: no reserve for a full disk can be kept: %s", watched.directory.path, error)
+            logger.warning("%s: can't keep a reserve for a full disk: %s", watched.directory.path, error)
 
-    # Saying it -----------------------------------------------------------------
+    # Logging -----------------------------------------------------------------
 
     def _settle(self, watched: WatchedDirectory) -> None:
-        """Shuts or opens the directory to clients' records; a change is said once."""
+        """Closes or opens the directory for clients' records, and logs a change once."""
         before, state = watched.state, max(watched.by_space, self._cap_state)
         watched.state = state
         told = self._by_cap() if self._cap_state > watched.by_space else self._by_space(watched)

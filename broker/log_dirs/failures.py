@@ -1,7 +1,8 @@
-"""What follows when a log directory fails: its partitions are refused, the metadata says so, the others go on.
+"""Handles the failure of a log directory: its partitions are refused, the metadata is updated, other directories
+continue.
 
-Owns: the order of these steps. Never does: finding out that a disk fails (the logs do, on whatever thread). Invariant:
-a failed directory is offline until the next start; without the one that has the metadata the broker ends. Source:
+Owns: the order of these steps. Never does: detecting failures (the logs do, on any thread). Invariant: a failed
+directory is offline until the next start; if the directory of the metadata fails, the broker shuts down. Source:
 LogDirFailureChannel, ReplicaManager.handleLogDirFailure, LogManager.handleLogDirFailure; KIP-112, KIP-858.
 """
 
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class DirectoryFailures:
-    """Listens to all log directories; the steps are taken on the event loop."""
+    """Listens to all log directories. The steps run on the event loop."""
 
     def __init__(
         self,
@@ -35,7 +36,9 @@ class DirectoryFailures:
         resign: Callable[[list[Partition]], None],
         end_broker: Callable[[str], None],
     ) -> None:
-        """``resign`` hears of partitions that are refused from now on; ``end_broker`` gets why nothing can go on."""
+        """``resign`` is called with the partitions that are refused from now on; ``end_broker`` with the reason for a
+        shutdown.
+        """
         self._directories = directories
         self._hosting = hosting
         self._metadata = metadata
@@ -46,14 +49,14 @@ class DirectoryFailures:
         self._loop = asyncio.get_running_loop()
 
     def listen(self) -> None:
-        """From now on failures have consequences; one that came before has them at once."""
+        """Handles failures from now on; earlier ones at once."""
         for directory in self._directories.all_online:
             directory.on_failure = self._heard
             if directory.failure is not None:
                 self._heard(directory)
 
     def _heard(self, directory: LogDirectory) -> None:
-        """On any thread."""
+        """Called on any thread."""
         self._loop.call_soon_threadsafe(self._take_offline, directory)
 
     def _take_offline(self, directory: LogDirectory) -> None:
@@ -82,8 +85,8 @@ class DirectoryFailures:
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:
-            # The metadata directory fails too, and with it the broker.
-            logger.error("%s is offline, which could not be written down: %s", directory.path, error)
+            # The metadata directory fails too, which ends the broker.
+            logger.error("%s is offline, which could not be written to the metadata: %s", directory.path, error)
 
         metadata.record(
             lambda: offline_records(metadata.image, self._controller, directory_id), self._clock_ms(), unwritten

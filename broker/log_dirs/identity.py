@@ -1,4 +1,5 @@
-"""Whose the log directories are: each has its id in meta.properties, and all are of one node and one cluster.
+"""Checks the identity of the log directories: each has its id in meta.properties, and all have the same node and
+cluster.
 
 Owns: the checks at start. Source: MetaPropertiesEnsemble.verify, KafkaRaftServer.initializeLogDirs; KIP-858, KIP-1066.
 """
@@ -16,9 +17,9 @@ EVERY_DIRECTORY = "*"
 
 
 def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> list[bytes]:
-    """The ids of the directories that are online, first that of the metadata log (``LogDirectories.all_online``).
+    """The ids of the online directories; that of the metadata log comes first (``LogDirectories.all_online``).
 
-    A formatted directory without one gets one, a new one will be given its own.
+    A formatted directory without an id gets one. A new directory gets its id later.
 
     Raises ConfigError for directories of different nodes or clusters, or with one id; StorageError.
     """

@@ -1,8 +1,8 @@
-"""Making room in log directories, as steps: retention before its time, and the oldest segments under the node's cap.
+"""Makes room in log directories, in steps: early retention, and removal of the oldest segments under the node's cap.
 
 Owns: nothing. Never does: removing a file (segments are renamed to `.deleted`, and `disk_watch.py` removes them on a
-thread), reading a clock. Invariant: a step looks at a bounded number of logs and segments, so a log may change between
-two steps: what goes is named by offset, never by a number of segments. Source: our own; see docs/disk-space.md.
+thread), reading a clock. Invariant: a step handles a bounded number of logs and segments. A log may change between two
+steps, so deletions are given by offset, never by a number of segments. Source: our own; see docs/disk-space.md.
 """
 
 import logging
@@ -26,7 +26,7 @@ LOGS_A_STEP = 16
 SIZES_A_STEP = 512
 """Segments whose sizes and times are read in one step."""
 WHOLE_LOG = 1 << 63
-"""Instead of an offset: all records that the log has when its turn comes."""
+"""Instead of an offset: all records that the log has at its removal step."""
 
 
 def size_steps(logs: Iterable[Log]) -> Steps[int]:
@@ -40,7 +40,7 @@ def size_steps(logs: Iterable[Log]) -> Steps[int]:
 
 
 def retention_steps(directories: Iterable[LogDirectory], clock_ms: Clock) -> Steps[int]:
-    """Runs retention now; returns how many segments it has removed. A directory that fails is named in the log."""
+    """Runs retention now. Returns the number of removed segments. A failing directory is logged."""
     removed = 0
     for directory in directories:
         try:
@@ -64,9 +64,9 @@ def _old_segments(log: Log, clock_ms: Clock) -> Steps[int]:
 
 
 def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
-    """Before which offset each log loses its records, so that at least `excess` bytes go.
+    """For each log, the offset before which to remove records, to free at least `excess` bytes.
 
-    Only topics that are deleted by age or size count: the cap is set for those. WHOLE_LOG if all segments go.
+    Only topics with deletion by age or size are considered. WHOLE_LOG: all segments.
     """
     candidates: dict[Log, list[SegmentSize]] = {}
     ends: dict[Log, list[int]] = {}
@@ -87,7 +87,7 @@ def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
 
 
 def removal_steps(chosen: Mapping[Log, int], cap: int, clock_ms: Clock) -> Steps[None]:
-    """Removes what `oldest_steps` has chosen. A log that fails is named, and the others go on."""
+    """Removes the records that `oldest_steps` has chosen. A failing log is logged, and the others continue."""
     for log, end in chosen.items():
         if log.failure is not None or not log.is_open:
             continue
@@ -103,9 +103,9 @@ def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]
         end = log.segments.active.base_offset
     end = min(end, log.high_watermark)
     if end <= log.log_start_offset:
-        return  # retention has been here since the choice
+        return  # retention has removed them since the choice
     logger.warning(
-        "%s: %s is %d, so the oldest records of all topics go first: here those before offset %d",
+        "%s: %s is %d, so the oldest records of all topics are removed first: here those before offset %d",
         log.directory,
         CAP_KEY,
         cap,

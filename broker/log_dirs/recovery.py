@@ -1,8 +1,8 @@
-"""Says how far the recovery of the logs has come, every few seconds, and ends it when the broker is to stop.
+"""Logs the progress of the recovery every few seconds, and ends the recovery if the broker must stop.
 
-Owns: counting, the lines in the log, the wish to stop. Never does: recovering. Invariants: a start that is quick says
-little, one that is not says what it does at least every five seconds; what is to stop does so within the next 16 MiB.
-Source: LogManager.loadLogs, LogLoader.recoverLog; Kafka does not stop before it has recovered everything.
+Owns: the counters, the log lines, the flag to stop. Never does: recovering. Invariants: a quick start logs little, a
+slow one logs its progress at least every five seconds; a stop takes effect within the next 16 MiB. Source:
+LogManager.loadLogs, LogLoader.recoverLog; Kafka does not stop before it has recovered everything.
 """
 
 import logging
@@ -20,15 +20,15 @@ SECONDS_BETWEEN_LINES = 5.0
 MIB = 1 << 20
 
 
-class RecoveryStopped(Exception):  # noqa: N818 - what it is, not whose fault
-    """The broker was told to stop while it recovered; the next start goes on."""
+class RecoveryStopped(Exception):  # noqa: N818 - a state, not an error
+    """The broker had to stop during recovery. The next start continues."""
 
 
 class RecoveryProgress:
     """The recovery of all directories at one start."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """``clock``: seconds, of any beginning."""
+        """``clock``: seconds from any starting point."""
         self._clock = clock
         self._began = self._last_line = clock()
         self._lock = Lock()
@@ -42,7 +42,7 @@ class RecoveryProgress:
         return [directory for directory in directories.online if directory.found and not directory.was_clean]
 
     def stop(self) -> None:
-        """Ends the recovery soon, or before it begins: it raises RecoveryStopped. Any thread."""
+        """Makes the recovery raise RecoveryStopped soon, even if it has not begun. Any thread may call."""
         self._stop.set()
 
     def recover(
@@ -50,8 +50,8 @@ class RecoveryProgress:
     ) -> None:
         """Opens every log of the directories without a marker of a clean stop, all directories at once.
 
-        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). Raises RecoveryStopped once what was
-        done is written down (recovery points); StorageError.
+        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). Raises RecoveryStopped after the
+        recovery points of completed logs are written; StorageError.
         """
         unclean = self.unclean(directories)
         if not unclean:
@@ -63,7 +63,7 @@ class RecoveryProgress:
                 directory.path,
             )
             for topic, _ in directory.found:
-                config_of(topic)  # worked out here, so that the threads only read
+                config_of(topic)  # computed here, so that the threads only read
 
         def recover(directory: LogDirectory) -> None:
             def one_done(key: TopicPartition, done: int, total: int) -> None:
@@ -75,13 +75,13 @@ class RecoveryProgress:
             directories.in_parallel(unclean, recover)
         except RecoveryStopped:
             done = sum(done for done, _ in self._done.values())
-            logger.info("told to stop with %d logs recovered; the next start goes on with the others", done)
+            logger.info("stopped with %d logs recovered; the next start continues with the others", done)
             for directory in unclean:
                 directory.write_checkpoints()
             raise
         total = sum(total for _, total in self._done.values())
         logger.info(
-            "Recovered %d logs in %.1f s, %d MiB read behind the recovery points",
+            "Recovered %d logs in %.1f s, %d MiB read after the recovery points",
             total,
             self._clock() - self._began,
             self._bytes // MIB,

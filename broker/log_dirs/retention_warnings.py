@@ -1,6 +1,7 @@
-"""Names the groups whose next records retention is about to remove, in the log of the broker, before it happens.
+"""Warns in the broker's log about groups whose next records retention is about to remove.
 
-Owns: when it looks. Never does: deciding (offsets/retention_risk.py), removing. Source: our own, docs/disk-space.md.
+Owns: the times of the checks. Never does: deciding (offsets/retention_risk.py), removing. Source: our own,
+docs/disk-space.md.
 """
 
 import logging
@@ -30,16 +31,16 @@ logger = logging.getLogger(__name__)
 
 FIRST_LOOK_MS = 5_000
 PARTITIONS_A_STEP = 16
-"""Partitions that one step looks at: 15 us each."""
+"""The number of partitions in one step: 15 us each."""
 GROUPS_A_STEP = 100
 Committed = tuple[str, str, int, int]
 """Group, topic, partition, committed offset."""
 PAUSE_UNDER_CAP_MS = 60_000
-"""Under the cap a segment may go every second."""
+"""The interval of warnings under the cap, where a segment may be removed every second."""
 
 
 class RetentionWarnings:
-    """Looks once in a retention check interval."""
+    """Checks once in each retention check interval."""
 
     def __init__(
         self,
@@ -50,8 +51,9 @@ class RetentionWarnings:
         check_interval_ms: int,
         slices: Slices,
     ) -> None:
-        """``clock_ms``: ms since 1970; ``check_interval_ms``: log.retention.check.interval.ms; ``slices``: where it
-        looks, since a broker may have thousands of partitions and groups."""
+        """``clock_ms``: ms since 1970; ``check_interval_ms``: log.retention.check.interval.ms; ``slices`` runs the
+        checks, since a broker may have thousands of partitions and groups.
+        """
         self._partitions = partitions
         self._groups = groups
         self._timers = timers
@@ -64,7 +66,7 @@ class RetentionWarnings:
         self._said_under_cap = WarningThrottle(PAUSE_UNDER_CAP_MS)
 
     def start(self) -> None:
-        """Looks soon, and then by the interval."""
+        """Checks soon, and then at the interval."""
         self._timers.schedule(min(FIRST_LOOK_MS, self._check_interval_ms), self._run)
 
     def _run(self) -> None:
@@ -73,13 +75,14 @@ class RetentionWarnings:
             self._looking = self._slices.start(self._look(), _report)
 
     def going_under_cap(self, going: Mapping[Log, int]) -> None:
-        """Warns of what the cap of the whole node takes next: of each log what lies before an offset.
+        """Warns about the next deletions under the node's cap. ``going``: for each log, the offset before which records
+        are removed.
 
-        The groups are looked for in slices. If the last look is not done, this one is left out: the next call is a
-        second away at most, while room is short.
+        The groups are searched in slices. If the last search is not done, this one is skipped: while room is short, the
+        next call follows within a second.
         """
         if self._looking_under_cap is None or self._looking_under_cap.is_done:
-            starts = {log: log.log_start_offset for log in going}  # retention may remove the records before the look
+            starts = {log: log.log_start_offset for log in going}  # retention may remove the records before the check
             self._looking_under_cap = self._slices.start(self._look_under_cap(dict(going), starts), _report)
 
     def _look_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
@@ -97,7 +100,7 @@ class RetentionWarnings:
             self._warn(committed, removals, starts, self._said_under_cap)
 
     def _look(self) -> Steps[None]:
-        """Warns of what is new."""
+        """Warns about new risks."""
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
@@ -148,7 +151,7 @@ class RetentionWarnings:
         )
 
     def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> Steps[list[Committed]]:
-        """What is committed for the partitions in question."""
+        """The committed offsets of these partitions."""
         found: list[Committed] = []
         try:
             shards = self._groups.shards()
@@ -172,8 +175,8 @@ class RetentionWarnings:
 
 
 def _report(error: Exception) -> None:
-    """A look failed: the next one comes with the next interval."""
-    logger.error("the groups that are about to lose records could not be looked for", exc_info=error)
+    """Logs a failed check. The next one follows after the interval."""
+    logger.error("the check for groups that are about to lose records has failed", exc_info=error)
 
 
 def _say(risk: GroupAtRisk, now_ms: int) -> None:

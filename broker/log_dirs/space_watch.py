@@ -1,6 +1,6 @@
-"""Starts the watch over the room on the disks, with the warnings to groups that it sends.
+"""Starts the watch of the disk space, with its warnings about groups.
 
-Owns: what of the configuration both get. Never: looks itself. Source: our own; see docs/disk-space.md.
+Owns: passing the configuration to both. Never does: any check. Source: our own; see docs/disk-space.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,9 +25,9 @@ def watch_disks(
     clock_ms: Callable[[], int],
     slices: Slices,
 ) -> DiskWatch:
-    """Watches the room in these directories from now on, and groups that are about to lose records.
+    """Starts to watch the space in these directories, and groups that are about to lose records.
 
-    ``clock_ms``: milliseconds since the epoch. ``slices``: where room is made and groups are looked at.
+    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work.
     """
     interval_ms = config.get_int("log.retention.check.interval.ms")
     warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)

@@ -1,1 +1,1 @@
-"""What the broker tells of itself to Prometheus: its metrics and the small HTTP server that shows them."""
+"""The broker's metrics for Prometheus, and the small HTTP server that serves them."""

@@ -1,4 +1,4 @@
-"""A small HTTP server on the event loop that shows the metrics: GET /metrics, nothing else.
+"""A small HTTP server on the event loop that serves the metrics: GET /metrics only.
 
 Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most, and
 arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
@@ -25,14 +25,14 @@ class MetricsEndpoint:
     """Listens from `start` to `stop`."""
 
     def __init__(self, source: MetricsSource) -> None:
-        """``source`` is asked for its metrics at each request."""
+        """``source`` is read at each request."""
         self._source = source
         self._turn = asyncio.Lock()
-        """Held by the answer that is continued in this turn of the event loop."""
+        """Held by the answer that makes a piece in this turn of the event loop."""
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Begins to listen; the port. Raises OSError."""
+        """Starts to listen. Returns the port. Raises OSError."""
         self._server = await asyncio.start_server(self._serve, host, port, limit=MAX_HEAD_BYTES)
         bound: int = self._server.sockets[0].getsockname()[1]
         logger.info("metrics at http://%s:%d/metrics", host, bound)
@@ -59,7 +59,7 @@ class MetricsEndpoint:
         while True:
             async with self._turn:
                 part = next(parts, None)
-                await asyncio.sleep(0)  # the others' turn, before a further part of any answer is made
+                await asyncio.sleep(0)  # other work gets a turn before the next piece of any answer
             if part is None:
                 return
             writer.write(part)
@@ -79,7 +79,7 @@ class MetricsEndpoint:
             return
         accepted = next((line.partition(":")[2] for line in head[1:] if line.lower().startswith("accept:")), "")
         encode, content_type = choose_encoder(accepted)
-        # HTTP/1.0 knows no chunks: there the end of the connection ends the answer.
+        # HTTP/1.0 has no chunks: there the end of the connection ends the answer.
         in_chunks = words[2] != "HTTP/1.0"
         coding = "Transfer-Encoding: chunked\r\n" if in_chunks else ""
         yield f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{coding}Connection: close\r\n\r\n".encode()
@@ -110,6 +110,6 @@ def _response(status: str, body: bytes) -> bytes:
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of ``odradek.metrics.listener``, which was checked with the configuration."""
+    """The parts of ``odradek.metrics.listener``, which the configuration has checked."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)

@@ -1,8 +1,8 @@
-"""The metrics of the logs and of the log cleaner, as Prometheus reads them.
+"""The metrics of the logs and of the log cleaner for Prometheus.
 
 Names are those that the usual rules of the JMX exporter give Kafka's MBeans (`kafka.log:type=Log,name=Size` is
-`kafka_log_log_size`); what Kafka does not have begins with `odradek_`. Never does: counting; all values are read from
-the broker's parts when somebody asks. Source: Kafka's UnifiedLog, LogCleaner and LogCleanerManager (newGauge).
+`kafka_log_log_size`); names that Kafka does not have begin with `odradek_`. Never does: counting. All values are read
+from the broker's parts at each request. Source: Kafka's UnifiedLog, LogCleaner and LogCleanerManager (newGauge).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,11 +25,11 @@ LOG_GAUGES: Sequence[tuple[str, str, Callable[[Log], int]]] = (
     ("kafka_log_log_logendoffset", "The log end offset.", lambda log: log.log_end_offset),
     ("kafka_log_log_numlogsegments", "Segments.", lambda log: len(log.segments)),
 )
-"""Name, meaning and value of what each log has."""
+"""Name, meaning and value of the metrics of each log."""
 
 
 class LogMetrics:
-    """Collects when it is asked, in pieces."""
+    """Collects the metrics at each request, in pieces."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class LogMetrics:
         cleaner: Callable[[], CleanerState | None],
         clock_ms: Callable[[], int],
     ) -> None:
-        """``cleaner``: None as long as there is no cleaner; ``clock_ms``: milliseconds since the epoch."""
+        """``cleaner`` returns None while the cleaner does not run; ``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
         self._cleaner = cleaner
         self._clock_ms = clock_ms
 
     def pieces(self) -> Iterator[Metric]:
-        """All metrics with their values of now. Metrics of one name that follow each other are one family."""
+        """All metrics with their current values. Consecutive metrics of one name are one family."""
         yield from self._of_logs()
         yield from space_metrics(self._directories)
         state = self._cleaner()
@@ -52,7 +52,7 @@ class LogMetrics:
             yield from self._of_uncleanable(state)
 
     def _of_logs(self) -> Iterator[Metric]:
-        # In the order of the dictionary: Prometheus needs no other, and sorting 20,000 partitions takes 10 ms.
+        # In the order of the dictionary: sorting is not needed, and takes 10 ms for 20,000 partitions.
         logs = [item for directory in self._directories for item in directory.logs.items()]
         for name, what, value in LOG_GAUGES:
             yield from in_pieces(
@@ -65,18 +65,18 @@ class LogMetrics:
         for name, what, value in (
             (
                 "logcleaner_cleaner_recopy_percent",
-                "Of the bytes that the last round read, how many it wrote again.",
+                "The fraction of the bytes read in the last round that it wrote again.",
                 100 * last.bytes_written // max(last.bytes_read, 1),
             ),
             (
                 "logcleaner_max_buffer_utilization_percent",
-                "How full the last round's map of keys was.",
+                "The fill level of the last round's map of keys.",
                 int(100 * last.map_utilization),
             ),
-            ("logcleaner_max_clean_time_secs", "How long the last round took.", last.elapsed_ms // 1000),
+            ("logcleaner_max_clean_time_secs", "The duration of the last round.", last.elapsed_ms // 1000),
             (
                 "logcleaner_max_compaction_delay_secs",
-                "How long the log that waits longest has passed max.compaction.lag.ms.",
+                "The longest time by which a log has exceeded max.compaction.lag.ms.",
                 state.max_compaction_delay_ms // 1000,
             ),
             (
@@ -86,7 +86,7 @@ class LogMetrics:
             ),
             (
                 "logcleanermanager_time_since_last_run_ms",
-                "When the cleaner last looked for work.",
+                "The time of the cleaner's last search for work.",
                 self._clock_ms() - state.last_run_ms,
             ),
         ):
@@ -100,12 +100,12 @@ class LogMetrics:
     def _of_uncleanable(self, state: CleanerState) -> Iterable[Metric]:
         count = GaugeMetricFamily(
             "kafka_log_logcleanermanager_uncleanable_partitions_count",
-            "Partitions that could not be cleaned when it was last tried.",
+            "Partitions whose last cleaning has failed.",
             labels=("logdirectory",),
         )
         waiting = GaugeMetricFamily(
             "kafka_log_logcleanermanager_uncleanable_bytes",
-            "Bytes that could be cleaned in these partitions, when it was last tried.",
+            "Cleanable bytes in these partitions at the last try.",
             labels=("logdirectory",),
         )
         for directory in self._directories:
@@ -118,7 +118,7 @@ class LogMetrics:
             partial(
                 GaugeMetricFamily,
                 "odradek_log_cleaner_uncleanable_attempts",
-                "How often it was tried to clean a partition that can't be cleaned, and why it can't.",
+                "Failed tries to clean a partition, with the reason.",
                 labels=(*PARTITION_LABELS, "reason"),
             ),
             [

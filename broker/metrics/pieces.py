@@ -1,7 +1,7 @@
 """Metric families in pieces, so that one turn of the event loop reads and encodes a bounded number of samples.
 
-Owns: the size of a piece. Never does: I/O. Invariant: the pieces of a family follow each other, and have its HELP and
-TYPE lines once. Source: Prometheus' exposition formats, which want all samples of a family together.
+Owns: the size of a piece. Never does: I/O. Invariant: the pieces of a family are consecutive, and only the first has
+its HELP and TYPE lines. Source: Prometheus' exposition formats, which require all samples of a family together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,14 +11,14 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 SAMPLES_A_PIECE = 64
-"""Reading and encoding them takes some 0.5 ms."""
+"""Reading and encoding them takes about 0.5 ms."""
 
 
 class MetricsSource(Protocol):
-    """What has metrics."""
+    """A source of metrics."""
 
     def pieces(self) -> Iterator[Metric]:
-        """All metrics with their values of now. Metrics of one name that follow each other are one family."""
+        """All metrics with their current values. Consecutive metrics of one name are one family."""
 
 
 class Sample(NamedTuple):
@@ -42,7 +42,7 @@ def in_pieces(new_family: Callable[[], Any], samples: Iterable[Sample]) -> Itera
 
 
 class _Piece(Collector):
-    """What Prometheus' encoders want: a registry."""
+    """The collector that Prometheus' encoders take, with one metric."""
 
     def __init__(self, metric: Metric | None) -> None:
         self._metric = metric

@@ -1,6 +1,6 @@
-"""The metrics of room on the disks: free, kept back, and whether producers are refused.
+"""The metrics of disk space: free, reserved, and whether producers are refused.
 
-Never does: deciding; the values are read when somebody asks. Kafka has no such metrics, so the names begin with
+Never does: deciding. The values are read at each request. Kafka has no such metrics, so the names begin with
 ``odradek_``. Source: broker/log_dirs/disk_watch.py; docs/disk-space.md.
 """
 
@@ -15,7 +15,7 @@ LABELS = ("logdirectory",)
 
 
 def space_metrics(directories: Sequence[LogDirectory]) -> Iterable[Metric]:
-    """The metrics of the log directories that are online."""
+    """The metrics of the online log directories."""
     free = GaugeMetricFamily("odradek_log_dir_free_bytes", "Free on the directory's file system.", labels=LABELS)
     total = GaugeMetricFamily("odradek_log_dir_total_bytes", "Bytes of the directory's file system.", labels=LABELS)
     reserved = GaugeMetricFamily("odradek_log_dir_reserved_bytes", "Kept back for a full disk.", labels=LABELS)

@@ -168,13 +168,13 @@ class Background:
                 logger.error("%s: %s", directory.path, error)
 
     def _remove_deleted(self) -> None:
-        """Removes deleted files whose time has come, unless the last ones are still being removed."""
+        """Removes deleted files whose delay has passed, unless an earlier removal is still running."""
         is_collecting = self._collecting is not None and not self._collecting.is_done
         if not is_collecting and (self._removing is None or self._removing.done()):
             self._collecting = self._slices.start(self._removal_steps(), _report_collecting)
 
     def _removal_steps(self) -> Iterator[None]:
-        """Collects what is due of one log in each step, then removes it on a thread: 1 GB takes up to 200 ms."""
+        """Collects the due files of one log in each step, then removes them on a thread: 1 GB takes up to 200 ms."""
         due: list[tuple[LogDirectory, DueRemovals]] = []
         for directory in list(self._directories):
             removals = yield from directory.collect_deleted(self._clock_ms())

@@ -1,11 +1,11 @@
-"""What a log line may hold, and how many lines one place in the code may write.
+"""Limits the content of log lines, and the number of lines from one place in the code.
 
 Pure. Owns: the escaping and cutting of text that clients send, the budget of each log call. Never does: I/O, reading a
-clock. Invariants: a line holds printable characters only, so no client can forge a second one; a log call writes at
-most `BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write. Beyond that a line is written only
-if its subject has bytes left: at most `SUBJECTS_MAX` subjects have `SUBJECT_BURST_BYTES` at once and
-`SUBJECT_BYTES_A_SECOND` on average each, so one group that rebalances all the time does not hide the others. Memory is
-bounded by the number of log calls in the code and of subjects. What is left out is counted, and the count is written.
+clock. Invariants: a line has printable characters only, so no client can forge a second one; a log call writes at most
+`BURST_BYTES` at once and `BYTES_A_SECOND` on average. Beyond that, a line is written only if its subject has bytes
+left: each of at most `SUBJECTS_MAX` subjects has `SUBJECT_BURST_BYTES` at once and `SUBJECT_BYTES_A_SECOND` on average,
+so a group that rebalances all the time does not hide the others. Memory is bounded by the number of log calls in the
+code and of subjects. Suppressed lines are counted, and the count is logged.
 """
 
 import re
@@ -21,31 +21,36 @@ LIST_MAX_TEXTS = 10
 LINE_MAX_CHARACTERS = 2_000
 TRACEBACK_MAX_LINES = 60
 BURST_BYTES = 6_000
-"""What one log call may write at once, such as 50 lines of 120 bytes when as many partitions are loaded."""
+"""Bytes that one log call may write at once, such as 50 lines of 120 bytes when 50 partitions are loaded."""
 BYTES_A_SECOND = 250
-"""What one log call may write on average. A client can reach some twenty log calls: a few kB a second in all."""
+"""Bytes that one log call may write on average. A client can trigger about twenty log calls: a few kB a second in
+total.
+"""
 SUBJECTS_MAX = 128
-"""How many subjects have bytes of their own; the one that was used least recently gives way to a new one."""
+"""The number of subjects with bytes of their own. A new one replaces the least recently used one."""
 SUBJECT_BURST_BYTES = 1_000
-"""What lines about one subject may take at once: two or three rebalances of a group."""
+"""Bytes for one subject at once: two or three rebalances of a group."""
 SUBJECT_BYTES_A_SECOND = 20
-"""What lines about one subject may take on average: 2.5 kB a second for all subjects together."""
+"""Bytes for one subject on average: 2.5 kB a second for all subjects together."""
 NEW_SUBJECTS_AT_ONCE = 64
-"""How many new subjects get bytes of their own at once, such as groups that rebalance when a service starts."""
+"""The number of new subjects at once that get bytes of their own, such as groups that rebalance when a service
+starts.
+"""
 NEW_SUBJECTS_A_SECOND = 0.5
-"""How many on average: a client that makes up names gets 500 bytes a second by them, and replaces the known subjects in
-four minutes at the earliest."""
+"""New subjects on average: a client that invents names gets 500 bytes a second, and needs at least four minutes to
+replace the known subjects.
+"""
 COUNT_AFTER_S = 1.0
-"""How soon the number of lines that were left out is written."""
+"""The delay of the line with the number of suppressed lines."""
 
 _CONVERSION = re.compile(r"%(?:\(\w+\))?[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 
 Site = tuple[str, int]
-"""Where a log call stands: file and line number."""
+"""The place of a log call: file and line number."""
 
 
 def cut(text: str, most: int) -> str:
-    """The first ``most`` characters, and how many more there are."""
+    """The first ``most`` characters, and the number of the rest."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more)"
 
 
@@ -55,7 +60,7 @@ def quoted(text: str | None) -> str:
 
 
 def quoted_list(texts: Collection[str]) -> str:
-    """Texts of clients for a log line: the first ten, each as :func:`quoted` shows it."""
+    """Texts of clients for a log line: the first ten, each as in :func:`quoted`."""
     return repr(_shortened("r", list(texts)))
 
 
@@ -67,7 +72,7 @@ def printable(text: str) -> str:
 
 
 def message_of(template: object, arguments: Any) -> str:
-    """The message of a log call as one line. Texts of clients, which `%r` and lists show, are cut."""
+    """The message of a log call as one line. Texts of clients (`%r` and lists) are cut."""
     text = str(template)
     if arguments:
         if isinstance(arguments, tuple):
@@ -79,14 +84,14 @@ def message_of(template: object, arguments: Any) -> str:
 
 
 def subject_of(arguments: Any) -> str | None:
-    """What a log call is about: its first argument if that is a text, such as a group id or the address of a client."""
+    """The subject of a log call: its first argument if that is a text, such as a group id or a client's address."""
     if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
         return arguments[0][:TEXT_MAX_CHARACTERS]
     return None
 
 
 def traceback_of(text: str) -> str:
-    """A traceback as indented lines, so that no line of it looks like one of the log; the middle of a long one goes."""
+    """A traceback as indented lines, so that none looks like a log line. The middle of a long one is left out."""
     lines = text.split("\n")
     if len(lines) > TRACEBACK_MAX_LINES:
         half = TRACEBACK_MAX_LINES // 2
@@ -115,21 +120,21 @@ def _first(texts: Any) -> Iterator[Any]:
 
 
 class _More(int):
-    """Stands in a list for the texts that are left out."""
+    """A placeholder in a list for the texts that are left out."""
 
     def __repr__(self) -> str:
         return f"{int(self):,} more"
 
 
 class LeftOut(NamedTuple):
-    """How many lines of one log call were left out."""
+    """The suppressed lines of one log call."""
 
     sample: str
     """The last message that was written."""
     repeated: int
-    """How many equal the sample; 0 if they may differ from it."""
+    """The number of lines equal to the sample; 0 if they may differ from it."""
     more: int
-    """How many lines of the same kind, equal or not."""
+    """The number of lines of the same kind, equal or not."""
 
     def __str__(self) -> str:
         if self.repeated == self.more:
@@ -138,7 +143,7 @@ class LeftOut(NamedTuple):
 
 
 class _Budget:
-    """What one log call has written, and may write."""
+    """The budget of one log call, and its suppressed lines."""
 
     __slots__ = ("kind", "last", "left_bytes", "left_out_since_s", "more", "repeated", "time_s", "written_s")
 
@@ -153,7 +158,7 @@ class _Budget:
         self.left_out_since_s = now_s
 
     def refill(self, now_s: float) -> None:
-        """Adds what the time since the last refill has earned."""
+        """Adds the bytes for the time since the last refill."""
         self.left_bytes = min(BURST_BYTES, self.left_bytes + max(0.0, now_s - self.time_s) * BYTES_A_SECOND)
         self.time_s = now_s
 
@@ -191,7 +196,7 @@ class _Allowance:
         self.left = most
 
     def refill(self, now_s: float) -> None:
-        """Adds what the time since the last refill has earned."""
+        """Adds the bytes for the time since the last refill."""
         self.left = min(self._most, self.left + max(0.0, now_s - self._time_s) * self._rate)
         self._time_s = now_s
 
@@ -204,7 +209,7 @@ class _Subjects:
         self._new: _Allowance | None = None
 
     def allowance(self, subject: str | None, now_s: float) -> _Allowance | None:
-        """The bytes of a subject; None if there are none for it."""
+        """The bytes of a subject; None if it has no bytes of its own."""
         if subject is None:
             return None
         known = self._known.get(subject)

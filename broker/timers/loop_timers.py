@@ -1,6 +1,6 @@
 """The event loop's side of the timers: wakes up when the next one is due.
 
-Owns one ``call_at`` of the loop at most. The rules are in :mod:`.timer_queue`; the clock here is the loop's monotonic
+Owns at most one ``call_at`` of the loop. The rules are in :mod:`.timer_queue`; the clock here is the loop's monotonic
 one.
 """
 
@@ -17,7 +17,7 @@ class LoopTimers:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.time_s: Callable[[], float] = loop.time
-        """The loop's monotonic clock in seconds, for what reads it with every request."""
+        """The loop's monotonic clock in seconds, for code that reads it with every request."""
         self._queue = TimerQueue()
         self._wake_up: asyncio.TimerHandle | None = None
         self._wake_up_ms = 0
@@ -36,14 +36,15 @@ class LoopTimers:
         return handle
 
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
-        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False where it is due, or would come sooner.
+        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now. False if it is due already or would be due
+        sooner.
 
-        The loop's own timer stays as it is: it finds nothing due then, and goes on to what is.
+        The loop's own timer is not changed: when it fires, it is set for the next deadline.
         """
         return timer.postpone(int(self.time_s() * 1000) + delay_ms)
 
     def close(self) -> None:
-        """Fires nothing any more."""
+        """Stops: no timer fires any more."""
         self._closed = True
         if self._wake_up is not None:
             self._wake_up.cancel()
@@ -58,7 +59,7 @@ class LoopTimers:
     def _fire(self) -> None:
         self._wake_up = None
         for callback in self._queue.pop_due(self.now_ms()):
-            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
             self._loop.call_soon(callback)
         if not self._closed and self._wake_up is None:
             deadline_ms = self._queue.next_deadline_ms()

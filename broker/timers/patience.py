@@ -1,23 +1,23 @@
-"""When sessions may expire after a stall: the rules, without a clock.
+"""The rules for the expiration of sessions after a stall, without a clock.
 
-Pure. Owns: how long the broker was stalled, and whether expirations are held back. Never does: I/O, reading a clock.
-Invariants: time in which the broker could not read does not count for a session; after a stall nothing expires before
-what lay in the sockets was read and a grace has passed, so that heartbeats under way arrive; a member that is gone
-still expires, because holds together last `HOLD_MAX_MS` at most. Kafka has no such rule: its sessions end after a pause
-of the JVM that is longer than they are.
+Pure. Owns: the length of stalls, and whether expirations are held back. Never does: I/O, reading a clock. Invariants:
+time in which the broker could not read does not count for a session; after a stall nothing expires before the data in
+the sockets has been read and a grace period has passed, so that heartbeats in transit arrive; a dead member still
+expires, because holds last at most `HOLD_MAX_MS` in total. Kafka has no such rule: a pause of the JVM that is longer
+than the session timeout expires its sessions.
 """
 
 TICK_MS = 500
-"""The longest time between two wake-ups: what passes between them unnoticed still counts for sessions."""
+"""The longest time between two wake-ups. A shorter stall can go unnoticed, and then counts for sessions."""
 LATE_MS = 500
-"""A wake-up that is this late ends a stall; less is a busy moment."""
+"""A wake-up that is late by at least this time ends a stall. Less is normal under load."""
 LEAST_GRACE_MS = 1_000
 LONGEST_GRACE_MS = 10_000
-"""The grace is as long as the stall, within these bounds: after a long one clients have to connect again."""
+"""The grace period equals the stall, up to this limit. After a long stall, clients have to reconnect."""
 DRAIN_MAX_MS = 5_000
-"""How long what lay in the sockets is waited for: a client that never stops sending does not stop expirations."""
+"""The longest wait for data in the sockets, so that a client that never stops sending can't prevent expirations."""
 HOLD_MAX_MS = 30_000
-"""How long expirations are held back at most, also when one stall follows the other."""
+"""The longest time that expirations are held back, even if stalls follow each other."""
 
 
 class Patience:
@@ -36,21 +36,22 @@ class Patience:
     )
 
     def __init__(self, suspended_ms: int) -> None:
-        """``suspended_ms``: how long the machine has been suspended so far, by any zero."""
+        """``suspended_ms``: the time that the machine has been suspended so far, from any starting point."""
         self.stalled_ms = 0
-        """How long the broker has been stalled in all: the clock of sessions is late by this."""
+        """The total time of stalls, by which the clock of sessions is late."""
         self.lost_ms = 0
-        """All stalls, with the time in which the machine was suspended: deducted from the age of a transaction, which
-        the wall clock tells."""
+        """The total time of stalls and suspensions of the machine. It is subtracted from the age of a transaction,
+        which is measured by the wall clock.
+        """
         self._suspended_ms = suspended_ms
         self._due_ms: int | None = None
         self._grace_ms = 0
         self._looked_ms: int | None = None
-        """When the current hold was looked at last; None without a hold."""
+        """The time of the last check of the current hold; None without a hold."""
         self._held_ms = 0
-        """How long the current hold has lasted, without the stalls in it."""
+        """The length of the current hold, without stalls."""
         self._undrained_ms = 0
-        """How long the sockets have been waited for since the last stall."""
+        """The time since the last stall in which the sockets were not drained."""
         self._drained_ms: int | None = None
 
     @property
@@ -59,13 +60,13 @@ class Patience:
         return self._looked_ms is not None
 
     def armed(self, due_ms: int) -> None:
-        """Notes when the next wake-up is due."""
+        """Notes the time of the next wake-up."""
         self._due_ms = due_ms
 
     def woke(self, now_ms: int, suspended_ms: int) -> int:
-        """Takes a wake-up; the length in ms of the stall that it ends, 0 for a wake-up in time.
+        """Processes a wake-up. Returns the length in ms of the stall that it ends; 0 if it is in time.
 
-        A suspended machine counts as a stall, although the monotonic clock of Linux stands still meanwhile.
+        A suspension of the machine counts as a stall, although the monotonic clock of Linux stops during it.
         """
         late_ms = 0 if self._due_ms is None else now_ms - self._due_ms
         slept_ms, self._suspended_ms = suspended_ms - self._suspended_ms, suspended_ms
@@ -83,7 +84,9 @@ class Patience:
         return stall_ms
 
     def may_expire(self, now_ms: int, is_drained: bool) -> bool:
-        """Whether what is due may expire now. ``is_drained``: what lay in the sockets after the stall was read."""
+        """Whether due sessions may expire now. ``is_drained``: the data in the sockets after the stall has been
+        read.
+        """
         if self._looked_ms is None:
             return True
         passed_ms, self._looked_ms = now_ms - self._looked_ms, now_ms

@@ -1,7 +1,7 @@
-"""The timers of sessions and transactions: they do not fire for a stall of the broker.
+"""The timers of sessions and transactions: a stall of the broker does not make them fire.
 
-Owns: one ``call_at`` of the event loop. The rules are in :mod:`.patience`. The clock of these timers is the loop's,
-less the time in which the broker was stalled.
+Owns: one ``call_at`` of the event loop. The rules are in :mod:`.patience`. The clock of these timers is the loop's
+minus the time of stalls.
 """
 
 import time
@@ -13,18 +13,18 @@ from .timer_queue import TimerHandle, TimerQueue
 from .timers import Timer
 
 HOLD_CHECK_MS = 10
-"""How often it is looked at whether the sockets are drained, while expirations are held back."""
+"""The interval of checks for drained sockets while expirations are held back."""
 
 
 class CancelHandle(Protocol):
-    """A callback of the event loop."""
+    """A scheduled callback of the event loop."""
 
     def cancel(self) -> None:
-        """Takes it back."""
+        """Cancels it."""
 
 
 class Loop(Protocol):
-    """What is needed of an event loop."""
+    """The methods of an event loop that are needed."""
 
     def time(self) -> float:
         """Its monotonic clock in seconds."""
@@ -46,9 +46,10 @@ class PatientTimers:
         on_wake_up: Callable[[int, int], None],
         suspended_ms: Callable[[], int],
     ) -> None:
-        """``unread``: looks which sockets hold bytes now, and returns what says whether those were read since.
-        ``on_wake_up`` gets the time in ms and how long the machine slept before; ``suspended_ms``: how long the
-        machine has been suspended, by any zero."""
+        """``unread`` finds the sockets with unread bytes, and returns a function that tells whether those were read
+        since. ``on_wake_up`` is called with the time in ms and the suspension before it; ``suspended_ms`` returns the
+        total time of suspensions, from any starting point.
+        """
         self._loop = loop
         self._time_s = loop.time
         self._unread = unread
@@ -66,7 +67,7 @@ class PatientTimers:
         return int(self._time_s() * 1000) - self._patience.stalled_ms
 
     def lost_ms(self) -> int:
-        """How long the broker has been stalled in all, in ms, suspensions of the machine included."""
+        """The total time of stalls in ms, with suspensions of the machine."""
         return self._patience.lost_ms
 
     def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
@@ -80,11 +81,13 @@ class PatientTimers:
         return handle
 
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
-        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False if it is due, or would come sooner."""
+        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now. False if it is due already or would be due
+        sooner.
+        """
         return timer.postpone(int(self._time_s() * 1000) - self._patience.stalled_ms + delay_ms)
 
     def every(self, interval_ms: int, work: Callable[[], object]) -> None:
-        """Does ``work`` every ``interval_ms``, for the first time after one interval."""
+        """Runs ``work`` every ``interval_ms``, for the first time after one interval."""
 
         def run() -> None:
             self.schedule(interval_ms, run)
@@ -93,7 +96,7 @@ class PatientTimers:
         self.schedule(interval_ms, run)
 
     def close(self) -> None:
-        """Fires nothing any more."""
+        """Stops: no timer fires any more."""
         self._closed = True
         if self._wake_up is not None:
             self._wake_up.cancel()
@@ -120,7 +123,7 @@ class PatientTimers:
             return
         self._is_drained = bool
         for callback in self._queue.pop_due(now_ms - self._patience.stalled_ms):
-            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
             self._loop.call_soon(callback)
         if not self._closed and self._wake_up is None:
             deadline_ms = self._queue.next_deadline_ms()
@@ -129,10 +132,10 @@ class PatientTimers:
 
 
 def suspended_ms() -> int:
-    """How long this machine has been suspended, in ms by an unknown zero.
+    """The time that this machine has been suspended, in ms from an unknown starting point.
 
-    Linux has a clock that runs on meanwhile. Elsewhere the wall clock stands in for it: setting it looks like a
-    suspension, which costs a grace and nothing else.
+    Linux has a clock that includes suspensions. Other systems use the wall clock: setting it looks like a suspension,
+    which only causes a grace period.
     """
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_REALTIME)
     return int((time.clock_gettime(clock) - time.monotonic()) * 1000)

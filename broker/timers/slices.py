@@ -1,4 +1,4 @@
-"""Long work in slices: one turn of the event loop does a bounded part of it.
+"""Runs long work in slices: one turn of the event loop runs a bounded part of it.
 
 Owns: the work that has begun and is not done. Never does: I/O, deciding what the work is. Invariant: all work together
 takes three slices of a turn at most: one for work that begins as soon as it comes, one for work that waits to begin
@@ -16,7 +16,7 @@ from ...protocol.steps import Result, Steps
 from .stall_report import RequestSeen, Served, seen
 
 SLICE_MS = 1.0
-"""How long one piece of work holds the event loop at a time."""
+"""The length of a slice."""
 
 
 class SlicedWork:
@@ -33,7 +33,7 @@ class SlicedWork:
         """The request that it serves, or words for other work, for the log of stalls; None when it is done."""
 
     def cancel(self) -> None:
-        """Takes no further step; a generator is closed, so that its ``finally`` blocks run. Harmless when done.
+        """Ends the work, unless it is done. A generator is closed, so that its ``finally`` blocks run.
 
         A step may cancel its own work: the generator is closed when that step ends.
         """
@@ -42,7 +42,7 @@ class SlicedWork:
             self._close()
 
     def advance(self, until_ms: float, now_ms: Callable[[], float]) -> None:
-        """Takes steps until ``until_ms``; an exception ends the work and goes to ``failed``."""
+        """Runs steps until ``until_ms``. An exception ends the work and is passed to ``failed``."""
         assert self._steps is not None, "only work that is not done is advanced"
         self._is_running = True
         try:
@@ -51,7 +51,7 @@ class SlicedWork:
                     break
             else:
                 self.is_done = True
-        except Exception as error:  # noqa: BLE001 - it belongs to this work alone: `failed` answers and logs
+        except Exception as error:  # noqa: BLE001 - any error ends this work only: `failed` answers and logs
             self.is_done = True
             self._failed(error)
         finally:
@@ -60,7 +60,7 @@ class SlicedWork:
             self._close()
 
     def _close(self) -> None:
-        """Lets go of everything: a connection keeps its last work, and must not keep a large request with it."""
+        """Drops all references: a connection keeps its last work, which must not keep a large request alive."""
         steps, self._steps = self._steps, None
         self._failed = _ignore
         self.request = None
@@ -70,7 +70,7 @@ class SlicedWork:
 
 
 def _ignore(_: Exception) -> None:
-    """Work that has ended fails no more."""
+    """The ``failed`` of work that has ended."""
 
 
 class Slices:
@@ -88,7 +88,7 @@ class Slices:
         self._running: SlicedWork | None = None
 
     def __len__(self) -> int:
-        """How many pieces of work are not done; cancelled ones count until their turn comes."""
+        """The number of pieces of work that are not done. Cancelled ones count until their turn."""
         return len(self._new) + len(self._begun)
 
     def start(
@@ -122,7 +122,7 @@ class Slices:
         return request if request is None or isinstance(request, str) else seen(request)
 
     def close(self) -> None:
-        """Cancels all work, and starts none from now on: the broker stops."""
+        """Cancels all work, and starts no more, because the broker stops."""
         self._is_closed = True
         for work in (*self._new, *self._begun):
             work.cancel()
@@ -153,7 +153,7 @@ class Slices:
 
 
 async def take_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
-    """Takes steps in slices and returns their result. Raises what they raise; cancelling it cancels the work."""
+    """Runs steps in slices and returns their result. Raises their exceptions. Cancelling it cancels the work."""
     done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def run() -> Steps[None]:

@@ -1,6 +1,6 @@
-"""What ran while the event loop stood still, in words.
+"""Describes what ran during a stall of the event loop.
 
-Pure. Owns: the wording of the warning. Never does: I/O, reading a clock, looking at threads.
+Pure. Owns: the wording of the warning. Never does: I/O, reading a clock, inspecting threads.
 """
 
 from typing import NamedTuple, Protocol
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from .log_lines import quoted
 
 BUSY_SHARE = 0.5
-"""A stall in which the thread used at least this share of the time was spent computing."""
+"""If the thread used at least this share of the time on the processor, the stall was spent computing."""
 
 
 class StackFrame(NamedTuple):
@@ -34,7 +34,7 @@ class RequestSeen(NamedTuple):
 
 
 class Served(Protocol):
-    """A request for which work is done in slices."""
+    """A request that is served in slices."""
 
     @property
     def name(self) -> str:
@@ -50,20 +50,20 @@ class Served(Protocol):
 
 
 def seen(request: Served) -> RequestSeen:
-    """What the log says of a request."""
+    """The facts about a request for the log."""
     return RequestSeen(request.name, request.client_id, request.client_host)
 
 
 class Stall(NamedTuple):
-    """What is known of a stall. Times are in ms."""
+    """The facts about a stall. Times are in ms."""
 
     length_ms: int
     cpu_ms: int
     """The processor time that the event loop's thread used."""
     suspended_ms: int
-    """How long the machine was suspended."""
+    """The time that the machine was suspended."""
     stack: tuple[StackFrame, ...]
-    """What the thread ran in the midst of the stall, outermost first; empty if it was not seen."""
+    """The thread's stack during the stall, outermost first; empty if it was not recorded."""
     request: RequestSeen | None
     """The last request that had begun by then."""
     sliced: RequestSeen | str | None = None
@@ -81,7 +81,7 @@ def is_in_slice(stack: tuple[StackFrame, ...]) -> bool:
 
 
 def words(stall: Stall) -> str:
-    """Says what ran."""
+    """The cause of the stall, as text."""
     if stall.suspended_ms >= stall.length_ms // 2:
         return "the machine was suspended"
     is_busy = stall.cpu_ms >= stall.length_ms * BUSY_SHARE

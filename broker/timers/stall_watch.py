@@ -1,8 +1,8 @@
-"""Watches the event loop from a thread, and names in the log what held it up.
+"""Watches the event loop from a thread, and logs what blocked it.
 
-Owns: one thread while the broker serves. Never does: deciding what follows (see :mod:`.patience`). It costs two
-wake-ups a second, and one slot store for each request, in :class:`..dispatch.dispatch.Dispatcher`. The words are in
-:mod:`.stall_report`.
+Owns: one thread while the broker serves. Never does: deciding about the consequences (see :mod:`.patience`). It costs
+two wake-ups a second, and one attribute assignment for each request, in :class:`..dispatch.dispatch.Dispatcher`. The
+words are in :mod:`.stall_report`.
 """
 
 import logging
@@ -19,10 +19,10 @@ from .stall_report import RequestSeen, StackFrame, Stall, words
 logger = logging.getLogger(__name__)
 
 STALL_MS = 1_000
-"""Stalls from this length on are logged."""
+"""Stalls of at least this length are logged."""
 RUNNERS = ("run", "run_forever", "run_until_complete", "_run_once", "_run")
 DEPTH = 40
-"""How many frames of the stack are kept."""
+"""The number of stack frames that are kept."""
 
 
 class StallWatch:
@@ -47,7 +47,7 @@ class StallWatch:
         sliced_request: Callable[[], RequestSeen | str | None],
         suspended_ms: int,
     ) -> None:
-        """Begins to watch the calling thread. ``last_request``: the request that was dispatched last.
+        """Starts to watch the calling thread. ``last_request`` returns the request that was dispatched last.
 
         ``sliced_request``: what the running slice serves or is. Both are called on the thread of the watch.
         """
@@ -60,26 +60,26 @@ class StallWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the watch; harmless if there is none."""
+        """Ends the watch, if it has started."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
     def beat(self, _: int, suspended_ms: int) -> None:
-        """The event loop goes round. ``suspended_ms``: how long the machine has been suspended, by any zero."""
+        """Notes a turn of the event loop. ``suspended_ms``: the total time of suspensions, from any starting point."""
         if self._thread is None:
             return
         now_s, cpu_s = time.monotonic(), time.thread_time()
         slept_ms = max(0, suspended_ms - self._suspended_ms)
-        # Between two beats the loop may sleep for a tick: that is no part of a stall.
+        # Between two beats the loop may sleep for a tick, which is not part of a stall.
         length_ms = int((now_s - self._beat_s) * 1000) - TICK_MS + slept_ms
         if length_ms >= STALL_MS:
             stack, request, sliced = self._seen
             cpu_ms = int((cpu_s - self._cpu_s) * 1000)
             stall = Stall(length_ms, cpu_ms, slept_ms, stack, request or self._last_request(), sliced)
             logger.warning(
-                "the broker served nobody for %.1f s (%.1f s of processor time): %s",
+                "the broker served no requests for %.1f s (%.1f s of processor time): %s",
                 length_ms / 1000,
                 cpu_ms / 1000,
                 words(stall),
@@ -92,7 +92,7 @@ class StallWatch:
         while not self._end.wait(TICK_MS / 1000):
             now_s = time.monotonic()
             if now_s - looked_s > 2 * TICK_MS / 1000:
-                # This thread did not run either: the stack is that of what follows the stall.
+                # This thread did not run either: the stack is from after the stall.
                 looked_s = now_s
                 continue
             looked_s = now_s
@@ -102,7 +102,7 @@ class StallWatch:
 
 
 def runner_of(frame: FrameType | None) -> CodeType | None:
-    """The function that runs the event loop in which ``frame`` is: the first one outwards that is no coroutine."""
+    """The function that runs the event loop of ``frame``: the first caller that is not a coroutine."""
     while frame is not None and frame.f_code.co_flags & CO_COROUTINE:
         frame = frame.f_back
     while frame is not None and runs_a_loop(frame.f_code):
@@ -111,12 +111,12 @@ def runner_of(frame: FrameType | None) -> CodeType | None:
 
 
 def runs_a_loop(code: CodeType) -> bool:
-    """Whether a function is one of asyncio's that call the event loop's callbacks."""
+    """Whether a function is one of asyncio's that run the event loop's callbacks."""
     return "/asyncio/" in code.co_filename and code.co_name in RUNNERS
 
 
 def stack_of(frame: FrameType | None, runner: CodeType | None) -> tuple[StackFrame, ...]:
-    """The stack of a thread, outermost first, without what runs the event loop; empty if the loop sleeps."""
+    """The stack of a thread, outermost first, without the frames that run the event loop; empty if the loop sleeps."""
     places: list[StackFrame] = []
     while frame is not None and len(places) < DEPTH:
         code = frame.f_code

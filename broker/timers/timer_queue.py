@@ -1,11 +1,11 @@
-"""Timers of the broker: one queue for all, driven by one timer of the event loop.
+"""The queue of all timers of the broker, driven by one timer of the event loop.
 
-Pure. Owns: what is due when. Never does: reading a clock of its own (the shell gives one), keeping cancelled callbacks
-alive. Deadlines are rounded up to a tick, so that thousands of sessions share few wake-ups: setting a timer costs a
-dictionary look-up and an append, cancelling or postponing one an assignment. Who was postponed stays in its bucket, and
-goes to that of its deadline when the first is due: a session that fifteen heartbeats renew moves once. Source: Kafka's
-hierarchical timing wheel (``SystemTimer``), for the same reason; here one level of buckets in a heap does, since the
-heap holds ticks and not timers.
+Pure. Owns: the timers and their deadlines. Never does: reading a clock (the caller passes the time), keeping cancelled
+callbacks alive. Deadlines are rounded up to a tick, so that thousands of sessions share few wake-ups: setting a timer
+costs a dictionary look-up and an append, cancelling or postponing one an assignment. A postponed timer stays in its
+bucket, and moves to that of its new deadline when the first bucket is due: a session that fifteen heartbeats renew
+moves once. Source: Kafka's hierarchical timing wheel (``SystemTimer``), for the same reason. Here one level of buckets
+in a heap suffices, since the heap holds ticks and not timers.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from heapq import heappop, heappush
 
 TICK_MS = 4
 FEW_CANCELLED = 1024
-"""So many cancelled timers may always lie about; above, they are swept out once they are the greater half."""
+"""Up to this number, cancelled timers are kept. Above it, they are removed when they are more than half of all."""
 
 
 class TimerHandle:
-    """A timer that was set; :meth:`cancel` takes it back, until the moment in which it fires."""
+    """A timer that was set. :meth:`cancel` cancels it until it fires."""
 
     __slots__ = ("_queue", "callback", "deadline_ms")
 
@@ -27,7 +27,7 @@ class TimerHandle:
         self._queue: TimerQueue | None = queue
 
     def cancel(self) -> None:
-        """Forgets the callback; harmless when the timer has fired."""
+        """Drops the callback. Does nothing if the timer has fired."""
         if self.callback is None:
             return
         self.callback = None
@@ -36,14 +36,14 @@ class TimerHandle:
             queue.note_cancelled()
 
     def postpone(self, deadline_ms: int) -> bool:
-        """Makes it due later; False, and nothing is changed, where it is due already or is asked to come sooner."""
+        """Moves the deadline. Returns False and changes nothing if it is due already or the new deadline is earlier."""
         if self._queue is None or deadline_ms < self.deadline_ms:
             return False
         self.deadline_ms = deadline_ms
         return True
 
     def leave(self) -> None:
-        """The queue lets go of it: it is due, and may still be cancelled before it fires."""
+        """Called when the queue drops a due timer. It may still be cancelled before it fires."""
         self._queue = None
 
     def fire(self) -> None:
@@ -65,7 +65,7 @@ class TimerQueue:
         self._cancelled = 0
 
     def __len__(self) -> int:
-        """How many timers it holds, cancelled ones that were not swept out yet among them."""
+        """The number of timers, with cancelled ones that are not removed yet."""
         return self._handles
 
     def add(self, deadline_ms: int, callback: Callable[[], None]) -> TimerHandle:
@@ -75,7 +75,7 @@ class TimerQueue:
         return handle
 
     def _put(self, handle: TimerHandle) -> None:
-        """Into the bucket of its deadline."""
+        """Puts a timer into the bucket of its deadline."""
         self._handles += 1
         tick = _tick(handle.deadline_ms)
         bucket = self._buckets.get(tick)
@@ -86,9 +86,9 @@ class TimerQueue:
             bucket.append(handle)
 
     def note_cancelled(self) -> None:
-        """Counts a cancelled timer, and sweeps them out where they are too many.
+        """Counts a cancelled timer, and removes them if there are too many.
 
-        Without it a client that asks to wait for days, and is answered at once, leaves a handle for days each time.
+        Otherwise each request that asks to wait for days, and is answered at once, would leave a handle for days.
         """
         self._cancelled += 1
         if self._cancelled <= FEW_CANCELLED or 2 * self._cancelled <= self._handles:
@@ -104,7 +104,7 @@ class TimerQueue:
         self._cancelled = 0
 
     def next_deadline_ms(self) -> int | None:
-        """When the next timer is due, or None; empties buckets in which all were cancelled or postponed."""
+        """The next deadline, or None. Empties buckets in which all timers were cancelled or postponed."""
         while self._ticks:
             tick = self._ticks[0]
             if any(handle.callback is not None and _tick(handle.deadline_ms) == tick for handle in self._buckets[tick]):
@@ -113,10 +113,11 @@ class TimerQueue:
         return None
 
     def pop_due(self, now_ms: int) -> list[Callable[[], None]]:
-        """Takes out what is due at ``now_ms``, in the order of the ticks, then of setting; calling each fires it.
+        """Takes out the timers due at ``now_ms``, in the order of ticks, then in the order of setting. Calling one
+        fires it.
 
-        Of one tick, those that were postponed to it come behind. One that is cancelled before it is called (by another
-        of them, say) does nothing then.
+        Within a tick, timers that were postponed to it come last. One that is cancelled before its call, for example by
+        another one, does nothing.
         """
         due: list[Callable[[], None]] = []
         while self._ticks and self._ticks[0] * TICK_MS <= now_ms:
@@ -124,7 +125,7 @@ class TimerQueue:
         return due
 
     def _take_first(self) -> list[TimerHandle]:
-        """Empties the first bucket: the timers that it is the time of. Those that were postponed go to theirs."""
+        """Empties the first bucket. Returns the timers of its tick; postponed ones move to their own buckets."""
         tick = heappop(self._ticks)
         bucket = self._buckets.pop(tick)
         self._handles -= len(bucket)

@@ -1,7 +1,7 @@
-"""What sets timers, and what a timer offers once it is set: the shapes that all rooms use.
+"""The interfaces of timers, for all rooms.
 
-Pure. Owns: the two protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers` and
-:class:`..timers.patient_timers.PatientTimers` have these shapes, and so do the virtual timers of the tests.
+Pure. Owns: the two protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers`,
+:class:`..timers.patient_timers.PatientTimers` and the virtual timers of the tests implement them.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ class Timer(Protocol):
     """A timer that was set."""
 
     def cancel(self) -> None:
-        """Forgets the callback; harmless if the timer has fired."""
+        """Drops the callback. Does nothing if the timer has fired."""
 
     def postpone(self, deadline_ms: int) -> bool:
         """Moves the timer to a later deadline, in ms of the clock of its timers.
@@ -30,6 +30,6 @@ class Timers(Protocol):
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
         """Makes a timer due ``delay_ms`` from now.
 
-        Returns False and changes nothing if the timer is due already, or if it would come sooner. Much cheaper than to
-        cancel it and set another: every heartbeat of a member does this.
+        Returns False and changes nothing if the timer is due already or would be due sooner. This is much cheaper than
+        cancelling it and setting another: every heartbeat of a member does it.
         """

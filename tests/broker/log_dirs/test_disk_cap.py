@@ -93,7 +93,9 @@ def test_the_oldest_records_of_all_topics_go_and_the_cap_holds(tmp_path: Path) -
         assert 0 < watermarks(servers, "new")[0] < watermarks(servers, "new")[1]
         eventually("the cap to hold", lambda: allocated_bytes(Files(), broker.log_dir) <= CAP)
         text = broker.log()
-        removed = text.index("odradek.log.dirs.max.bytes is 50331648, so the oldest records of all topics go first")
+        removed = text.index(
+            "odradek.log.dirs.max.bytes is 50331648, so the oldest records of all topics are removed first"
+        )
         assert (
             text.index("group 'slow' has read old-0 up to offset 3, and retention removes the records before") < removed
         )
