@@ -33,13 +33,13 @@ class DescriptorShares(NamedTuple):
 
 
 def shares_of(limit: int) -> DescriptorShares:
-    """Divides a limit."""
+    """Divides a limit between segments, the reserve and connections."""
     reserve = min(LARGEST_RESERVE, max(LEAST_RESERVE, limit // 8))
     return DescriptorShares(limit, max(1, min(SEGMENTS_MAX, limit // 2)), reserve)
 
 
 def descriptor_shares() -> DescriptorShares:
-    """Divides the limit that this process has now."""
+    """The division of this process's present limit."""
     if sys.platform == "win32":
         return shares_of(UNLIMITED)
     import resource

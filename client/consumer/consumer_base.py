@@ -51,11 +51,11 @@ class ConsumerBase:
         self._subscription.seek(TopicPartition(*partition), number, epoch)
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """The next poll reads from the log start offset; without arguments of all assigned partitions."""
+        """Makes the next poll read from the log start offset; without arguments, for all assigned partitions."""
         await self._seek(partitions, EARLIEST_TIMESTAMP)
 
     async def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """The next poll reads from the end (with read_committed the last stable offset)."""
+        """Makes the next poll read from the end (with read_committed, from the last stable offset)."""
         await self._seek(partitions, LATEST_TIMESTAMP)
 
     async def _seek(self, partitions: Sequence[TopicPartition], timestamp: int) -> None:

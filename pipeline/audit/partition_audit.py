@@ -1,8 +1,8 @@
-"""The audit of one replica of a partition: every batch, every index, what the checkpoints say of it.
+"""The audit of one replica of a partition: every batch, every index, and its entries in the checkpoints.
 
-Reads segment by segment in chunks and hands them to the checks; whatever is wrong becomes a finding, whatever the
-bytes. Memory: one chunk of the log, the indexes of one segment, some numbers for each segment, producer and key table.
-Source: the checks are named in catalogue_log.py and catalogue_directory.py.
+Reads segment by segment in chunks and passes them to the checks. Every problem becomes a finding, never an exception,
+for any bytes. Memory: one chunk of the log, the indexes of one segment, some numbers for each segment, producer and key
+table. Source: the checks are named in catalogue_log.py and catalogue_directory.py.
 """
 
 from collections.abc import Generator, Iterator

@@ -89,7 +89,7 @@ class BatchTable(HeaderTable):
         return self.view[start : start + int(self.table["batch_length"][index]) + LOG_OVERHEAD]
 
     def crc_matches(self) -> Flags:
-        """Which batches have the CRC that their header says."""
+        """For each batch, whether its CRC equals that in its header."""
         view = self.view
         starts = (self.positions + ATTRIBUTES_POSITION).tolist()
         ends = (self.positions + self.sizes).tolist()

@@ -46,5 +46,5 @@ class DirectoryMetadata:
     damage: list[MetadataDamage] = field(default_factory=list)
 
     def configs_of_broker(self, broker_id: str | None) -> dict[str, str]:
-        """What a broker's dynamic configuration says: its own (None: of no broker) before that of all."""
+        """A broker's dynamic configs: those of all brokers, overridden by its own (if ``broker_id`` is given)."""
         return self.broker_configs | self.named_broker_configs.get(broker_id or "", {})

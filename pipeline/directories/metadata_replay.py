@@ -1,8 +1,7 @@
-"""From the records of a metadata log to what they say of topics and configs.
+"""Replays the records of a metadata log, to get its topics and configs.
 
-Reads whole files, each up to its first damage, and looks whether the log was cut. Never writes.
-Source: Kafka's metadata records (TopicRecord,
-PartitionRecord, ConfigRecord, RemoveTopicRecord).
+Reads whole files, each up to its first damage, and detects whether the log was cut. Never writes.
+Source: Kafka's metadata records (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which message goes into which module.
+"""Assigns each message to a module of ``protocol/messages``.
 
 Owns: the families. Invariant: every message of the table is in exactly one (checked when generating).
 """

@@ -209,8 +209,8 @@ class Utf8(Adapter):
 class Elements(Subconstruct):
     """An array: its count, then its elements; a count below 0 is null, where null is allowed.
 
-    ``element_bytes`` is the least that an element takes, 1 for one that may take none: a count that the bytes left
-    cannot hold is refused before the first element is read, so that no allocation follows from a number alone.
+    ``element_bytes`` is the minimum size of an element (at least 1). A count of more elements than the remaining bytes
+    can hold is refused before the first element is read, so that a number alone never causes an allocation.
     """
 
     def __init__(self, count: Construct, element: Construct, element_bytes: int, kind: str, *, nullable: bool) -> None:

@@ -104,7 +104,7 @@ class RecordSteps(Protocol):
         ...
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
-        """Decides about every record of these batches."""
+        """Decides for every record of these batches whether it stays."""
         ...
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:

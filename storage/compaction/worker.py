@@ -28,7 +28,7 @@ Answer = tuple[CleaningOutcome | None, str]
 
 
 def main() -> None:
-    """Runs the order from the input."""
+    """Reads an order from standard input, runs it, and writes the answer to standard output."""
     _die_with_parent()
     os.nice(NICENESS)
     source = sys.stdin.buffer

@@ -1,4 +1,4 @@
-"""Printing events as JSON lines, findings among the others.
+"""Prints events as JSON lines, with findings at their places among them.
 
 Owns: standard output.
 """

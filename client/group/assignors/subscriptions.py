@@ -14,7 +14,7 @@ NO_GENERATION = -1
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """What a member told the leader: its topics, and what it owned in which generation."""
+    """What a member sent to the leader: its topics, its owned partitions, and the generation of that ownership."""
 
     topics: list[str]
     owned_partitions: list[TopicPartition] = field(default_factory=list)
