@@ -25,7 +25,7 @@ class RecordListTooLargeError(KafkaError):
 
 
 class RecordValidationError(KafkaError):
-    """Single records of a batch break a rule; `record_errors` has (index in the batch, what is wrong) for each."""
+    """Single records of a batch break a rule; `record_errors` has (index in the batch, problem) for each."""
 
     def __init__(self, error_code: ErrorCode, message: str, record_errors: list[tuple[int, str]]) -> None:
         super().__init__(error_code, message)

@@ -166,7 +166,9 @@ class LogCleaner:
         first_dirty, problem = first_dirty_offset(checkpoint, log.log_start_offset, log.log_end_offset)
         if problem is not None:
             if not log.config.is_deleted or (checkpoint or 0) > log.log_end_offset:
-                logger.warning("%s-%d: cleaning begins anew at the log start offset %d: %s", *key, first_dirty, problem)
+                logger.warning(
+                    "%s-%d: cleaning starts again at the log start offset %d: %s", *key, first_dirty, problem
+                )
             directory.cleaner_offsets[key] = first_dirty
         segments = sealed_and_active(log)
         earliest = None

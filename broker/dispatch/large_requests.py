@@ -1,4 +1,4 @@
-"""Requests in large frames: decoded in slices, after memory for what they hold has been reserved.
+"""Requests in large frames: decoded in slices, after memory for their elements has been reserved.
 
 Owns: decoding large frames. Never does: serving them. Invariants: after INLINE_STEPS steps, decoding continues only
 after the elements were counted and memory was reserved; a request that alone exceeds the limit closes its connection.

@@ -1,4 +1,4 @@
-"""The context of a request: what a handler gets besides the body. Pure."""
+"""The context of a request, which a handler gets besides the body. Pure."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar

@@ -272,7 +272,7 @@ class MetadataLog:
         return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot)
 
     def _snapshot_id(self, image: MetadataImage) -> SnapshotId:
-        """Of what the image says: everything up to the log's end."""
+        """The id for the image: it covers everything up to the log's end."""
         return SnapshotId(self.log_end_offset, self.leader_epoch)
 
     def write_snapshot(self, snapshot_id: SnapshotId, batches: Sequence[bytes]) -> None:

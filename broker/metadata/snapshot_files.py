@@ -186,7 +186,7 @@ class ReceivedSnapshot:
         self._files.sync_directory(self._path.parent)
 
     def discard(self) -> None:
-        """Removes what was written; a file that can't be removed goes at the next start."""
+        """Removes the written part. If that fails, the next start removes it."""
         self._close()
         try:
             self._files.remove(self._partial)

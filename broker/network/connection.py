@@ -1,10 +1,9 @@
 """The connections of clients: bytes in, frames to the dispatcher, answers out in the order of the requests.
 
-Owns: the socket's receive side, the one request in service, the frames that wait behind it, the set of open
-connections. Never does: decoding, deciding. Invariants: one request of a connection is in service at a time (as in
-Kafka, which mutes the channel), so answers keep the order of requests and a client can't make the broker hold more than
-one answer and one receive buffer for it; while an answer waits for a slow reader, no further request is served. Source:
-``SocketServer``.
+Owns: the socket's receive side, the one request in service, the queued frames, the set of open connections. Never does:
+decoding, deciding. Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the
+channel), so answers keep the order of requests and a client can't make the broker hold more than one answer and one
+receive buffer for it; while an answer waits for a slow reader, no further request is served. Source: ``SocketServer``.
 
 All connections of the loop share one receive buffer, so a frame is a view that is valid only inside the callback. (With
 its own buffer, an idle connection costs 262 KiB; with the shared one, 1.4 KiB.)
@@ -96,7 +95,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client connected. It is refused at once if a limit of connections is reached."""
-        # uvloop's transports are not asyncio.Transport by class, only by what they do.
+        # uvloop's transports do not inherit from asyncio.Transport, but have its methods.
         self.transport = transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         if peer:
@@ -160,7 +159,7 @@ class Connection(asyncio.BufferedProtocol):
             self._writer.pause()
 
     def resume_writing(self) -> None:
-        """The write buffer is empty again: sends the rest of the answer, then goes on."""
+        """The write buffer is empty again: sends the rest of the answer, then continues."""
         if self._writer is None or self._closing:
             return
         self._connections.used(self)  # a slow reader of a large answer is not idle

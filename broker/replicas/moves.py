@@ -161,7 +161,7 @@ class ReplicaMoves:
                 await self._copy(partition, active)
             return
         except _MoveEndedError:
-            logger.info("%s-%d: no longer moving to %s", *key, move.target.path)
+            logger.info("%s-%d: the move to %s was cancelled", *key, move.target.path)
         except KafkaError as error:
             active.discards = True
             logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)

@@ -135,7 +135,7 @@ def _by_age(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int, n
         segment = future[0]
         yield (
             f"A record in the segment from offset {segment.base_offset} has a timestamp in the future,"
-            f" {moment(segment.largest_timestamp)}: that segment, and all behind it, stay until retention.ms after"
+            f" {moment(segment.largest_timestamp)}: that segment, and all later ones, stay until retention.ms after"
             " that. message.timestamp.type=LogAppendTime, or message.timestamp.after.max.ms, keeps such records out."
         )
 
@@ -170,8 +170,8 @@ def _compaction(facts: PartitionOnDisk, config: LogConfig, now_ms: int) -> Itera
     total = facts.clean_bytes + facts.dirty_bytes
     ratio = facts.dirty_bytes / total if total else 0.0
     yield (
-        f"Compacted: the last record of each key stays for ever. It was cleaned up to offset {facts.cleaned_up_to};"
-        f" {in_words(facts.dirty_bytes)} behind that may be cleaned, a dirty ratio of {ratio:.2f}."
+        f"Compacted: the last record of each key stays forever. It was cleaned up to offset {facts.cleaned_up_to};"
+        f" {in_words(facts.dirty_bytes)} after that may be cleaned, a dirty ratio of {ratio:.2f}."
     )
     if not facts.dirty_bytes:
         yield "The active segment is never cleaned, so there is nothing to do until it rolls."
@@ -233,7 +233,7 @@ def moment(timestamp_ms: int) -> str:
 def duration(milliseconds: int) -> str:
     """A length of time for people, rounded down to its two largest units."""
     if milliseconds > LONG_MS:
-        return "for ever"
+        return "forever"
     units = (("day", DAY_MS), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000), ("ms", 1))
     parts = []
     for name, size in units:

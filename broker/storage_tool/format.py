@@ -161,7 +161,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
     for text in features:
         name, _, number = text.partition("=")
         if not number.isdecimal():
-            raise click.ClickException(f"Can't parse feature=level string {text}: a number behind = is expected.")
+            raise click.ClickException(f"Can't parse feature=level string {text}: a number after = is expected.")
         _check_feature(name, int(number), release_version, is_dynamic=is_dynamic)
         if name != KRAFT_VERSION:  # it is in the first checkpoint
             levels[name] = int(number)

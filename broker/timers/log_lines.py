@@ -176,7 +176,7 @@ class _Budget:
         self.repeated += is_equal
 
     def take_count(self, now_s: float) -> LeftOut:
-        """Says what was left out, and counts anew."""
+        """Returns the count of suppressed lines, and resets it."""
         left_out = LeftOut(self.last, self.repeated, self.more)
         self.repeated = self.more = 0
         self.left_bytes -= len(str(left_out))
@@ -229,7 +229,7 @@ class _Subjects:
 
 
 class LineBudgets:
-    """Decides which lines are written. ``kind`` is what the caller wants back with a count (level and logger)."""
+    """Decides which lines are written. ``kind`` (level and logger) is returned to the caller with a count."""
 
     def __init__(self) -> None:
         self._budgets: dict[Site, _Budget] = {}

@@ -1,7 +1,7 @@
 """Limits the speed of a cleaning round, and stops it between two chunks.
 
 Pure: the clock and the wait function are passed in. Source: Kafka's Throttler, Cleaner.throttler and checkDone;
-log.cleaner.io.max.bytes.per.second counts what is read and what is written.
+log.cleaner.io.max.bytes.per.second counts bytes read and bytes written.
 """
 
 from collections.abc import Callable

@@ -112,7 +112,7 @@ class ReplicaMove:
         renames, the next start promotes the `-future` copy.
         """
         old = self.log
-        assert old.log_end_offset == self.future.log_end_offset, "the copy is behind"
+        assert old.log_end_offset == self.future.log_end_offset, "the copy has not caught up"
         cleaned = self.source.cleaner_offsets.get(self.key)
         self.future.offsets.increment_log_start_offset(min(old.log_start_offset, self.future.high_watermark))
         self.source.delete_log(*self.key, now_ms)

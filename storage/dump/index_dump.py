@@ -87,7 +87,7 @@ def _offset_index_insane(data: bytes, base_offset: int) -> str | None:
     last = _entry(data, OFFSET_INDEX_ENTRY, len(data) // OFFSET_INDEX_ENTRY.sizeof() - 1)
     last_offset = base_offset + last.relative_offset
     if last_offset <= base_offset:
-        return f"a last offset behind the base offset {base_offset} expected, it is {last_offset}"
+        return f"a last offset after the base offset {base_offset} expected, it is {last_offset}"
     return None
 
 
@@ -251,7 +251,7 @@ def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Itera
         if entry.version > CURRENT_VERSION or entry.version < 0:
             yield DumpFinding(path, slot, f"version {CURRENT_VERSION} expected, found {entry.version}")
         if entry.last_offset <= last_offset or entry.first_offset > entry.last_offset:
-            what = f"a transaction that ends behind {last_offset} expected, found {entry.first_offset}"
+            what = f"a transaction that ends after {last_offset} expected, found {entry.first_offset}"
             yield DumpFinding(path, slot, f"{what} to {entry.last_offset}")
         last_offset = entry.last_offset
         fields = {
@@ -342,10 +342,10 @@ def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any
         slot = number * size
         if entry.relative_offset == 0 and number > 0:
             if data[slot:].strip(b"\0"):
-                yield slot, DumpFinding(path, slot, "nothing but zeros expected behind a zero entry")
+                yield slot, DumpFinding(path, slot, "only zeros expected after a zero entry")
             return
         if entry.relative_offset <= last_offset:
-            what = f"a relative offset behind {last_offset} expected, found {entry.relative_offset}"
+            what = f"a relative offset after {last_offset} expected, found {entry.relative_offset}"
             yield slot, DumpFinding(path, slot, what)
         last_offset = entry.relative_offset
         yield slot, entry

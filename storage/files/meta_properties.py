@@ -109,7 +109,7 @@ def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"{path}: {error}") from error
     if not data.strip(b"\0"):
-        logger.warning("%s: empty, as a power failure leaves it; the topic's id is written anew", path)
+        logger.warning("%s: empty, as a power failure leaves it; writing the topic's id again", path)
         return None
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != "0":

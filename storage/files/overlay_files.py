@@ -2,7 +2,7 @@
 
 Owns: the changes, as a layer over the real files. Never does: changing the disk. Invariants: an unchanged file is open
 under a real descriptor; a descriptor stays valid if its file changes later, since readers may hold it for sendfile; any
-thread may call. Source: union mounts (a layer of changes, and marks for what was removed).
+thread may call. Source: union mounts (a layer of changes, and marks for removed files).
 """
 
 import errno

@@ -38,7 +38,7 @@ from .swap_files import finish_interrupted_work
 logger = logging.getLogger(__name__)
 
 RecoveredBytes = Callable[[str, int, int, int], None]
-"""Called with a segment's file, up to where it was checked, its size, and the bytes since the last call."""
+"""Called with (a segment's file, the end of its checked part, its size, the bytes since the last call)."""
 TOLD_BYTES = 16 << 20
 SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 """Files besides segments that the dead process may have written and not synced."""

@@ -28,7 +28,7 @@ PLACE = Struct(">qi4xb6xi")
 
 
 class BatchPlace(NamedTuple):
-    """Where a batch lies in the file, and its last offset."""
+    """The place of a batch in the file, and its last offset."""
 
     position: int
     size: int

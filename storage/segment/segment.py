@@ -188,7 +188,7 @@ class Segment:
         return self._transaction_index
 
     def read_transaction_index(self) -> TransactionIndex:
-        """The aborted transactions as they are on disk. Raises CorruptIndexError, OSError."""
+        """The aborted transactions from the file. Raises CorruptIndexError, OSError."""
         try:
             data = self.read_index(TRANSACTION_INDEX_SUFFIX)
         except FileNotFoundError:

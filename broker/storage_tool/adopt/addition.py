@@ -106,7 +106,7 @@ def _plan(
     if directory.identity is not None and not directory.has_metadata:
         raise AdoptionRefusedError(
             [
-                f"{directory.path} is formatted and has no cluster metadata: that lies in another of log.dirs or in "
+                f"{directory.path} is formatted and has no cluster metadata: it is in another of log.dirs or in "
                 "metadata.log.dir (name that directory), or with controllers elsewhere (start the broker, create the "
                 "topics)"
             ]

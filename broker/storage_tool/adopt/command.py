@@ -139,8 +139,8 @@ def say_plan(plan: AdoptionPlan) -> None:
     for remark in plan.remarks:
         click.echo(f"note: {remark}")
     click.echo(
-        "note: configurations of topics are not on the disks: --config TOPIC:KEY=VALUE sets them; what is not an"
-        " internal topic is kept for ever (retention.ms=-1, retention.bytes=-1) until you say otherwise"
+        "note: configurations of topics are not on the disks: --config TOPIC:KEY=VALUE sets them. By default, data"
+        " of all but internal topics is kept forever (retention.ms=-1, retention.bytes=-1)"
     )
 
 

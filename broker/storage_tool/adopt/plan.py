@@ -126,7 +126,7 @@ def plan_adoption(
     if not topics and not problems:
         problems.append("no partition's directory (<topic>-<number>) lies in " + _names(d.path for d in directories))
         if any(directory.strays for directory in directories):
-            problems.append("what lies there is set aside (-stray): --adopt-strays serves it")
+            problems.append("the partitions there are set aside (-stray): --adopt-strays serves it")
     for directory in directories:
         _tell(directory, frozenset(internal_topics), wishes, remarks)
     unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
@@ -314,11 +314,11 @@ def _partition_count(
     fitting = [count for count in range(lowest, MOST_PARTITIONS) if _fits(keys, count)]
     if wished is not None:
         if wished not in fitting:
-            problems.append(f"--partitions {name}={wished}: what lies in its partitions was not spread over so many")
+            problems.append(f"--partitions {name}={wished}: its keys do not fit this number of partitions")
         return wished
     if not fitting:
         problems.append(
-            f"topic {name}: what lies in its partitions fits no number of partitions; was a directory renamed, or the "
+            f"topic {name}: its keys fit no number of partitions; was a directory renamed, or the "
             f"number of partitions changed? --partitions {name}=NUMBER decides"
         )
         return lowest
@@ -361,7 +361,7 @@ def _tell(
             why = "the cleaner has been there" if topic in directory.cleaned else "offsets are missing in it"
             remarks.append(
                 f"topic {topic} seems to have been compacted ({why}); it is kept as it is now, and "
-                f"--config {topic}:cleanup.policy=compact goes on compacting"
+                f"--config {topic}:cleanup.policy=compact continues to compact it"
             )
 
 

@@ -119,7 +119,7 @@ def test_the_time_of_the_oldest_is_given() -> None:
 
 def test_times_are_words() -> None:
     assert [duration(ms) for ms in (0, 5, 61_000, 90 * 60_000, 8 * DAY_MS, MAX_INT64)] == [
-        *("0 ms", "5 ms", "1 minute 1 second", "1 hour 30 minutes", "8 days", "for ever")
+        *("0 ms", "5 ms", "1 minute 1 second", "1 hour 30 minutes", "8 days", "forever")
     ]
     assert moment(0) == "1970-01-01 00:00:00 UTC"
     assert moment(MAX_INT64) == f"{MAX_INT64} ms since 1970"

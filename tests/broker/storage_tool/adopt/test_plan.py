@@ -152,7 +152,7 @@ def test_the_offsets_topic_has_as_many_partitions_as_its_groups_say(
 def test_the_offsets_topic_is_never_given_another_number() -> None:
     found = directory(partition(OFFSETS, 7, keys=frozenset({group_in(7, 50)})))
     assert plan(found, partition_counts={OFFSETS: 50}).topics[0].partition_count == 50
-    assert "was not spread over so many" in problems(found, partition_counts={OFFSETS: 49})[0]
+    assert "do not fit this number" in problems(found, partition_counts={OFFSETS: 49})[0]
     assert "lies here" in problems(found, partition_counts={OFFSETS: 7})[0]
     renamed = directory(partition(OFFSETS, 7, keys=frozenset({"a", "b", "c", "d"})))
     assert "fits no number" in problems(renamed)[0]
