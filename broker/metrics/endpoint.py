@@ -49,7 +49,7 @@ class MetricsEndpoint:
                 head = await reader.readuntil(b"\r\n\r\n")
             await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
-            pass  # no request came, or its client has gone
+            pass  # no request arrived, or the client has disconnected
         finally:
             writer.close()
             with contextlib.suppress(ConnectionError):

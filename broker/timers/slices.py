@@ -116,7 +116,7 @@ class Slices:
         return work
 
     def request(self) -> RequestSeen | str | None:
-        """What the running slice serves or is, for the log of stalls; any thread may ask."""
+        """The request, or the name of the work, of the running slice, for the log of stalls. Any thread may call."""
         work = self._running
         request = None if work is None else work.request
         return request if request is None or isinstance(request, str) else seen(request)

@@ -65,9 +65,9 @@ class Stall(NamedTuple):
     stack: tuple[StackFrame, ...]
     """The thread's stack during the stall, outermost first; empty if it was not recorded."""
     request: RequestSeen | None
-    """The last request that had begun by then."""
+    """The last request that had begun at that time."""
     sliced: RequestSeen | str | None = None
-    """What the running slice served or was; None if no slice ran, or one without a name."""
+    """The request, or the name of the work, of the running slice; None if no slice ran, or one without either."""
 
 
 def is_in_dispatch(stack: tuple[StackFrame, ...]) -> bool:

@@ -39,7 +39,7 @@ class StallWatch:
         self._cpu_s = 0.0
         self._suspended_ms = 0
         self._seen: tuple[tuple[StackFrame, ...], RequestSeen | None, RequestSeen | str | None] = ((), None, None)
-        """What the thread has seen since the last beat."""
+        """The stack and the requests that the thread has recorded since the last beat."""
 
     def start(
         self,

@@ -155,7 +155,7 @@ def test_the_offsets_topic_is_never_given_another_number() -> None:
     assert "do not fit this number" in problems(found, partition_counts={OFFSETS: 49})[0]
     assert "lies here" in problems(found, partition_counts={OFFSETS: 7})[0]
     renamed = directory(partition(OFFSETS, 7, keys=frozenset({"a", "b", "c", "d"})))
-    assert "fits no number" in problems(renamed)[0]
+    assert "fit no number" in problems(renamed)[0]
 
 
 def test_data_is_kept_for_ever_unless_somebody_says_otherwise() -> None:
