@@ -1,9 +1,9 @@
-"""What holds for every test: in CI nothing may be skipped; a test that hangs fails, but for the long ones.
+"""Rules for every test: in CI nothing may be skipped; a test that hangs fails, except the long ones.
 
 Also how tests are spread over several processes.
 
-The limit of the others stands in pyproject.toml. When it is over, the stacks of all threads are printed, and the test
-fails where it stands, in an event loop or in a call of Spark's too.
+The time limit is in pyproject.toml. After it, the stacks of all threads are printed and the test fails, even in an
+event loop or in a call of Spark.
 """
 
 import logging
@@ -20,7 +20,7 @@ NO_LIMIT_S = 0
 
 
 def pytest_configure() -> None:
-    """Takes Ctrl-C where the run is a shell's background job: it inherits that as ignored, as would what it starts."""
+    """Takes Ctrl-C in a background job too. A shell starts such a job, and what it starts, with SIGINT ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -183,7 +183,7 @@ class Groups:
 
 @pytest.fixture
 def all_groups() -> Iterator[list[Groups]]:
-    """Where a test puts its groups, so that no process outlives it."""
+    """A list for the groups of a test, whose processes end with the test."""
     made: list[Groups] = []
     yield made
     for groups in made:

@@ -168,7 +168,7 @@ class Company:
 
 @pytest.fixture
 def companies() -> Iterator[list[Company]]:
-    """Where a test puts its company, so that no process outlives it."""
+    """A list for the companies of a test, whose processes end with the test."""
     made: list[Company] = []
     yield made
     for company in made:

@@ -68,7 +68,7 @@ class Group:
 
 @pytest.fixture
 def groups() -> Iterator[list[Group]]:
-    """Where a test puts its groups, so that no member outlives it."""
+    """A list for the groups of a test, whose processes end with the test."""
     made: list[Group] = []
     yield made
     for group in made:

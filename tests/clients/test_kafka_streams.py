@@ -73,7 +73,7 @@ class Counts:
         self.found: dict[str, list[int]] = {}
 
     def wait_for(self, expected: Counter[str], instances: list[Instance]) -> None:
-        """Reads until each word has its count; AssertionError where a count comes twice or out of order."""
+        """Reads until each word has its count. Raises AssertionError if a count comes twice or out of order."""
         deadline = time.monotonic() + PATIENCE_S
         while {word: counts[-1] for word, counts in self.found.items()} != expected:
             for message in self._consumer.consume(500, 0.2):
@@ -89,7 +89,7 @@ class Counts:
 
 @pytest.fixture
 def instances() -> Iterator[list[Instance]]:
-    """Where a test puts its instances, so that none outlives it."""
+    """A list for the instances of a test, whose processes end with the test."""
     made: list[Instance] = []
     yield made
     for instance in made:

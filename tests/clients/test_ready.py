@@ -1,7 +1,7 @@
-"""Ready means ready: whoever comes in the first moment after a start meets no transient error, not even in its log.
+"""Ready means ready: clients that connect right after a start get no transient error, not even in their logs.
 
-Each client, unmodified, does everything at once with a broker that has just said that it listens: creates a topic, has
-another one created by producing to it, joins a group, reads, commits. Its own log must show no warning and no error.
+As soon as the broker listens, each unmodified client creates a topic, has another one created by producing to it, joins
+a group, reads and commits. Its log must have no warning and no error.
 """
 
 import logging

@@ -150,7 +150,7 @@ def read_one(members: list[Classic | Modern]) -> None:
 
 
 def let_time_pass(seconds: float, members: list[Classic | Modern]) -> None:
-    """The clients go on, as applications do."""
+    """The clients continue, as applications do."""
     end_s = time.monotonic() + seconds
     while time.monotonic() < end_s:
         for member in members:

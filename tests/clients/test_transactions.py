@@ -233,8 +233,10 @@ def test_a_second_producer_takes_over_and_the_first_is_fenced(broker: OurBroker)
 
 @pytest.mark.parametrize("client", [KafkaPython, Aiokafka])
 def test_transactions_outlive_a_kill(tmp_path: Path, client: type[Exactly]) -> None:
-    """confluent-kafka is not asked to go on: librdkafka 2.14 may wait for ever for a group's coordinator whose broker
-    went away and came back (confluentinc/librdkafka#5511).
+    """confluent-kafka is left out.
+
+    librdkafka 2.14 may wait forever for the coordinator of a group whose broker was restarted
+    (confluentinc/librdkafka#5511).
     """
     with OurBroker(tmp_path, KEYS) as broker:
         create(broker, "in", 1)

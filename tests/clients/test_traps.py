@@ -105,7 +105,7 @@ def test_a_commit_is_kept(kafka_broker_factory: Callable[..., InProcessBroker], 
 
 
 def test_commits_are_found_after_the_number_of_partitions_was_changed(tmp_path: Path) -> None:
-    """apache/kafka#20005: another offsets.topic.num.partitions, and groups are looked for where they are not."""
+    """apache/kafka#20005: after a change of offsets.topic.num.partitions, groups were not found."""
     groups = [f"group-{number}" for number in range(20)]
     with InProcessBroker(tmp_path) as broker:
         produce_one_batch(broker.bootstrap_servers, "topic", [START_MS] * 10)

@@ -88,7 +88,7 @@ class Door:
         assert not found, found
 
     def end(self) -> None:
-        """Ends whoever runs."""
+        """Ends the broker that runs."""
         self.kafka.kill()
         self.ours.__exit__(None, None, None)
 
@@ -133,7 +133,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
 
 
 def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended: bool) -> Seen:
-    """The broker shows what the other one had; producer and groups go on; what it shows then."""
+    """Checks that the broker shows what the other one had and that clients continue; returns what it shows."""
     seen = look(door.servers)
     for one, other in zip(before, seen, strict=True):
         assert not differences(one, other), "\n".join(differences(one, other))

@@ -62,7 +62,7 @@ class Door:
         self._logged = 0
 
     def log_dir_of(self, topic: str) -> Path:
-        """Where the first partition of a topic lies."""
+        """The directory of the first partition of a topic."""
         [found] = [path for path in (self.ours.log_dir, *self.others) if (path / f"{topic}-0").is_dir()]
         return found
 
@@ -100,7 +100,7 @@ class Door:
             producer.pause()
 
     def end(self) -> None:
-        """Ends whoever runs."""
+        """Ends the broker that runs."""
         self.kafka.kill()
         self.ours.__exit__(None, None, None)
 
@@ -148,7 +148,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
 def same_after(
     servers: str, before: Seen, producer: LivingProducer, groups: list[LivingGroup], *, open_ended: bool
 ) -> Seen:
-    """The broker shows what the other one had; producer and groups go on; what it shows then."""
+    """Checks that the broker shows what the other one had and that clients continue; returns what it shows."""
     producer.finish()
     seen = look(servers)
     for one, other in zip(before, seen, strict=True):

@@ -55,7 +55,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def is_closed_by_the_broker(connection: socket.socket) -> bool:
-    """Waits for the end of the connection; False where an answer came instead."""
+    """Waits for the end of the connection. Returns False if an answer came instead."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:

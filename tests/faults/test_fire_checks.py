@@ -58,7 +58,7 @@ def clean() -> History:
 
 
 def also_polled(history: History, *records: tuple[int, int, int], at: int = 900) -> None:
-    """One more poll of the reader of all partitions, from where it is."""
+    """One more poll of the reader of all partitions, from its position."""
     found = [(Place(partition, offset), value) for partition, offset, value in records]
     history.polls.append(Poll("a", ASSIGNED_READER, at, found, False))
 

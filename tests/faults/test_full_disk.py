@@ -81,7 +81,7 @@ def run(directory: Path, seconds: float) -> None:
 
 
 def fill_up_and_start_at_0_bytes(disk: SmallDisk, broker: OurBroker, reader: Reader) -> None:
-    """Commits, creations and deletions go on at 0 bytes; so do starts, after kill -9 and after a clean stop."""
+    """Commits, creations and deletions continue at 0 bytes; so do starts, after kill -9 and after a clean stop."""
     servers = broker.bootstrap_servers
     filler = disk.seen_from_here / "filler"
     eventually("the disk to get full", lambda: REFUSED in broker.log())

@@ -1,7 +1,7 @@
-"""Well-behaved clients beside hostile ones: members keep their places, transactions commit, memory stays flat.
+"""Well-behaved clients beside hostile ones: members stay in their groups, transactions commit, memory stays flat.
 
-``make test-long-mixed`` goes on for ten minutes. The seed of the hostile client is printed with a failure;
-``MIXED_LOAD_SEED=<seed>`` makes it do the same again.
+``make test-long-mixed`` runs for ten minutes. The seed of the hostile client is printed with a failure;
+``MIXED_LOAD_SEED=<seed>`` repeats its requests.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ async def members(port: int, until: Callable[[], bool]) -> None:
 
 
 def mixed(directory: Path, rounds: int, seconds: float, share: float, seed: int) -> str:
-    """Runs all of it until the hostile client has done so many rounds and so many seconds have passed; the figures."""
+    """Runs everything until the hostile client has done ``rounds`` rounds and the time is over; returns figures."""
     with OurBroker(directory, CONFIGS) as broker:
         assert Asking(broker.port).create("orders", 3) == 0
         workers = [Worker(transactions(broker.bootstrap_servers)), Worker(topics(broker.port))]

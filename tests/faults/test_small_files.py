@@ -1,6 +1,6 @@
-"""Every small file that a start reads: one that the disk refuses, and one that is torn or holds garbage.
+"""Every small file that a start reads: unreadable, torn, or filled with garbage.
 
-A start goes on, or ends with one line that names the file: never with a traceback. What lies elsewhere is served.
+The start continues, or ends with one line that names the file, never with a traceback. Other directories are served.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """Writers, readers and transfers between accounts, while broker and clients are killed, stopped and taken over.
 
-Every process keeps a journal; together with what stands in the topics at the end they are checked by
-``support.fire.checks``, which says what each writer is promised. ``FIRE_SEED`` gives the schedule of faults.
+Every process keeps a journal. ``support.fire.checks``, which lists the promises to each writer, checks the journals and
+the final contents of the topics. ``FIRE_SEED`` sets the schedule of faults.
 """
 
 import json
@@ -111,7 +111,7 @@ def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
 
 
 def under_fire(directory: Path, seed: int, *, faults: int | None, seconds: float) -> list[str]:
-    """The whole run, with so many faults or as many as come in some seconds; what was done."""
+    """The whole run, with a number of faults or as many as fit a time; returns the schedule."""
     commands = {JAVA_TELLER[1]: [*java_arguments(heap="128m"), java_class("Teller")]}
     with OurBroker(directory, CONFIGS) as broker:
         servers = broker.bootstrap_servers
@@ -175,7 +175,7 @@ def test_nothing_promised_is_broken_under_fire(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.java
 def test_ten_minutes_under_fire(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A schedule of faults that goes on."""
+    """A schedule of faults without an end."""
     java_or_skip()
     lines = under_fire(tmp_path, given_seed(30_002), faults=None, seconds=600)
     with capsys.disabled():

@@ -97,7 +97,7 @@ class Members:
         return self.named(body)
 
     def state(self) -> str:
-        """The state of the group, of either type; Dead where there is none."""
+        """The state of the group, of either type; Dead if it does not exist."""
         body = self.side.ask(ConsumerGroupDescribeRequest([self.name]), 1)
         if body["groups"][0]["errorCode"]:
             body = self.side.ask(DescribeGroupsRequest([self.name]), 5)

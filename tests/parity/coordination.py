@@ -1,13 +1,13 @@
-"""Groups on both sides in step: the same short command to ours and to a real Kafka, and what each answered.
+"""Groups on both brokers in step: the same short command for Odradek and a real Kafka, and both answers.
 
-A command is a line: who, what, and the fields that are not as a well-behaved client would send them:
+A command is a line: the client, the request, and the fields that differ from those of a well-behaved client:
 
-    a join                    JoinGroup; a member that is sent back for its id asks again with it
-    a first                   JoinGroup of a new member, once: it is given an id and does not use it
+    a join                    JoinGroup; after MEMBER_ID_REQUIRED again with the id
+    a first                   JoinGroup of a new member, once: it gets an id and does not use it
     b join v=9 inst=i protocols=range:t,sticky type=consumer
-    a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member and in the generation it knows of
-    a heartbeat gen=+1        "+1" and "-1" from what it knows, "=5" is 5; ghost is unknown; member= and inst=-: none
-    b wait                    until what it asked is answered
+    a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member, with its last generation
+    a heartbeat gen=+1        "+1" and "-1" from the last one, "=5" is 5; ghost is unknown; member= and inst=-: none
+    b wait                    until its open requests are answered
     look                      DescribeGroups; also: list, fetch, delete, forget (OffsetDelete)
 
 """
@@ -83,7 +83,7 @@ class Group:
                 assert time.monotonic() < deadline, f"no coordinator of {self.name}"
 
     def name_of(self, who: str) -> str:
-        """What both call a client's member id; empty where it has none."""
+        """A client's member id in both brokers; empty if it has none."""
         return self.steps.name_of(OURS, self.actor(who).ids[OURS]) or ""
 
     def member_count(self) -> int:
@@ -100,7 +100,7 @@ class Group:
         return self.steps.seen
 
     def do(self, command: str) -> Any:
-        """One command; its answer, None where it is parked."""
+        """Runs one command. Returns its answer, None if the request waits."""
         self.steps.commands.append(command)
         words = command.split()
         if words[0] in ("look", "list", "fetch", "delete", "forget"):

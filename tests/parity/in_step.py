@@ -53,7 +53,7 @@ class InStep:
         self._idle: list[str] = []
 
     def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
-        """Sends what ``request`` makes for each side; our answer, None where it is parked."""
+        """Sends what ``request`` makes for each broker. Returns our answer, None if the request waits."""
         connection = self._idle.pop() if self._idle else self._opened()
         sent = [
             sending(port, request(side), version, connection, who or "admin") for side, port in enumerate(self.ports)
@@ -95,9 +95,10 @@ class InStep:
             self._compare(*one)
 
     def _collected(self, first: Sequence[Order] = (), *, wait_ms: int = 0) -> list[Answered]:
-        """What is answered of what was parked, the newest first: where one side has answered, the other does.
+        """The answers to waiting requests, the newest first.
 
-        ``first``: orders that come before; ``wait_ms``: how long ours may take for the newest.
+        If one broker has answered, so must the other. ``first``: orders that come before; ``wait_ms``: how long ours
+        may take for the newest.
         """
         if not self._parked:
             return []

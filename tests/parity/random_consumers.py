@@ -1,9 +1,9 @@
-"""Random members of one consumer group, put to ours and to a real Kafka: every answer the same, and the records stored.
+"""Random members of one consumer group, for Odradek and a real Kafka: the answers and the stored records must be equal.
 
-Three consumers, two that share an instance id, and one member of the classic protocol join, report what they own or
-something else, lie about their epochs, commit, leave and come back; the group changes its protocol now and then. One
-topic has partitions: how several are shared out hangs on their ids. Left out are a classic member with an id in an
-empty consumer group, which Kafka then forgets until it loads anew, and one that joins without a subscription
+Three consumers, two that share an instance id, and one member of the classic protocol join, report their partitions or
+other ones, send wrong epochs, commit, leave and return; sometimes the group changes its protocol. Only one topic has
+partitions, because the assignment of several depends on their ids. Left out are a classic member with an id in an empty
+consumer group, which Kafka then forgets until it loads the partition again, and one that joins without a subscription
 (docs/groups.md).
 """
 

@@ -31,7 +31,7 @@ class RandomMembers:
             self.group.actor(who).instance_id = instance_id
 
     def step(self) -> None:
-        """One command; nothing where the one whose turn it is waits for an answer."""
+        """Runs one command, or nothing if the chosen member waits for an answer."""
         command = self._next()
         if command is not None:
             self.group.do(command)

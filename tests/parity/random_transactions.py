@@ -44,7 +44,7 @@ class RandomTransactions:
         self._said: list[str] = []
 
     def step(self) -> None:
-        """One request; nothing where the producer whose turn it is has no id yet."""
+        """Sends one request, or nothing if the chosen producer has no id yet."""
         name, arguments = next(self._steps)
         who = arguments.pop("who")
         if self.sides[0].who(who).producer_id < 0 and name != "init":

@@ -1,7 +1,7 @@
-"""Random lives, seed after seed, several at once; a failure says the line that replays its seed alone.
+"""Random histories, seed after seed, several at a time. A failure prints the line that replays its seed alone.
 
-A life mostly waits: for two brokers, and for this machine to turn to them. So some are lived at once, on threads, each
-with connections and groups of its own; within a life request follows request, and what it asks hangs on its seed alone.
+A history mostly waits for two brokers. Several therefore run at a time on threads, each with its own connections and
+groups. Within a history requests are sent one after the other, and depend only on the seed.
 """
 
 import contextlib

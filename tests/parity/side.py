@@ -61,7 +61,7 @@ class Side:
         return answer["body"]
 
     def exchange(self, data: bytes, answers: int = 1, *, then_close: bool = False) -> list[bytes]:
-        """Sends bytes on a connection of their own; the frames that come back, fewer where the broker closes."""
+        """Sends bytes on a new connection. Returns the answered frames, fewer if the broker closes it."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_S) as opened:
             opened.sendall(data)
             if then_close:

@@ -1,6 +1,6 @@
-"""Groups in every state, asked everything that a client may ask right or wrong: ours answers as a real Kafka does.
+"""Groups in every state get every request, right or wrong, that a client may send: Odradek answers as a real Kafka.
 
-One script for each state and question: what leads to the state, the question, and a look at what it left behind.
+One script for each state and request: the requests that lead to the state, the request, and DescribeGroups after it.
 """
 
 import pytest

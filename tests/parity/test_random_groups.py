@@ -23,7 +23,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Seed after seed, several at once, until so many requests were put."""
+    """Runs seed after seed, several at a time, until enough requests were sent."""
     live_on(both, live, itertools.count(first_seed), replay("MEMBERS_SEED", __file__), enough=requests)
 
 

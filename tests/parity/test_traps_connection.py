@@ -28,7 +28,7 @@ def frame(api_key: int, version: int, body: bytes = b"", *, flexible: bool = Fal
     "body", [b"", encode(ApiVersionsRequest("kgo", "1.22"), 4), b"\xff" * 50], ids=["empty", "v4", "noise"]
 )
 def test_api_versions_of_an_unknown_version(both: TwoBrokers, version: int, body: bytes) -> None:
-    """UNSUPPORTED_VERSION in the layout of version 0, with one entry: what franz-go reads to go on with."""
+    """UNSUPPORTED_VERSION in the layout of version 0, with one entry, from which franz-go learns the versions."""
     seen = same(both, lambda side: side.exchange(frame(18, version, body, flexible=version >= 3)))
     response, end = decode(ApiVersionsResponse, 0, seen[0], 4)
     assert end == len(seen[0])

@@ -226,7 +226,7 @@ def test_strange_partitions(both: TwoBrokers, ask: Ask, partition: int) -> None:
 
 
 def test_an_offset_that_was_committed_for_no_partition_is_none(both: TwoBrokers) -> None:
-    """A negative index had read a row from the end of the array, and failed the whole group where there was none."""
+    """A negative index used to read a row from the end of the array, and failed the whole group without such a row."""
     fetched = same(both, lambda side: side.ask(*offset_fetch(side, -1)))
     offsets = {one["partitionIndex"]: one["committedOffset"] for one in fetched["topics"][0]["partitions"]}
     assert fetched["errorCode"] == 0

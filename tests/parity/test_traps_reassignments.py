@@ -1,4 +1,4 @@
-"""The traps of reassigning partitions where there is one broker: the same fixed steps to ours and to a real Kafka."""
+"""Reassigning partitions of a single broker: the same fixed steps for Odradek and a real Kafka."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Transactions on one side: producers by name under transactional ids, and what each request was answered.
+"""Transactions on one broker: named producers with transactional ids, and the answers to their requests.
 
-Producer ids differ between two brokers, so they are told by the order in which they were first seen. Kafka writes
-markers after it has answered: what it refuses with CONCURRENT_TRANSACTIONS meanwhile is asked again.
+Producer ids differ between two brokers, so they are compared by the order in which they first appeared. Kafka writes
+markers after its answer: requests that it refuses with CONCURRENT_TRANSACTIONS until then are repeated.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ TIMEOUT_MS = 60_000
 
 
 class Producer:
-    """What a client knows: its id and epoch, and where its sequences are."""
+    """The state of a client: its id and epoch, and its sequences."""
 
     def __init__(self) -> None:
         self.producer_id = self.producer_epoch = -1
@@ -149,7 +149,7 @@ class Transactional:
         return int(self._ask(request, version)["topics"][0]["partitions"][0]["errorCode"])
 
     def end(self, who: str = "a", *, commit: bool = True, version: int = 3) -> Any:
-        """EndTxn; from version 5 on with the epoch that the client goes on with."""
+        """EndTxn; from version 5 on the producer takes the epoch of the answer."""
         producer = self.who(who)
         body = self._ask(EndTxnRequest(self.name, producer.producer_id, producer.producer_epoch, commit), version)
         self.describe()  # Kafka's markers: a batch that is there before them would still join what has ended
@@ -172,7 +172,7 @@ class Transactional:
         return state
 
     def wait_until_it_is_aborted(self) -> Any:
-        """The state once the coordinator has ended the transaction, because its time is over."""
+        """The state after the coordinator has ended the transaction, because it timed out."""
         deadline = time.monotonic() + DEADLINE_S
         while (state := self.describe())["transactionState"] == "Ongoing":
             assert time.monotonic() < deadline

@@ -1,7 +1,7 @@
-"""What random questions are about: a few topics and groups, and what each broker calls them.
+"""The objects of random requests: a few topics and groups, and each broker's ids for them.
 
-The two brokers give different ids to the same things (topic ids, member ids, producer ids, fetch sessions): a question
-names them by symbols, and each broker's :class:`Names` says what it has for a symbol.
+The two brokers give different ids to the same things (topic ids, member ids, producer ids, fetch sessions). A request
+contains symbols instead, and each broker's :class:`Names` has its id for a symbol.
 """
 
 from dataclasses import dataclass, field

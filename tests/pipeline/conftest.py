@@ -38,7 +38,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty S3 server that whoever opens ``s3://`` finds by the environment."""
+    """An empty S3 server, which the environment names for every process that opens ``s3://``."""
     from moto.server import ThreadedMotoServer
     from s3fs import S3FileSystem
 

@@ -16,7 +16,7 @@ def framed(*bodies: bytes) -> bytes:
 
 
 def receive(reader: FrameReader, data: bytes) -> list[bytes]:
-    """Receives as a connection does: into the reader's own buffer where it has one."""
+    """Receives as a connection does: into the buffer of the reader if it has one."""
     frames = []
     view = memoryview(data)
     while view:

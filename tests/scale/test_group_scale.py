@@ -40,7 +40,7 @@ CONNECTING_AT_ONCE = 100
 
 
 async def opened(port: int, count: int) -> list[Line]:
-    """So many connections, a hundred at a time."""
+    """Opens ``count`` connections, a hundred at a time."""
     lines: list[Line] = []
     while len(lines) < count:
         lines += await asyncio.gather(*(Line.open(port) for _ in range(min(CONNECTING_AT_ONCE, count - len(lines)))))
@@ -71,7 +71,7 @@ class LargeGroup:
         self.members: list[Member] = []
 
     async def join(self, count: int) -> None:
-        """So many more members; returns when all live."""
+        """Adds members; returns when all have joined."""
         new = [self._member(line) for line in await opened(self._port, count)]
         self.members += new
         await asyncio.gather(*(member.join() for member in new))
@@ -80,7 +80,7 @@ class LargeGroup:
             self.tasks.append(asyncio.create_task(member.live(leave)))
 
     def leave(self, count: int) -> None:
-        """So many members leave."""
+        """Lets members leave."""
         for member in self.members[:count]:
             self._leave[id(member)].set()
         del self.members[:count]

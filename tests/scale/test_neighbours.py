@@ -1,7 +1,7 @@
 """What other clients wait while one client, or the broker itself, does something heavy (Linux).
 
-Judged is the processor time of the event loop between a question and its answer, which a busy machine changes little;
-waits by the clock are printed beside it and stand in docs/limits.md. ``make test-long-neighbours`` runs the rows at
+The tests check the processor time of the event loop between a request and its answer, which a busy machine changes
+little. They also print waits by the clock; docs/limits.md has both. ``make test-long-neighbours`` runs the rows at
 full size; NEIGHBOURS_SHARE makes them smaller. ``make test-ci`` runs a fifth of each request, with a higher bound:
 while the asking process waits for a processor, the loop's work for others counts too.
 """

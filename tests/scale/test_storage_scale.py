@@ -74,7 +74,7 @@ class Line:
 
 
 def produce(line: Line, topic: str, count: int, rss: Iterator[None]) -> None:
-    """Appends so many batches of a megabyte; ``rss`` is asked on now and then."""
+    """Appends batches of a megabyte each; ``rss`` is called now and then."""
     value = random.Random(1).randbytes(RECORD_BYTES)
     batch = encode_batch([Record(0, 1_700_000_000_000, b"k", value, [])])
     data = ProduceRequest.TopicProduceData(topic, ZERO_UUID, [ProduceRequest.PartitionProduceData(0, batch)])

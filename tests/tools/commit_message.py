@@ -4,7 +4,8 @@
 
     Why. What was measured, what was tried and dropped.
 
-Usage: ``python tests/tools/commit_message.py FILE``. The exit code is 1, with a line for each problem, if it is not so.
+Usage: ``python tests/tools/commit_message.py FILE``. It prints a line for each problem and then ends
+with exit code 1.
 """
 
 import re

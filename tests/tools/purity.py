@@ -5,8 +5,8 @@
     Pure but for the given logs      it reads or writes, but only through objects that it is given; `the given ...` may
                                      name any kind of object, and `and` joins two exceptions
 
-The ``__init__.py`` of a package speaks for every module of the package. A module there that does I/O says ``Shell.`` in
-its own docstring. Names that are only imported under ``TYPE_CHECKING`` do not count.
+What the ``__init__.py`` of a package says holds for every module of the package. A module there that does I/O
+says ``Shell.`` in its own docstring. Names that are only imported under ``TYPE_CHECKING`` do not count.
 """
 
 import ast

@@ -1,5 +1,7 @@
-"""The handlers of the metadata APIs, where a real Kafka can't be asked or answers later: creation on demand, listeners,
-versions that Kafka 4 no longer serves, disks that refuse."""
+"""The handlers of the metadata APIs in cases without a comparable Kafka.
+
+Creation on demand, listeners, versions that Kafka 4 no longer serves, disks that refuse.
+"""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module

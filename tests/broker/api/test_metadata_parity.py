@@ -293,7 +293,7 @@ def _is_offsets_topic(entry: Any) -> bool:
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
-    """Where two answers differ."""
+    """The differences between two answers."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted(ours.keys() | theirs.keys()):
             yield from differences(ours.get(key), theirs.get(key), f"{path}.{key}")

@@ -65,7 +65,7 @@ async def cleaner(directory: LogDirectory, clock: Clock) -> AsyncIterator[LogCle
 
 
 def topic(directory: LogDirectory, name: str, clock: Clock, config: LogConfig = COMPACT, *, size: int = 100_000) -> Log:
-    """A partition with so many bytes of records of ten keys, all in sealed segments."""
+    """A partition with this many bytes of records of ten keys, all in sealed segments."""
     log = directory.open_log(name, 0, config, clock(), b"t" * 16)
     number = 0
     while log.size_in_bytes < size:
@@ -177,7 +177,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
 
 
 async def test_as_many_rounds_at_a_time_as_there_are_threads_now(directory: LogDirectory, clock: Clock) -> None:
-    """``log.cleaner.threads`` is altered while a round goes on that will not end for long."""
+    """``log.cleaner.threads`` changes during a long round."""
     settings = ["log.cleaner.backoff.ms=0", "log.cleaner.io.max.bytes.per.second=1000", "log.cleaner.threads=1"]
     configs = {threads: ServerConfig.load(None, [*settings, f"log.cleaner.threads={threads}"]) for threads in (1, 2)}
     now, asked = 1, 0

@@ -1,7 +1,7 @@
 """Every broker key that a request may set takes effect, now and after a restart, or is refused, or is named as idle.
 
-One table for all keys that Kafka calls dynamic: what has its effect is looked at where the broker uses it, not where
-it is kept.
+One table for all keys that Kafka calls dynamic. An effect is checked in the part of the broker that uses the key, not
+in the stored config.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Configs in the metadata that no request could have written: the start names them and goes on with the defaults."""
+"""Configs in the metadata that no request could have written: the start logs them and uses the defaults."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A handler that fails: its request is answered with an error, the connection goes on, a log line has the traceback."""
+"""A handler that fails: its request gets an error, the connection continues, a log line has the traceback."""
 
 import logging
 import socket
@@ -48,7 +48,7 @@ class Answers:
 
 
 def heartbeat(handle: Callable[[Answer], None]) -> Answers:
-    """What a Heartbeat comes to that is served by ``handle``."""
+    """The result of a Heartbeat that ``handle`` serves."""
     connection = Answers()
     dispatcher = Dispatcher(None, lambda: 0.0, ServerConfig.load(None, [], {}))
     dispatcher.override_handlers({ApiKey.HEARTBEAT: lambda broker, request, context, reply: handle(reply)})

@@ -1,4 +1,4 @@
-"""`odradek.fetch.check.crcs`: a damaged partition is answered with CORRUPT_MESSAGE and named once; others go on."""
+"""`odradek.fetch.check.crcs`: a damaged partition gets CORRUPT_MESSAGE and is logged once; others are served."""
 
 import logging
 from pathlib import Path

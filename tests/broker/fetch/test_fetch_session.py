@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): opening, going on, closing, and what an incremental answer names."""
+"""Fetch sessions (KIP-227): how they open, continue and close, and the partitions of an incremental answer."""
 
 from random import Random
 

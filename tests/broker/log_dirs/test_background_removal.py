@@ -1,4 +1,4 @@
-"""Retention and the removal of files: in slices and on a thread, so that the event loop goes on."""
+"""Retention runs in slices and files are removed on a thread, so the event loop is not held up."""
 
 import asyncio
 import threading

@@ -39,7 +39,7 @@ def commit(servers: str, group: str, topic: str, offset: int) -> None:
 
 
 def produce(servers: str, topic: str, size: int, **settings: object) -> list[KafkaError]:
-    """Sends so many bytes; the errors of those that were given up."""
+    """Sends this many bytes; returns the errors of records that the producer gave up."""
     errors: list[KafkaError] = []
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.kbytes": 4096, **settings})
     for number in range(size // len(RECORD)):

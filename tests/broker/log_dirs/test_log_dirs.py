@@ -231,7 +231,7 @@ def copied(two: Two) -> int:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_so_many_partitions_move_at_a_time(tmp_path: Path, threads: int) -> None:
-    """At a byte a second whoever has begun is not done before the test is."""
+    """A move at a byte a second does not end before the test does."""
     two = Two(tmp_path, {"num.replica.alter.log.dirs.threads": str(threads)})
     try:
         two.fill()

@@ -1,4 +1,4 @@
-"""Room is made in bounded steps, files go on a thread, and no more goes than was chosen."""
+"""Room is made in bounded steps, a thread removes files, and only the chosen segments are deleted."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""SIGTERM while logs are recovered: the broker stops soon and cleanly, and the next start goes on where it was."""
+"""SIGTERM while logs are recovered: the broker stops soon and cleanly, and the next start continues."""
 
 import subprocess
 import sys

@@ -126,7 +126,7 @@ class History:
     # Steps -------------------------------------------------------------------
 
     def run(self) -> None:
-        """So many steps by chance."""
+        """Takes STEPS random steps."""
         steps: list[Callable[[], None]] = [self.commit] * 8 + [self.snapshot] * 4
         steps += [self.clean, self.take_producer_ids, self.restart, self.kill]
         for _ in range(STEPS):

@@ -1,6 +1,6 @@
 """A metadata.version that was lowered below what the metadata holds: no snapshot loses it, and a stop stays clean.
 
-Kafka's SnapshotGenerator names the UnwritableMetadataException and goes on without that snapshot; so do we.
+Kafka's SnapshotGenerator logs the UnwritableMetadataException and continues without that snapshot; so do we.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ DAY_MS = 86_400_000
 
 
 def configure(service: MetadataService, count: int, now_ms: int = NOW_MS) -> None:
-    """So many records, each committed on its own."""
+    """Appends ``count`` records, each as its own batch."""
     for number in range(count):
         service.commit([ConfigRecord(ResourceType.GROUP, "g", "k", str(number))], now_ms)
 

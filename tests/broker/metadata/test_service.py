@@ -1,4 +1,4 @@
-"""The metadata service on a real directory: what it writes, and what is there after a stop or a crash."""
+"""The metadata service on a real directory: what it writes, and what a stop or a crash leaves."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""A flood of connections takes no descriptor that files need: others wait, and what is open goes on."""
+"""A flood of connections takes no descriptor that files need: new connections wait, and open ones continue."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What lies in connections after a stall is found: bytes in sockets, and frames that wait behind another."""
+"""Unread requests are found after a stall: bytes in sockets, and frames that wait for an earlier one."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""After a clean stop one partition's active segment is damaged: it says so, and the other partitions go on."""
+"""One partition's active segment is damaged after a clean stop: it answers with an error, the others are served."""
 
 from collections.abc import Callable
 from pathlib import Path

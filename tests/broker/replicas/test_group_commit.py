@@ -1,4 +1,4 @@
-"""Acknowledgements that wait for the disk: what is answered when, what is seen when, and how few syncs it takes."""
+"""Acknowledgements that wait for the disk: when they come, when records are visible, how many syncs there are."""
 
 import asyncio
 import errno

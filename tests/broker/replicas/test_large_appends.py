@@ -1,4 +1,4 @@
-"""Appends that leave the event loop: the order of a partition, what comes meanwhile, and what a failed write leaves."""
+"""Appends on a thread: their order, other requests to the partition during one, and the state after a failed write."""
 
 import threading
 from pathlib import Path

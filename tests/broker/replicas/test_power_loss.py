@@ -1,7 +1,8 @@
-"""The table of docs/durability.md, through the broker's append path: what was answered survives what it says.
+"""The table of docs/durability.md, through the broker's append path: acknowledged records survive as it says.
 
-Producers send at once while the disk is looked at as a crash would leave it, before any of its operations: with power
-the process has died, without it any part of what was not synced is gone, names of files too.
+Several producers send at the same time. Before any operation of the disk, the test examines the disk as a crash would
+leave it: after the death of the process everything written is there, after a power failure any part of the unsynced
+data and file names is lost.
 """
 
 import asyncio

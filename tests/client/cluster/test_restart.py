@@ -1,4 +1,4 @@
-"""A broker that is killed and started again: nothing is lost, sent twice or reordered; a group goes on where it was."""
+"""A broker that is killed and started again: no record is lost, doubled or reordered; a group continues."""
 
 import asyncio
 from pathlib import Path

@@ -52,7 +52,7 @@ class Both:
         return out
 
     def same(self, *arguments: str, tool: str = GROUPS, least: int = 2) -> list[list[str]]:
-        """The rows, equal in both, at least so many."""
+        """The rows, equal in both outputs, at least ``least``."""
         kafkas = rows(self.kafkas(*arguments, tool=tool))
         assert len(kafkas) >= least, f"Kafka's tool printed {kafkas}"
         assert rows(self.ours(*arguments)) == kafkas, arguments

@@ -1,4 +1,4 @@
-"""Where our consumer starts, and where it goes when its offset is not in the log: before its start, behind its end."""
+"""Where our consumer starts, and where it continues if its offset is before the log's start or after its end."""
 
 import time
 

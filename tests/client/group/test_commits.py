@@ -1,4 +1,4 @@
-"""Committed offsets of our consumer: when it commits by itself, in what order, and what it says when it may not."""
+"""Committed offsets of our consumer: automatic commits, their order, and the errors of refused commits."""
 
 import asyncio
 

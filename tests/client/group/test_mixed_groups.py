@@ -1,4 +1,4 @@
-"""Our consumer and other clients' in one group: whoever leads, partitions are shared, handed over, not lost."""
+"""Our consumer and other clients' in one group: with any leader, partitions are shared and handed over, not lost."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A rebalance that a member holds up: what the command says, and the broker's log."""
+"""A rebalance that a member holds up: the output of the command, and the broker's log."""
 
 import asyncio
 import time

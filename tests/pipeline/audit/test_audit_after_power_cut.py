@@ -1,4 +1,4 @@
-"""Zeros at a log's end, a metadata log that lost its end: what an audit says of them, and what it does not say."""
+"""Zeros at a log's end, a metadata log that lost its end: what an audit reports, and what it does not."""
 
 from pathlib import Path
 

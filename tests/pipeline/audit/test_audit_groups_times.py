@@ -1,4 +1,4 @@
-"""Where a log ended at a moment and when a record was written: by the indexes, against a reading of everything."""
+"""The end of a log at a moment and the time of a record: from the indexes, compared with a full read."""
 
 import random
 from collections.abc import Iterator

@@ -42,7 +42,7 @@ class Replica:
         self.log = Log.open(self.root / "t-0", LogConfig(), now_ms=self.now_ms, descriptors=descriptors)
 
     def put(self, key: bytes, value: bytes | None, *, producer_id: int = -1, sequence: int = 0) -> None:
-        """A record, in a transaction where there is a producer."""
+        """A record; in a transaction if a producer is given."""
         is_plain = producer_id < 0
         batch = encode_batch(
             [Record(0, self.now_ms, key, value, [])],

@@ -1,4 +1,4 @@
-"""A log start offset beyond the log's end: what the audit says of it, and what a real Kafka does at its next start.
+"""A log start offset beyond the log's end: the audit's finding, and what a real Kafka does at its next start.
 
 Source: Kafka's LogLoader deletes all segments if the log ends before the checkpoint's offset, after a clean stop too.
 """

@@ -148,7 +148,7 @@ def test_a_map_of_few_keys_ends_a_round_at_the_record(
 
 
 def test_the_compiled_map_keeps_within_its_bytes(tmp_path: Path) -> None:
-    """Full, it holds no more than it may, and narrowed to half the keys it goes on."""
+    """A full map holds no more than its limit; narrowed to half of the keys, it accepts keys again."""
     writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
     for number in range(60):
         writer.append_records([(b"key-%d-%d" % (number, record), b"v") for record in range(100)])

@@ -1,4 +1,4 @@
-"""`odradek compact` as a user runs it: which topics it takes, what it refuses, what it leaves as it was."""
+"""`odradek compact` as a user runs it: which topics it compacts, what it refuses, what it leaves unchanged."""
 
 import fcntl
 import json

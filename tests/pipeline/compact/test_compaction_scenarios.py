@@ -1,6 +1,6 @@
 """Each case of Kafka's own cleaner tests as a directory: ours leaves the offsets that Kafka's test names, byte by byte.
 
-The table says which test of Apache Kafka 4.3.1 a scenario stands for: of LogCleanerTest where no class is named.
+The table names the test of Apache Kafka 4.3.1 for each scenario; without a class it is one of LogCleanerTest.
 """
 
 import shutil

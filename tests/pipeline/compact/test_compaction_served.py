@@ -129,7 +129,7 @@ def expected_of(before: Contents, log_dir: Path) -> Contents:
 
 
 def check_served(servers: str, expected: Contents) -> None:
-    """What a broker serves, its committed offset, and a transactional producer that goes on."""
+    """The records that a broker serves, its committed offset, and a transactional producer that continues."""
     assert read_all(servers) == expected
     consumer = Consumer({"bootstrap.servers": servers, "group.id": GROUP})
     [committed] = consumer.committed([TopicPartition("latest", 0)], TIMEOUT_S)

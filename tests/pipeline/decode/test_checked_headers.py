@@ -60,7 +60,7 @@ Batch = tuple[int, bytes, bool, bytes | None]
 
 
 def batches_of(items: list[CheckedHeaders | Damage]) -> tuple[list[Batch], list[Damage]]:
-    """(position, header, whether its CRC is right, its bytes where it is a control batch); what is wrong with them."""
+    """(position, header, whether its CRC is right, the bytes of a control batch), and the errors."""
     batches: list[Batch] = []
     damage = []
     for item in items:

@@ -66,7 +66,7 @@ def test_a_worker_that_is_killed_ends_the_job_with_a_clear_error() -> None:
 
 @needs_two_cores
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    """A compaction that is killed must not go on writing in its workers."""
+    """A killed compaction must not continue in its workers."""
     script = tmp_path / "job.py"
     script.write_text(
         "import os, sys\nfrom pathlib import Path\n"

@@ -133,7 +133,7 @@ def test_kafka_serves_it(tmp_path: Path, codec: str) -> None:
 
 @pytest.mark.java
 def test_a_topic_comes_into_kafkas_own_directory(tmp_path: Path) -> None:
-    """Kafka's metadata log with a commit of ours behind its own: Kafka goes on with both."""
+    """A commit of ours after those of Kafka in its metadata log: Kafka continues with both."""
     with RealKafka(tmp_path) as kafka:
         producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
         producer.produce("before", b"value")

@@ -20,7 +20,7 @@ COUNT_RECORDS = Path(__file__).parents[2] / "support" / "pipeline" / "count_reco
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the wheel is installed, and nothing else."""
+    """An environment with only the wheel installed."""
     directory = tmp_path_factory.mktemp("wheel")
     wheel = build_wheel(directory)
     target = directory / "package"

@@ -220,7 +220,7 @@ def run_to_the_end(writer: DataStreamWriter) -> None:
 
 
 def produce(bootstrap_servers: str, count: int) -> int:
-    """So many records to both partitions of the topic, acknowledged."""
+    """Sends ``count`` records to both partitions of the topic and waits for their acknowledgement."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "batch.num.messages": 10})
     for number in range(count):
         producer.produce("events", b"value %d" % number, partition=number % 2)

@@ -1,4 +1,4 @@
-"""The tables of log directories: every row where it belongs, and damage as rows, never as errors."""
+"""The tables of log directories: every row in its place, and damage as rows, never as errors."""
 
 import random
 import shutil
@@ -215,7 +215,7 @@ def test_commits_say_how_their_transaction_ended(tmp_path: Path) -> None:
 
 
 def test_a_marker_that_can_not_be_read_is_a_row(tmp_path: Path) -> None:
-    """Its transaction seems to be pending, so the table says where the marker is and what is wrong with it."""
+    """Its transaction seems to be pending, so the table names the position of the marker and the fault."""
     directory = GroupsDirectory()
     directory.commit("eos", 2, producer_id=9)
     directory.end("eos", 9, ControlRecordType.COMMIT)

@@ -222,7 +222,7 @@ def test_nullable_structures_and_their_defaults() -> None:
 
 
 class Region:
-    """Stands for a part of a file: it has a length, and its bytes are fetched by whoever sends it."""
+    """Represents a part of a file: it has a length, and the sender reads its bytes."""
 
     def __len__(self) -> int:
         return 1000

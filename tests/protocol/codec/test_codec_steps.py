@@ -96,7 +96,7 @@ def check_refusals(cls: type[Message], version: int) -> None:
 
 
 def outcome(decoding: Any) -> object:
-    """Where a message ended, or why it was refused."""
+    """The end position of a message, or the reason of its refusal."""
     try:
         return decoding()[1]
     except ProtocolError as error:

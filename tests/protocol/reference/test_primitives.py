@@ -1,4 +1,4 @@
-"""The wire types with their bounds: what each takes, what it refuses and where it says the fault lies."""
+"""The wire types with their bounds: what each accepts and refuses, and the position that its error names."""
 
 import pytest
 from construct import Construct, ConstructError, Int8sb, Struct

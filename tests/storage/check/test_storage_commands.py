@@ -1,4 +1,4 @@
-"""`odradek storage` finds its commands, and says what it has."""
+"""`odradek storage` finds its commands and lists them."""
 
 from importlib import import_module
 

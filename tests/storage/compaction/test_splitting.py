@@ -29,7 +29,7 @@ class PowerLostError(Exception):
 
 
 class LimitedFiles(UnsyncedFiles):
-    """Allows so many changes of the disk."""
+    """Allows a number of changes of the disk."""
 
     def __init__(self, changes_left: int = NEVER) -> None:
         self.changes = 0

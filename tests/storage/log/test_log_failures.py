@@ -1,4 +1,4 @@
-"""A disk that refuses: nothing is half done, nothing is lost, and the log goes on when there is room again."""
+"""A disk that refuses: nothing is half done or lost, and the log continues when there is space again."""
 
 import errno
 from pathlib import Path

@@ -97,7 +97,7 @@ def test_a_topic_with_its_own_compression(tmp_path: Path, source: CompressionTyp
 
 
 def test_times_are_the_records_own(tmp_path: Path) -> None:
-    """Brokers got this wrong by answering the batch's time or start, or something where nothing is later."""
+    """Other brokers answered the timestamp or start of the batch, or an offset although no record was later."""
     log = open_log(tmp_path, index_interval_bytes=1)
     log.append_as_leader(batch(NOW, NOW + 50, NOW + 20), 0, NOW)
     log.append_as_leader(batch(NOW + 10, NOW + 5, compression=CompressionType.GZIP), 0, NOW)

@@ -75,7 +75,7 @@ class LiveLoad:
         self._threads.shutdown()
 
     def wait_for(self, size: int) -> None:
-        """Waits until so many bytes are acknowledged. Raises the first failure of a thread."""
+        """Waits until this many bytes are acknowledged. Raises the first failure of a thread."""
         self._wanted = size
         self._enough.wait()
         self.check()

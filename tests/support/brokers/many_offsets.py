@@ -31,7 +31,7 @@ def offset_of(group: int, partition: int) -> int:
 
 
 def write_offsets(log_dir: Path, groups: int, partitions: int, *, now_ms: int) -> int:
-    """Each group commits for so many partitions of one topic; the bytes that were written. The broker is stopped."""
+    """Each group commits ``partitions`` partitions of one topic. Returns the written bytes. The broker is stopped."""
     directory = LogDirectory.open(log_dir)
     written = 0
     try:

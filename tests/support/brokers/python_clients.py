@@ -111,7 +111,7 @@ class KafkaPython:
 
 
 def forget(ends: dict[int, int], partitions: Iterable[int]) -> None:
-    """A commit that failed is tried again with the next one, unless another member goes on there."""
+    """Forgets offsets of revoked partitions. A failed commit is repeated with the next one, except for these."""
     for partition in partitions:
         ends.pop(partition, None)
 

@@ -171,9 +171,9 @@ def _check_compacted(
 
 
 def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | None = None) -> None:
-    """Asserts that indexes, epochs, producers and aborted transactions say what the batches say.
+    """Asserts that indexes, epochs, producers and aborted transactions match the batches.
 
-    `start`: where the log began before the crash, where that is known; what was deleted and is back has no producers.
+    `start`: the log start before the crash, if it is known. Segments that were deleted and are back have no producers.
     """
     found = found_batches(log) if found is None else found
     for segment in log.segments:

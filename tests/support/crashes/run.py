@@ -58,7 +58,7 @@ class CrashRun(History):
         self.directory = self._start(self.disk)
 
     def run(self, steps: int = 40) -> None:
-        """Does so many steps; an AssertionError gets a note with the line that replays it."""
+        """Takes ``steps`` steps. An AssertionError gets a note with the line that replays it."""
         with self._replayed_by("start"):
             for key in (PLAIN, COMPACTED, SHORT_LIVED):
                 self._create(key)
@@ -135,7 +135,7 @@ class CrashRun(History):
             raise
 
     def _check_image(self, image: SimulatedDisk, chance: random.Random, *, has_power: bool) -> None:
-        """Recovers, at times crashing within the recovery, and compares; then goes on for a moment."""
+        """Recovers, sometimes crashes during the recovery, compares, and then continues for some steps."""
         for _ in range(chance.choice([0, 0, 0, 1, 2])):
             has_power_again = chance.random() < 0.3
             crash_after = int(chance.expovariate(1 / 15))
@@ -268,7 +268,7 @@ class CrashRun(History):
         return self.directory
 
     def crash(self) -> None:
-        """The history itself goes on behind a crash."""
+        """The history itself continues after a crash."""
         self._crash(has_power=self.chance.random() < 0.5)
 
     def _crash(self, *, has_power: bool) -> None:

@@ -6,7 +6,7 @@ from odradek.storage.log.read_result import TimestampAndOffset
 
 
 def offset_for_timestamp(log: Log, timestamp: int | None) -> TimestampAndOffset | None:
-    """What `Log.search_timestamp` comes to."""
+    """The result of `Log.search_timestamp`."""
     search = log.search_timestamp(timestamp)
     found: TimestampAndOffset | None = None
     while True:

@@ -155,9 +155,10 @@ class Reader:
 
 
 def check_nothing_is_lost(servers: str, writer: Writer) -> tuple[int, int]:
-    """Every acknowledged record from the log start offset on is there with its number; (log start, log end) offset.
+    """Checks that every acknowledged record from the log start offset on is there with its number.
 
-    The writer may go on meanwhile: what is acknowledged later than the log end offset was asked for is not looked for.
+    Returns (log start offset, log end offset). If the writer still runs, records that are acknowledged after the log
+    end offset was read are not checked.
     """
     acknowledged = len(writer.numbers)
     # Retention may overtake it.

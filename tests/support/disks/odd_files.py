@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make_fifo(path: Path) -> None:
-    """A FIFO, which blocks whoever opens it."""
+    """A FIFO, which blocks a process that opens it."""
     os.mkfifo(path)
 
 

@@ -64,7 +64,7 @@ class _File:
         return bytes(found)
 
     def _version(self, number: int) -> bytes:
-        """The content after so many entries of the journal."""
+        """The content after this many entries of the journal."""
         if number == len(self.journal):
             return bytes(self.data)
         data = bytearray(self.durable)

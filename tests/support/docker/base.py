@@ -1,7 +1,7 @@
-"""The base image for the tests: the official one where a registry answers, else one like it from Debian's packages.
+"""The base image for the tests: the official one if a registry answers, otherwise one made of Debian's packages.
 
-Either gets this machine's certificates and pip's settings on top, so that a build behind a mirror or a proxy finds its
-packages. So an image that stands on it is for the tests only, and is never published.
+Both get this machine's certificates and pip settings, so that a build behind a mirror or a proxy finds its packages.
+Images on this base are for the tests only and are never published.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What goes on over the change of brokers: an idempotent producer with its sequence, a group from its offsets."""
+"""Clients that continue while brokers are exchanged: an idempotent producer, and a group with its offsets."""
 
 import threading
 import time
@@ -17,10 +17,10 @@ LIVING_BATCH = 10
 
 
 class LivingProducer:
-    """An idempotent producer that stays while brokers come and go on one port: its sequence must go on.
+    """An idempotent producer that stays connected while brokers are exchanged on one port: its sequence continues.
 
-    Between :meth:`begin` and :meth:`pause` a broker may be killed: what it had not answered is sent to the next one
-    again, which must know from the log what was taken already.
+    Between :meth:`begin` and :meth:`pause` a broker may be killed. Unanswered batches are sent to the next broker,
+    which must know from the log which of them were appended.
     """
 
     def __init__(self, servers: str) -> None:

@@ -146,7 +146,7 @@ class _Reading:
         self._asked_at = 0
 
     def take(self, at: int, event: str, facts: list[Any]) -> None:
-        """Takes in one line."""
+        """Adds one line."""
         history = self._history
         if event == "starting":
             self._asked_at = at

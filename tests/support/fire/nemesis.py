@@ -125,7 +125,7 @@ class Nemesis:
         return MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
 
     def _resume(self, victim: FireWorker) -> None:
-        """Goes on, or is fenced and replaced: a pause may outlast the timeout of the transaction that it was in."""
+        """Continues, or is fenced and replaced: a pause may outlast the timeout of its transaction."""
         start = victim.journal.stat().st_size
         victim.resume()
         eventually(

@@ -85,7 +85,7 @@ class FireWorker:
         return self._process.poll() is None
 
     def has_got_on(self, since: int) -> bool:
-        """Whether it has done something since its journal had so many bytes."""
+        """Whether it has made progress since its journal had ``since`` bytes."""
         with self.journal.open("rb") as journal:
             journal.seek(since)
             written = journal.read()

@@ -94,6 +94,6 @@ class HasPartitions(Protocol):
 def shared_out(
     consumers: Sequence[HasPartitions], partitions: Collection[TopicPartition], sizes: Sequence[int]
 ) -> bool:
-    """Whether the consumers have all partitions among them, each so many."""
+    """Whether the consumers own all partitions together, each its number of them."""
     owned = [partition for consumer in consumers for partition in consumer.assignment()]
     return [len(c.assignment()) for c in consumers] == list(sizes) and sorted(owned) == sorted(partitions)

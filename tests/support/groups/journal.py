@@ -105,7 +105,7 @@ class _Reading:
         """(generation, partition) -> the member."""
 
     def take(self, member: str, event: str, facts: Any) -> None:
-        """Takes in one event."""
+        """Adds one event."""
         history = self._history
         held = history.assigned.setdefault(member, [])
         if event == "assigned":

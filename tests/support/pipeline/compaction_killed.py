@@ -60,7 +60,7 @@ class KilledFiles(UnsyncedFiles):
 
 
 def compact_killed(order: CompactionOrder, steps: int, torn_bytes: int | None = None) -> bool:
-    """Compacts in a forked process that is killed behind so many steps; whether it was."""
+    """Compacts in a forked process that is killed after this many steps; returns whether it was killed."""
     child = os.fork()
     if not child:
         code = 1

@@ -1,6 +1,6 @@
-"""Random lives of one partition, cleaned again and again by ours and by Kafka's cleaner at the same clock.
+"""Random histories of one partition, repeatedly cleaned by ours and by Kafka's cleaner at the same clock.
 
-`python -m support.pipeline.compaction_random SEED offline` (in tests/) replays a seed and says where it fails.
+`python -m support.pipeline.compaction_random SEED offline` (in tests/) replays a seed and prints where it fails.
 """
 
 import random
@@ -64,7 +64,7 @@ class RandomHistory:
         """Whether transactions may stay open at the end of a period."""
 
     def write(self, steps: int) -> None:
-        """So many batches, markers, rolls and steps of the clock."""
+        """Appends batches and markers, rolls segments, and advances the clock."""
         for _ in range(steps):
             self._step()
         if not self.hang:

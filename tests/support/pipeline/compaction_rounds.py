@@ -1,6 +1,6 @@
-"""One round of cleaning over a partition: by Kafka's cleaner, by ours offline, and by ours as a broker does it.
+"""One round of cleaning of a partition: by Kafka's cleaner, by ours offline, and by ours as in a broker.
 
-The only place where the comparing tests call the cleaners.
+Tests that compare cleaners call them only here.
 """
 
 from collections.abc import Callable
@@ -142,7 +142,7 @@ def _clean_files(
 
 
 def clean_live(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """A round as the broker does it: over an open log, which goes on with the cleaned segments."""
+    """A round as in a broker: over an open log, which continues with the cleaned segments."""
     files = UnsyncedFiles()
     log = Log.open(
         directory,

@@ -14,9 +14,10 @@ from support.pipeline.compaction_rounds import MANY_KEYS
 
 
 class Clean(NamedTuple):
-    """A round, so many ms after the last thing written, from where the last one got to.
+    """A round at a time after the last write.
 
-    `is_whole`: from the log's start, as without a checkpoint; `from_offset`: as if the checkpoint said that.
+    It starts where the last round ended. `is_whole`: from the start of the log, as without a checkpoint;
+    `from_offset`: from this checkpoint.
     """
 
     after_ms: int = 0

@@ -1,6 +1,6 @@
-"""Groups in a GroupsDirectory: one that keeps up, and every kind of damage and neglect that the audit knows of groups.
+"""Groups in a GroupsDirectory: one that keeps up, and every fault that the audit knows of groups.
 
-Each function injects one and says where it is to be found.
+Each function injects one and returns the place that the audit must report.
 """
 
 import struct

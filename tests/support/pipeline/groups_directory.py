@@ -93,7 +93,10 @@ class GroupsDirectory:
         producer_id: int = -1,
         copies: int = 1,
     ) -> Written:
-        """A commit, in a transaction with `producer_id`; `copies` of it in one batch. Where the first one went."""
+        """Writes a commit, in a transaction if `producer_id` is given; `copies` of it in one batch.
+
+        Returns the place of the first.
+        """
         key = struct.pack(">h", 1) + encode(OffsetCommitKey(group, topic, partition), 0)
         value = OffsetCommitValue(offset, leader_epoch, metadata, at_ms, topic_id=topic_id or bytes(16))
         version = 4 if topic_id is not None else 3

@@ -132,9 +132,10 @@ class SyncedLog:
         self._floor = Floor(len(self.batches), self.next_offset, len(self.aborted), state)
 
     def compact(self) -> None:
-        """As the log cleaner does, where all is synced: of what is decided the last record of each key stays.
+        """Cleans a synced log as the log cleaner does.
 
-        Markers stay for their data, and where they are the last that is known of a producer.
+        Of decided records the last one of each key stays. Markers stay as long as their data, and if they are the last
+        record of a producer.
         """
         assert self.synced == len(self.batches)
         headers = [read_header(batch) for batch in self.batches]

@@ -67,7 +67,7 @@ class Worker:
         self.world.harness.send(api, version, request, answered)
 
     def is_refused(self, error_code: int) -> bool:
-        """Whether the step failed: for good, then this incarnation is over, or to be tried again."""
+        """Whether the step failed: for good, which ends this incarnation, or so that it is tried again."""
         error = ErrorCode(error_code)
         if error is not ErrorCode.NONE and error not in RETRIABLE:
             self.die()
@@ -303,9 +303,9 @@ class World:
         return outputs
 
     def check_output(self) -> None:
-        """Whoever reads committed data now sees each record of the input once, in order, as far as it goes.
+        """Checks that a reader of committed data has each record of the input so far once and in order.
 
-        What was looked at before, and can't change any more, is not looked at again.
+        Records that were checked before and cannot change are skipped.
         """
         for index in range(PARTITIONS):
             start, expected = self.checked[index]
@@ -338,7 +338,7 @@ class World:
 
 
 def _follow(values: list[bytes], index: int, expected: dict[bytes, int]) -> None:
-    """Takes in records of a partition's output: each worker's are its input, one after the other."""
+    """Adds records of a partition's output: those of each worker equal its input, in order."""
     for value in values:
         worker, number = value.split()
         assert int(number) == expected.get(worker, index), (worker, index, number, expected)

@@ -1,4 +1,4 @@
-"""What could not be appended is not lost: whoever was to be taken out is waited for on. Who joins counts at once."""
+"""A failed append loses nothing. The removal of a member is tried again, and a member that joins counts at once."""
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.protocol.errors import ErrorCode

@@ -1,4 +1,4 @@
-"""Subscriptions by regular expression: what is a pattern and what it matches, against RE2/J, which Kafka uses."""
+"""Subscriptions by regular expression: valid patterns and their matches, compared with RE2/J, which Kafka uses."""
 
 import json
 import random
