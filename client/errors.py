@@ -18,11 +18,11 @@ class ClientError(Exception):
 
 
 class ConfigurationError(ClientError, ValueError):
-    """A constructor argument that cannot be right; the message names it and what is allowed."""
+    """An invalid constructor argument; the message names it and the allowed values."""
 
 
 def one_of(name: str, value: str, allowed: Mapping[str, Value]) -> Value:
-    """What a configuration's value stands for. Raises ConfigurationError, naming what is allowed."""
+    """The meaning of a configuration's value. Raises ConfigurationError, which names the allowed values."""
     if value not in allowed:
         raise ConfigurationError(f"{name} is {value!r}; it can be {', '.join(allowed)}")
     return allowed[value]
@@ -73,7 +73,7 @@ class RetriableCommitError(ClientError):
 
 
 class TransactionStateError(ClientError):
-    """The call does not fit the state of the producer's transactions; the message says which call is next."""
+    """The call is not allowed in the state of the producer's transaction; the message names the next allowed call."""
 
 
 class TransactionAbortedError(ClientError):
@@ -81,7 +81,7 @@ class TransactionAbortedError(ClientError):
 
 
 class TransactionTimeoutError(ClientError):
-    """A call about a transaction was not answered for good within ``max_block_ms``; the same call goes on with it."""
+    """A call about a transaction got no final answer within ``max_block_ms``; repeat the same call to continue."""
 
 
 class ClosedError(ClientError):

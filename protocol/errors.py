@@ -1,8 +1,7 @@
 """Kafka's error codes, and the two exceptions that everything above the codec speaks.
 
 Pure. Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
-names and numbers are Kafka's; texts and what may be retried stand in :mod:`.error_messages`, imported when first asked
-for.
+names and numbers are Kafka's; texts and retriability are in :mod:`.error_messages`, imported at the first use.
 """
 
 from enum import IntEnum
@@ -175,7 +174,7 @@ class KafkaError(Exception):
 
 
 class ProtocolError(Exception):
-    """Bytes that are no message, or a message that a version cannot carry: what is wrong, and where.
+    """Bytes that are not a message, or a message that a version cannot carry: what is wrong, and where.
 
     ``where`` is a field's path (``topics.partitions.index``) or a position in bytes (``byte 17``), empty if unknown.
     """

@@ -41,9 +41,9 @@ class FrameReader:
         self._large_size = 0
 
     def whole_frame(self, buffer: memoryview, count: int) -> memoryview | None:
-        """The frame that the first ``count`` bytes of ``buffer`` are, where they are one whole frame and nothing else.
+        """The frame in the first ``count`` bytes of ``buffer`` if they are exactly one frame, as most requests are.
 
-        Most requests come so. Otherwise None, and nothing is changed: :meth:`feed` takes the bytes.
+        Otherwise returns None and changes nothing: pass the bytes to :meth:`feed`.
         """
         if count < 4 or self._small or self.large is not None:
             return None
@@ -82,7 +82,7 @@ class FrameReader:
         return frame
 
     def _grow(self) -> None:
-        """More room for the large frame. A new buffer: the old one may still be lent to who receives."""
+        """More room for the large frame. A new buffer: the transport may still hold a view of the old one."""
         assert self.large is not None
         size = BUFFER_GROWTH * len(self.large)
         grown: bytearray | mmap
@@ -121,7 +121,7 @@ class FrameReader:
         return frames
 
     def _complete_small(self, data: memoryview, frames: list[memoryview]) -> int:
-        """Continues the small unfinished frame with ``data``; the position behind what it took."""
+        """Continues the small unfinished frame with ``data``; returns the position after the bytes taken."""
         small = self._small
         position = 0
         if len(small) < 4:
@@ -173,7 +173,7 @@ class FrameReader:
 
 
 def describe_size(size: int, max_frame_bytes: int) -> str:
-    """Says in words why a frame's size is refused; recognises other protocols' first bytes read as a size."""
+    """Returns why a frame's size is refused; recognises other protocols' first bytes read as a size."""
     first = SIZE.pack(size)
     if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
         return "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol"

@@ -11,7 +11,7 @@ from .steps import Steps, run_to_end
 
 INITIAL_BUCKETS = 16
 HASHES_A_STEP = 128
-"""Names that are hashed in one step, each in some 5 us."""
+"""Names hashed in one step; each takes about 5 us."""
 
 
 def java_hash_code(text: str) -> int:
@@ -24,13 +24,13 @@ def java_hash_code(text: str) -> int:
 
 
 def hash_bucket(hash_code: int, buckets: int) -> int:
-    """The bucket of a ``HashMap`` with so many (a power of two) that a hash code falls into."""
+    """The bucket of a hash code in a ``HashMap`` of ``buckets`` buckets (a power of two)."""
     code = hash_code & 0xFFFFFFFF
     return (code ^ code >> 16) & buckets - 1
 
 
 def grown_buckets(buckets: int, size: int) -> int:
-    """How many buckets a ``HashMap`` of ``buckets`` has once ``size`` keys were put into it."""
+    """The number of buckets of a ``HashMap`` that began with ``buckets`` and holds ``size`` keys."""
     while size > buckets * 3 // 4:
         buckets *= 2
     return buckets

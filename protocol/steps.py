@@ -1,4 +1,4 @@
-"""Long work as a generator, which whoever runs it may interrupt after each step.
+"""Long work as a generator: the caller may do other work after each step.
 
 A step takes less than 1 ms. What the generator yields is ignored; what it returns is the result. Pure.
 """

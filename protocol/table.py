@@ -94,7 +94,7 @@ class FieldSpec(NamedTuple):
     """Kafka's default as a value of ours: an int, bool, float, str, bytes or None; ``[]`` for an array; for a structure
     ``{}`` (a structure of defaults) or None."""
     ignorable: bool
-    """A value other than the default is left out silently in a version that lacks the field, instead of refused."""
+    """In a version that lacks the field, a value other than the default is dropped silently instead of refused."""
     map_key: bool
     flexible_versions: VersionRange | None
     """Only where a field does not follow its message (the client id in RequestHeader, which stays non-compact)."""

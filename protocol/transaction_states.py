@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class TransactionState(IntEnum):
-    """What a transactional id's last transaction has come to."""
+    """The state of a transactional id's last transaction."""
 
     EMPTY = 0
     ONGOING = 1
@@ -25,12 +25,12 @@ class TransactionState(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the outcome is decided and markers are being written: everything else waits for that."""
+        """Whether the outcome is decided and markers are being written; other requests wait for it."""
         return self in PREPARED
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is open: a new transaction may begin, and the id may be forgotten in time."""
+        """Whether no transaction is open: a new one may begin, and the id may expire."""
         return self in SETTLED
 
 

@@ -1,6 +1,6 @@
 """A broker in a thread of this process: the real one, with an event loop, a port and files of its own.
 
-Owns: the thread, and handing orders to its loop. Never does: touching the broker from another thread. Invariant: when
+Owns: the thread, and the calls into its loop. Never does: touching the broker from another thread. Invariant: when
 :meth:`InProcessBroker.start` returns, it serves; when ``stop`` or ``kill`` returns, its port, its lock and its files
 are free. All methods may be called from any thread. In a forked child the broker is the parent's: it is not running
 there, and the child holds none of its sockets.
@@ -27,7 +27,7 @@ TEST_DEFAULTS: Mapping[str, str] = {
     # A group's first members need not wait for others in a test (Kafka's default: 3 s).
     "group.initial.rebalance.delay.ms": "0",
 }
-"""What a broker for tests has otherwise than Kafka's defaults, by Kafka's keys."""
+"""Where a broker for tests differs from Kafka's defaults, by Kafka's keys."""
 
 
 ConfigValue = str | int | float | bool
@@ -58,7 +58,7 @@ class InProcessBroker:
         self._turn = threading.RLock()
         self._running: _Running | None = None
         self._alive: _Running | None = None
-        """As ``_running``, and while it starts and stops: there may be sockets."""
+        """The broker also while it starts and stops, when it may have sockets."""
         watch(self)
 
     @property

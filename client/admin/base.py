@@ -92,7 +92,7 @@ class AdminBase:
         return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
 
     def _node_of(self, connection: BrokerConnection) -> int:
-        """The node id of the broker behind a connection, -1 where the metadata has none at that address."""
+        """The node id of a connection's broker, -1 if the metadata has no broker at that address."""
         at = (connection.host, connection.port)
         return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
 

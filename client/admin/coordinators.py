@@ -1,4 +1,4 @@
-"""Questions of the admin client about many groups or transactional ids, each to the broker that coordinates it.
+"""Sends requests about many groups or transactional ids, each to the broker that coordinates it.
 
 Owns: which coordinator is asked about which keys, and when again. Never does: a request's own fields, keeping a
 coordinator beyond one call. Invariant: each key ends with exactly one answer or one error. Source:
@@ -53,7 +53,7 @@ async def ask_coordinators(
         try:
             await cluster.back_off(next(iter(failures.values())), attempts, deadline)
         except KafkaError:
-            # The time is over: what could not be had is an error of its key, the other keys have their answers.
+            # The time is over: unanswered keys get an error, the other keys keep their answers.
             answers |= {key: error for key, error in failures.items() if isinstance(error, KafkaError)}
             lost = [error for error in failures.values() if not isinstance(error, KafkaError)]
             if lost:
@@ -99,7 +99,7 @@ async def _ask_once(
     coordinators: dict[str, int],
     answers: dict[str, Value | KafkaError],
 ) -> dict[str, KafkaError | BrokerConnectionError]:
-    """One attempt: final answers go into ``answers``; gives what may go away if asked again."""
+    """One attempt: adds final answers to ``answers``; returns the errors that a retry may cure."""
     failures: dict[str, KafkaError | BrokerConnectionError] = {}
     unknown = [key for key in keys if key not in coordinators]
     for key, found in (await _find_coordinators(cluster, key_type, unknown)).items():

@@ -1,4 +1,4 @@
-"""The times of single records: which record a consumer reads next from an offset, and when it was written.
+"""Finds the record that a consumer reads next from an offset, and its timestamp.
 
 Owns: reading no more than the batches at the offsets asked for. Never does: interpolation between records. Source:
 ``consumer.internals.CompletedFetch`` for which records a reader sees (``fetched.py``).
@@ -123,7 +123,7 @@ class RecordTimeAdmin(AdminBase):
         positions: dict[TopicPartition, int],
         found: dict[TopicPartition, NextRecord | None],
     ) -> None:
-        """Positions that the log does not have: on to its start, or nothing to read where they lie behind its end."""
+        """Corrects positions outside the log: to its start, or to no record if they are after its end."""
         starts = await list_offsets(
             self._cluster, dict.fromkeys(partitions, EARLIEST_TIMESTAMP), timeout_ms=self._timeout_ms
         )
@@ -170,7 +170,7 @@ def _take(
     found: dict[TopicPartition, NextRecord | None],
     isolation: int,
 ) -> None:
-    """Looks at what came for one partition: the record, or how far a reader would have gone without one."""
+    """Reads one partition's answer: the record, or the offset that a reader would have reached without one."""
     readable = data.last_stable_offset if isolation else data.high_watermark
     if positions[partition] >= min(end, readable):
         found[partition] = None

@@ -1,4 +1,4 @@
-"""How admin calls over several parts give their results: all of them, or AdminError with both halves.
+"""The results of admin calls over several parts: all of them, or AdminError with results and errors.
 
 Pure.
 """

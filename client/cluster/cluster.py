@@ -185,7 +185,7 @@ class Cluster:
         return asyncio.get_running_loop().time() - self._refreshed_at > self._metadata_max_age_ms / 1000
 
     async def topic(self, name: str, *, auto_create: bool = False, timeout_ms: float = 60_000) -> TopicMetadata:
-        """A topic with partitions: from the cache, or asked for until it is there or the time is over.
+        """A topic with partitions: from the cache, otherwise requested until it exists or the time is over.
 
         Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION when it is still missing after ``timeout_ms``; at once for
         errors that do not go away: INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED), NoBrokersAvailableError.
@@ -235,12 +235,12 @@ class Cluster:
             attempts += 1
 
     async def controller(self) -> BrokerConnection:
-        """A connection to the broker that Metadata names as controller, else to any (KRaft brokers forward)."""
+        """A connection to the broker that Metadata names as controller, otherwise to any (KRaft brokers forward)."""
         controller_id = self.metadata.controller_id
         if controller_id in self.metadata.brokers:
             return await self.connection(controller_id)
         return await self.any_connection()
 
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
-        """A broker that another answer than Metadata named (FindCoordinator); Metadata's word stays the last."""
+        """Adds a broker that FindCoordinator named; Metadata overrides it."""
         self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))

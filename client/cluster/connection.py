@@ -2,7 +2,7 @@
 
 Owns: the transport, a timer for each waiting request. Never does: metadata, retries. Requests are pipelined: ``send``
 writes at once and returns a future, so that requests go out in the order of the calls. A request that times out closes
-the connection, since the answers behind it are of no use to those who wait (as ``NetworkClient`` does).
+the connection, because the later answers would also come too late (as ``NetworkClient`` does).
 """
 
 import asyncio
@@ -153,7 +153,7 @@ class BrokerConnection(asyncio.Protocol):
         self._fail(RequestTimedOutError(f"{self.address} did not answer {name} within {timeout_ms:.0f} ms"))
 
     def _fail(self, failure: Exception) -> None:
-        """Ends the connection once: everything that waits gets ``failure``."""
+        """Closes the connection once; every waiting request fails with ``failure``."""
         if self._failure is None:
             self._failure = failure
         if self._transport is not None:
@@ -173,7 +173,7 @@ class BrokerConnection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Called by the loop: answers go to those who wait."""
+        """Called by the loop: each answer resolves its future."""
         try:
             for pending, message in self._exchange.receive(data):
                 timer = self._timers.pop(pending.correlation_id, None)
@@ -203,7 +203,7 @@ def _set_exception(pending: PendingRequest, failure: Exception) -> None:
     future: asyncio.Future[Any] = pending.token
     if not future.done():
         future.set_exception(failure)
-        # Whoever waits gets it; a caller that was cancelled meanwhile must not leave a warning behind.
+        # Marks the exception as retrieved: asyncio would log it if the caller was cancelled.
         future.exception()
 
 

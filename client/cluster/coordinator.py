@@ -1,4 +1,4 @@
-"""The coordinator of one group or transactional id, as a client reaches it: found, connected to, kept until it moves.
+"""Finds the coordinator of one group or transactional id, connects to it, and keeps the connection until it moves.
 
 Owns: the connection's cache only. Source: KIP-98's FindCoordinator; errors that say "look again" are COORDINATOR_MOVED.
 """
@@ -31,7 +31,7 @@ class CoordinatorConnection:
         purpose: str = "",
         timeout_ms: float = 60_000,
     ) -> None:
-        """``purpose`` as for Cluster.connection: a member that joins needs a connection of its own."""
+        """``purpose`` is that of Cluster.connection: a member that joins needs a connection of its own."""
         self._cluster = cluster
         self._key = key
         self._key_type = key_type
@@ -44,7 +44,10 @@ class CoordinatorConnection:
         self._connection = None
 
     async def connection(self) -> BrokerConnection:
-        """The connection, looked for until ``timeout_ms`` is over. Raises KafkaError, BrokerConnectionError."""
+        """Returns the connection; looks for the coordinator until ``timeout_ms`` is over.
+
+        Raises KafkaError, BrokerConnectionError.
+        """
         if self._connection is not None and self._connection.is_open:
             return self._connection
         deadline = asyncio.get_running_loop().time() + self._timeout_ms / 1000

@@ -78,7 +78,7 @@ class Exchange:
     def request(
         self, message: Message, version: int, response_type: type[Message] | None, token: Any = None
     ) -> tuple[int, bytes]:
-        """The correlation id and the frame to send; ``response_type`` None when no answer comes (Produce, acks=0)."""
+        """Returns the correlation id and the frame. ``response_type`` is None if no answer comes (Produce, acks=0)."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         frame = encode_request(message, version, correlation_id, self._client_id)
@@ -122,7 +122,7 @@ class Exchange:
         return ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION), version
 
     def accept_api_versions(self, sent_version: int, response: ApiVersionsResponse) -> int | None:
-        """Takes the broker's answer; the version to ask again with when it did not know ours, else None.
+        """Takes the broker's answer. Returns the version to ask again with if it did not know ours, otherwise None.
 
         Raises UnsupportedVersionError when the broker refuses version 0 too, or names no versions.
         """

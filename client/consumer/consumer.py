@@ -1,6 +1,6 @@
 """A consumer: reads partitions, alone or as a member of a group of either protocol.
 
-Owns: configuration, poll, what is kept up in the background. Fetching is ``fetcher.py``, membership
+Owns: configuration, poll, background upkeep. Fetching is ``fetcher.py``, membership
 ``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions ``consumer_base.py``. As in
 Java's consumer, partitions change hands only inside ``poll``: revoked after the last records were processed, assigned
 before the next are given out. Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer``.
@@ -109,7 +109,7 @@ class Consumer(ConsumerBase):
         return interval_ms if self._group_config is not None and enabled is not False else None
 
     def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float) -> None:
-        """The parts that hold state, empty."""
+        """Creates the parts that hold state."""
         subscription = SubscriptionState()
         isolation_level = fetch_config.isolation_level
         positions = Positions(
@@ -164,7 +164,7 @@ class Consumer(ConsumerBase):
             await self._cluster.close()
 
     async def _give_up(self, group: Group) -> None:
-        """All partitions, for good."""
+        """Gives up all partitions before the consumer leaves the group."""
         if self._subscription.manual:
             await self._commit_before_handover()
         elif group.member.is_joined:
@@ -230,12 +230,12 @@ class Consumer(ConsumerBase):
         self._started_group().member.enforce_rebalance()
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """No records of these partitions until ``resume``."""
+        """Stops returning records of these partitions until ``resume``."""
         for partition in partitions:
             self._subscription.state(partition).paused = True
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Records of these partitions again."""
+        """Returns records of these partitions again."""
         for partition in partitions:
             self._subscription.state(partition).paused = False
         self._news.set()
@@ -275,7 +275,7 @@ class Consumer(ConsumerBase):
                 continue
 
     def _next_turn(self, now: float, again_s: float | None) -> float:
-        """When poll has to look again although nothing came."""
+        """When poll must act again even if no event arrives, in loop time."""
         turns = [now + 60.0 if again_s is None else now + max(again_s, 0.001)]
         if self._upkeep is None and self._topics_missing():
             turns.append(max(self._next_topic_check, now + 0.001))
@@ -284,7 +284,7 @@ class Consumer(ConsumerBase):
         return min(turns)
 
     async def _advance(self) -> None:
-        """What is due: commits, partitions that change hands, and in the background metadata and positions."""
+        """Does what is due: commits and partition changes now, metadata and positions in the background."""
         if self._group is not None:
             self._group.member.polled()
             self._group.commits.commit_if_due(self._subscription.consumed)
@@ -310,7 +310,7 @@ class Consumer(ConsumerBase):
         return any(name not in known or not known[name].partitions for name in self._subscription.topics)
 
     async def _keep_up(self) -> None:
-        """Metadata, then positions, then what new leaders say to them."""
+        """Refreshes metadata, then positions, then validates positions with new leaders."""
         await self._refresh_metadata()
         await self._positions.find(self._fetch_committed())
         if self._validation.pending():
@@ -365,14 +365,14 @@ class Consumer(ConsumerBase):
     ) -> "asyncio.Task[None]":
         """Commits in the background, in the order of the calls; tried once.
 
-        The task, and the callback if there is one, get what became of it: RetriableCommitError for what may pass.
+        The task and the callback, if any, get the result; RetriableCommitError means that a retry may succeed.
         Raises ConfigurationError without a group.
         """
         wanted = self._subscription.consumed() if offsets is None else to_commit(offsets)
         return self._started_group().commits.commit_async(wanted, callback)
 
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The group's committed offsets, without arguments of the assigned partitions; missing ones are left out."""
+        """The group's committed offsets of the partitions, by default of all assigned; missing ones are left out."""
         wanted = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
         return await self._started_group().fetch_committed(wanted)
 

@@ -1,4 +1,4 @@
-"""What a consumer can do with partitions without a group: where it reads, where logs begin and end, metadata.
+"""What a consumer does without a group: positions, begin and end offsets of logs, metadata.
 
 Owns: positions and what is looked up for the user. Never does: records, groups (``consumer.py``). Source:
 ``org.apache.kafka.clients.consumer.Consumer``.

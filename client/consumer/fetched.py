@@ -1,7 +1,7 @@
 """The records of one partition in one Fetch response, decoded as they are asked for.
 
 Owns: which batches and records a consumer sees: nothing before its position, no control records, with read_committed
-no record of an aborted transaction. Never does: I/O. Invariant: ``next_offset`` only grows; behind a compacted batch it
+no record of an aborted transaction. Never does: I/O. Invariant: ``next_offset`` only grows; after a compacted batch it
 is the batch's end, so that gaps never stop a consumer. Source: ``consumer.internals.CompletedFetch``.
 """
 
@@ -30,9 +30,9 @@ class FetchedPartition:
         """``aborted_transactions``: (producer id, first offset) pairs with read_committed, None without."""
         self.partition = partition
         self.next_offset = fetch_offset
-        """The offset of the next record that ``take`` gives, or what was reached without finding one."""
+        """The offset of the next record that ``take`` returns; if none is left, that after the last batch."""
         self.expected_position = fetch_offset
-        """Where the consumer has to stand for these records to be its next ones."""
+        """The consumer's position for which these records are the next ones."""
         self._aborted: deque[tuple[int, int]] | None = None
         if aborted_transactions is not None:
             self._aborted = deque(sorted(aborted_transactions, key=lambda transaction: transaction[1]))

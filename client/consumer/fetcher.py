@@ -192,7 +192,7 @@ class Fetcher:
     # Answers
 
     def _take(self, partition: TopicPartition, offset: int, data: FetchResponse.PartitionData) -> bool:
-        """Keeps what came for one partition; True when its leader has to be looked for."""
+        """Stores one partition's answer; returns True if the partition's leader must be looked up."""
         state = self._subscription.assigned.get(partition)
         if state is None or state.position != offset:
             return False
@@ -238,9 +238,9 @@ class Fetcher:
         return False
 
     def collect(self, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Takes up to ``max_records`` of what was fetched and moves the positions.
+        """Takes up to ``max_records`` fetched records and moves the positions.
 
-        Raises what a fetch or decoding brought: KafkaError, NoOffsetForPartitionError, ProtocolError.
+        Raises the errors of fetches and of decoding: KafkaError, NoOffsetForPartitionError, ProtocolError.
         """
         if self._error is not None:
             error, self._error = self._error, None

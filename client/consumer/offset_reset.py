@@ -1,4 +1,4 @@
-"""``auto_offset_reset``: where a consumer goes that has no committed offset, or one that is not in the log.
+"""``auto_offset_reset``: where a consumer starts if it has no committed offset, or one that is not in the log.
 
 Pure: the time comes in. Source: ``consumer.internals.AutoOffsetResetStrategy``, KIP-1106.
 """

@@ -38,7 +38,7 @@ class Positions:
         self._timeout_ms = timeout_ms
 
     def reset_timestamp(self) -> int | None:
-        """What ListOffsets is asked for now by a reset; None where there is none."""
+        """The timestamp that a reset sends to ListOffsets now; None without a reset policy."""
         return self._offset_reset.timestamp(int(time.time() * 1000))
 
     async def find(self, committed: FetchCommitted | None) -> None:

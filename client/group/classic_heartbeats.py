@@ -34,7 +34,7 @@ class Heartbeating(Protocol):
         """The coordinator does not know the member, or its generation."""
 
     def fail(self, error: KafkaError) -> None:
-        """Something that does not go away."""
+        """An error that a retry does not cure."""
 
     async def send_leave(self, reason: str) -> None:
         """Leaves the group."""
@@ -59,12 +59,12 @@ class ClassicHeartbeats:
         self._last_poll = asyncio.get_running_loop().time()
 
     def start(self) -> None:
-        """Heartbeats from now on."""
+        """Starts sending heartbeats."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), name="group-heartbeat")
 
     async def stop(self) -> None:
-        """No more heartbeats."""
+        """Stops sending heartbeats."""
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             task.cancel()

@@ -85,7 +85,7 @@ class ClassicMembership:
         self._heartbeats.polled()
 
     def subscription_changed(self) -> None:
-        """The topics are others now."""
+        """The subscribed topics have changed."""
         self.rejoin("the subscription changed")
 
     @property
@@ -100,7 +100,7 @@ class ClassicMembership:
             self.rejoin("cached metadata has changed")
 
     def enforce_rebalance(self) -> None:
-        """The user wants the group to share out anew."""
+        """The user requests a rebalance."""
         self.rejoin("rebalance enforced by user")
 
     def rejoin(self, reason: str) -> None:
@@ -110,14 +110,14 @@ class ClassicMembership:
         self._changed()
 
     def forget_generation(self, *, forget_member: bool) -> None:
-        """The membership ended without our doing: partitions may belong to others already."""
+        """The coordinator ended the membership: other members may own the partitions already."""
         self.generation_id = -1
         if forget_member:
             self.member_id = ""
         self.rejoin("the member lost its generation")
 
     def fail(self, error: KafkaError) -> None:
-        """Something that does not go away: ``advance`` raises it."""
+        """An error that a retry does not cure: ``advance`` raises it."""
         self.fatal = error
         self._changed()
 
@@ -141,7 +141,7 @@ class ClassicMembership:
             self._joining.add_done_callback(lambda _: self._changed())
 
     async def _prepare(self, topics: frozenset[str], handover: Handover) -> None:
-        """Before a join: what the member must not keep is given up."""
+        """Before a join: revokes the partitions that the member must not keep."""
         if not self.is_joined:
             await handover.lose()
         elif self._config.is_cooperative:
@@ -151,7 +151,7 @@ class ClassicMembership:
             await handover.revoke(handover.owned)
 
     async def _complete(self, joined: Joined, topics: frozenset[str], handover: Handover) -> None:
-        """After a join: what goes elsewhere is given up, what is new is taken."""
+        """After a join: revokes partitions that move to others, and takes new ones."""
         self._previous = (joined.strategy, joined.partitions, self.generation_id)
         if joined.topics != topics:
             self.rejoin("the subscription changed while joining")
@@ -217,7 +217,7 @@ class ClassicMembership:
         return response
 
     def _user_data(self) -> dict[str, bytes]:
-        """What the sticky assignors want to know besides the subscription."""
+        """The user data of the sticky assignors, by assignor."""
         data: dict[str, bytes] = {}
         if not {"sticky", "cooperative-sticky"}.isdisjoint(self._config.strategies):
             from .assignors.sticky_owned import encode_generation, encode_previous_assignment

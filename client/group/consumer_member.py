@@ -55,7 +55,7 @@ class ConsumerMember:
         self._reconciled: Partitions | None = None
         self._sent_topics: frozenset[str] | None = None
         self._sent_owned: Partitions | None = None
-        """What the coordinator knows from us; None: it has to be told all."""
+        """What the last successful heartbeat contained; None if the next one must contain everything."""
         self._lost = False
         self.member_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.member_epoch = JOIN_EPOCH
@@ -78,19 +78,19 @@ class ConsumerMember:
         self._last_poll = asyncio.get_running_loop().time()
 
     def subscription_changed(self) -> None:
-        """The topics are others now: ``advance`` brings them."""
+        """The subscribed topics have changed: the next heartbeat names them."""
         self._changed()
 
     @property
     def watched_topics(self) -> frozenset[str]:
-        """None: the coordinator watches the topics itself."""
+        """Empty: the coordinator watches the topics itself."""
         return frozenset()
 
     def metadata_changed(self, _partition_counts: dict[str, int]) -> None:
         """The coordinator watches the topics itself."""
 
     def enforce_rebalance(self) -> None:
-        """The coordinator decides when the group shares out anew."""
+        """Nothing: the coordinator decides when to rebalance."""
         logger.warning("enforce_rebalance() has no effect with group_protocol='consumer'")
 
     # Inside poll

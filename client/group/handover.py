@@ -13,7 +13,7 @@ from .subscription import SubscriptionState
 
 
 class RebalanceListener:
-    """Told when partitions change hands, inside ``poll``. Override what is of interest."""
+    """Callbacks for partitions that are revoked, assigned or lost, called inside ``poll``. Override any."""
 
     async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
         """The partitions are about to be given up; commits still count."""
@@ -47,7 +47,7 @@ class Handover:
         return sorted(self._subscription.assigned)
 
     async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
-        """Gives partitions up in good order; nothing for none."""
+        """Revokes partitions: commit, listener, subscription. Does nothing without partitions."""
         going = list(partitions)
         if not going:
             return

@@ -26,17 +26,17 @@ class Membership(Protocol):
         """The user called poll: the interval of ``max_poll_interval_ms`` begins anew."""
 
     def subscription_changed(self) -> None:
-        """The topics are others now."""
+        """The subscribed topics have changed."""
 
     @property
     def watched_topics(self) -> frozenset[str]:
         """Topics that the member has to watch for its group, besides its own."""
 
     def metadata_changed(self, partition_counts: dict[str, int]) -> None:
-        """The member's topics and those that it watches have so many partitions now."""
+        """Partition counts of the member's topics and of those that it watches."""
 
     def enforce_rebalance(self) -> None:
-        """The user wants the group to share out anew."""
+        """The user requests a rebalance."""
 
     async def advance(self, topics: frozenset[str], handover: Handover) -> None:
         """Does what is due without waiting for the coordinator: hands partitions over, starts to join.

@@ -1,4 +1,4 @@
-"""A consumer's commits: asked for, asynchronous and automatic, one after the other.
+"""A consumer's commits (synchronous, asynchronous, automatic), one after the other.
 
 Owns: their order (an older commit never overtakes a newer one), the time of the next automatic commit. Never does:
 positions. Source: ``consumer.internals.ConsumerCoordinator`` (commitOffsetsSync, commitOffsetsAsync,
@@ -73,7 +73,7 @@ class OffsetCommits:
             self._tasks.discard(task)
             turn.over()
             if not task.cancelled():
-                task.exception()  # who gave a callback need not look at the task too
+                task.exception()  # marks it as retrieved: with a callback, the user need not look at the task
 
         task.add_done_callback(done)
         return task
@@ -97,7 +97,7 @@ class OffsetCommits:
             raise failure
 
     def _next_turn(self) -> "_Turn":
-        """Behind the commits that were asked for until now."""
+        """The place after all commits that were requested before."""
         turn = _Turn(self._last)
         self._last = turn.done
         return turn

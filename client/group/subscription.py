@@ -1,4 +1,4 @@
-"""What a consumer reads and where it stands: the subscription, the assigned partitions, their positions.
+"""What a consumer reads, and its positions: the subscription, the assigned partitions, the next offset of each.
 
 Pure state; no I/O, no clock. A position is the offset of the next record that ``poll`` gives out; it is fetched from
 only while it is known to be in the log of the leader's epoch. Source:
@@ -32,12 +32,12 @@ class PartitionState:
     """No fetch before this time (the caller's clock, seconds), after an error."""
 
     def needs_validation(self, leader: PartitionMetadata) -> bool:
-        """Whether the leader has to be asked first if the log still has what was read. Notes one that has not."""
+        """Whether the leader must be asked first if the log still has the records read. Stores it if not."""
         now = (leader.leader, leader.leader_epoch)
         if self.validated_for == now:
             return False
         if self.leader_epoch < 0 or leader.leader_epoch < 0:
-            self.validated_for = now  # nothing to compare with
+            self.validated_for = now  # no epoch to compare
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""Where the producer's records wait: batches by partition, what may be sent now, what a failure does to the order.
+"""The queues of a producer: batches by partition, which may be sent now, and what a failure does to the order.
 
 Pure. Owns: the queues of batches, the sequence numbers of idempotence, the memory bound. Never does: I/O, clocks (every
 call takes ``now_ms``), encoding, futures' results (a batch carries its callers' futures as opaque values).
@@ -220,7 +220,7 @@ class Accumulator:
         return batch
 
     def _prepare_sequence(self, queue: PartitionQueue) -> bool:
-        """Gives the partition its producer id or its next epoch; False while a producer id has to be asked for."""
+        """Sets the partition's producer id or next epoch; returns False while no producer id is known."""
         if queue.epoch_bump and self._transactional:
             return False
         if queue.epoch_bump:

@@ -62,7 +62,7 @@ class Producer:
         transactional_id: str | None = None,
         transaction_timeout_ms: int = 60_000,
     ) -> None:
-        """``enable_idempotence`` defaults to on, and to off where acks forbid it. Raises ConfigurationError."""
+        """``enable_idempotence`` defaults to on, or to off if ``acks`` does not allow it. Raises ConfigurationError."""
         self._acks, idempotent = _guarantees(
             acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id
         )
@@ -128,7 +128,7 @@ class Producer:
         self._running = True
 
     async def stop(self, *, flush: bool = True) -> None:
-        """Sends what waits (unless ``flush`` is False) and closes; records that were not sent fail with ClosedError.
+        """Sends queued records (unless ``flush`` is False) and closes; records not sent fail with ClosedError.
 
         An open transaction is aborted.
         """
@@ -153,7 +153,7 @@ class Producer:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stops; what waits is sent unless the block was cancelled or interrupted."""
+        """Stops; queued records are sent unless the block was cancelled or interrupted."""
         await self.stop(flush=exc_type is None or issubclass(exc_type, Exception))
 
     async def send(
@@ -240,20 +240,22 @@ class Producer:
     ) -> None:
         """Commits a consumer's offsets (each the next one to read) with the transaction.
 
-        ``group``: the consumer's ``group_metadata()``; a group id alone fences no zombie. Raises KafkaError.
+        ``group``: the consumer's ``group_metadata()``; with only a group id, zombies are not fenced. Raises KafkaError.
         """
         wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
         metadata = GroupMetadata(group) if isinstance(group, str) else group
         await self._transactional().send_offsets(wanted, metadata)
 
     async def commit_transaction(self) -> None:
-        """Sends what waits and commits. Raises the error of a record that failed, KafkaError (PRODUCER_FENCED: another
-        producer has the transactional id), TransactionTimeoutError (call it again).
+        """Sends queued records and commits.
+
+        Raises the error of a record that failed, KafkaError (PRODUCER_FENCED: another producer has the transactional
+        id), TransactionTimeoutError (call it again).
         """
         await self._transactional().commit(self.flush)
 
     async def abort_transaction(self) -> None:
-        """Gives up what waits and aborts; after an error that is the way on. Raises as ``commit_transaction``."""
+        """Drops queued records and aborts; needed after an error. Raises what ``commit_transaction`` raises."""
         await self._transactional().abort()
 
     @asynccontextmanager

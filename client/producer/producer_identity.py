@@ -1,4 +1,4 @@
-"""The identity of a producer: none, or a producer id with an epoch (idempotence), and what it must not send.
+"""The identity of a producer: none, or a producer id with an epoch (idempotence).
 
 Owns: the request for a producer id. Transactions are ``transactions.py``. Source: KIP-98,
 ``org.apache.kafka.clients.producer.internals.TransactionManager``.
@@ -41,7 +41,7 @@ async def init_producer_id(
 
 
 class ProducerIdentity:
-    """The identity of a producer without transactions: whatever is queued may go out."""
+    """The identity of a producer without transactions: every queued batch may be sent."""
 
     transactional_id: str | None = None
     max_produce_version: int | None = None
@@ -52,7 +52,7 @@ class ProducerIdentity:
         self._fail_waiting: Callable[[BaseException], None] = lambda _: None
 
     def bind(self, wake: Callable[[], None], fail_waiting: Callable[[BaseException], None]) -> None:
-        """How to tell the sender that more may go out, and that nothing of what waits will."""
+        """Takes the sender's callbacks: ``wake`` if more may be sent, ``fail_waiting`` if queued records cannot be."""
         self._wake = wake
         self._fail_waiting = fail_waiting
 
@@ -70,4 +70,4 @@ class ProducerIdentity:
         return True
 
     def batch_failed(self, error: BaseException) -> None:
-        """A batch was given up."""
+        """Called when a batch has failed."""

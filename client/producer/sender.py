@@ -96,7 +96,7 @@ class Sender:
 
     @contextmanager
     def flushing(self) -> Iterator[None]:
-        """While inside, nothing lingers."""
+        """Inside the block, batches are sent without lingering."""
         self._flushing += 1
         self._wake.set()
         try:
@@ -368,7 +368,7 @@ class Sender:
             self._wake.set()
 
     async def _try_refresh(self, topics: "list[str] | tuple[()]") -> None:
-        """A refresh that may fail: the records wait, and the delivery timeout ends their waiting."""
+        """Refreshes the metadata and ignores a failure: the delivery timeout fails the records if it lasts."""
         try:
             await self._cluster.refresh(topics)
         except (ClientError, KafkaError):

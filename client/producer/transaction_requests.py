@@ -52,7 +52,7 @@ class TransactionRequests:
         return connection.finalized_features.get(TRANSACTION_VERSION, 0) >= 2
 
     async def add_partitions(self, producer: ProducerId, partitions: Collection[TopicPartition]) -> None:
-        """AddPartitionsToTxn. Raises KafkaError: of the partitions' errors the one that weighs most."""
+        """AddPartitionsToTxn. Raises KafkaError for the most severe of the partitions' errors."""
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self._transactional_id,
             v3_and_below_producer_id=producer.producer_id,

@@ -1,4 +1,4 @@
-"""A producer's transactions: what may be sent when, what an error does to the transaction, how it ends.
+"""A producer's transactions: when records may be sent, the effect of errors, and the end of a transaction.
 
 Owns: the transaction's state and partitions, the producer id and epoch of a transactional id. The requests are
 ``transaction_requests.py``. Invariants: nothing is sent outside a transaction; after an abortable error only an abort
@@ -78,9 +78,9 @@ class Transactions(ProducerIdentity):
         self._error: BaseException | None = None
         self._is_v2 = False
         self._started = False
-        """The coordinator may know of the transaction: it has to be told of the end."""
+        """The coordinator may know of the transaction, so EndTxn is needed."""
         self._failed = False
-        """Something of the transaction was given up."""
+        """A batch of the transaction has failed."""
         self._added: set[TopicPartition] = set()
         self._new: set[TopicPartition] = set()
         self._adding: asyncio.Task[None] | None = None
@@ -92,7 +92,7 @@ class Transactions(ProducerIdentity):
 
     @property
     def may_abort(self) -> bool:
-        """Whether ``abort`` is a way on."""
+        """Whether ``abort`` may be called."""
         return self._state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR, State.ABORTING)
 
     # What the user calls

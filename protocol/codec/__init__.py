@@ -50,9 +50,9 @@ _COUNTERS: dict[tuple[type[Message], int], Any] = {}
 
 
 def decode(cls: type[AnyMessage], version: int, buffer: Buffer, position: int = 0) -> tuple[AnyMessage, int]:
-    """The message of ``version`` at ``position`` of ``buffer`` and the position behind it.
+    """The message of ``version`` at ``position`` of ``buffer`` and the position after it.
 
-    Bytes behind that are the caller's matter. Fields of type ``records`` are memoryviews into ``buffer``. Raises
+    Later bytes are not read. Fields of type ``records`` are memoryviews into ``buffer``. Raises
     ProtocolError for malformed bytes, and for a version that the message does not have.
     """
     function: Decoder[AnyMessage] = _DECODERS.get((cls, version)) or decoder(cls, version)

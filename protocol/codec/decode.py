@@ -52,10 +52,10 @@ class DecoderSource(FunctionSource):
         return self
 
     def _begin(self) -> None:
-        """What a kind of decoder does first."""
+        """Hook: code at the start of a decoder."""
 
     def _step(self) -> None:
-        """What a kind of decoder does after each element."""
+        """Hook: code after each element."""
 
     def _runtime(self, name: str) -> str:
         return self.name(name, getattr(runtime, name))

@@ -65,10 +65,10 @@ class EncoderSource(FunctionSource):
         return self
 
     def _begin(self) -> None:
-        """What a kind of encoder does first."""
+        """Hook: code at the start of an encoder."""
 
     def _step(self) -> None:
-        """What a kind of encoder does after each element."""
+        """Hook: code after each element."""
 
     def _runtime(self, name: str) -> str:
         return self.name(name, getattr(runtime, name))
@@ -82,7 +82,7 @@ class EncoderSource(FunctionSource):
         self._pending.append((None, expression))
 
     def _flush(self) -> None:
-        """Writes what is pending, neighbours of fixed size in one call."""
+        """Writes the pending output; neighbouring fields of fixed size are packed in one call."""
         expressions: list[str] = []
         run: list[tuple[str, str]] = []
         for code, value in [*self._pending, (None, "")]:

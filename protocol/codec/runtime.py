@@ -1,7 +1,7 @@
-"""What the generated codecs call: varints, tagged fields, and the wording of refusals.
+"""Functions that the generated codecs call: varints, tagged fields, and the texts of errors.
 
-Pure. Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: nothing here
-reads behind the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``,
+Pure. Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: no function
+reads beyond the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``,
 ``RawTaggedFieldWriter``.
 """
 
@@ -26,7 +26,7 @@ UUID_BYTES: Final = 16
 
 
 def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """The number at ``position`` and the position behind it; raises ProtocolError above five bytes, IndexError at the
+    """The number at ``position`` and the position after it; raises ProtocolError above five bytes, IndexError at the
     buffer's end. As in Kafka, bits above the 32nd are dropped."""
     value = shift = 0
     for at in range(position, position + 5):
@@ -65,7 +65,7 @@ def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tupl
 
 
 def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
-    """A tagged field's tag, the position of its value and the position behind it."""
+    """A tagged field's tag, the position of its value and the position after it."""
     tag, position = read_unsigned_varint(buffer, position)
     size, position = read_unsigned_varint(buffer, position)
     end = position + size

@@ -1,4 +1,4 @@
-"""What the makers of decoders and encoders share: wire formats of fixed size, least sizes, and lines of source.
+"""Shared by the generators of decoders and encoders: wire formats of fixed size, least sizes, and lines of source.
 
 Pure. Owns: the source text while it grows. Never does: I/O, compiling.
 """
@@ -42,7 +42,7 @@ class FunctionSource:
         self.lines.append("    " * self._indent + text)
 
     def indent(self) -> None:
-        """What follows belongs to the block that the last line opened."""
+        """Begins the block that the last line opened."""
         self._indent += 1
 
     def dedent(self) -> None:

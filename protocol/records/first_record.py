@@ -1,4 +1,4 @@
-"""A look at the beginning of a batch's records, cheap enough for every batch of a client.
+"""Checks the beginning of a batch's records, cheaply enough for every batch of a client.
 
 Owns: nothing. Never does: decompressing, walking over more than one record. It finds bytes that can't be records, such
 as random bytes with a valid header and CRC, which would stop every consumer. A batch that begins well and is damaged

@@ -219,7 +219,7 @@ def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
 
 
 def _decode_headers(data: bytes, position: int, end: int) -> tuple[list[tuple[str, bytes | None]], int]:
-    """(headers, position behind them) of the record that ends at `end`.
+    """(headers, position after them) of the record that ends at `end`.
 
     A key that is not UTF-8 gets U+FFFD in the places of what is malformed, as in Java.
     """

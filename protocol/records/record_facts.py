@@ -1,4 +1,4 @@
-"""What checks and searches need of a batch's records: offset, timestamp and whether there is a key.
+"""The facts of a batch's records that checks and searches need: offset, timestamp, and whether there is a key.
 
 Owns: walking over the records of a batch as they are decompressed, with every check of `record.py`. Never does: making
 an object of a record, copying keys or values, holding more than two chunks in memory. Malformed bytes are

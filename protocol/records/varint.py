@@ -32,7 +32,7 @@ encode_repeated_varlong = lru_cache(maxsize=8192)(encode_varlong)
 
 
 def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """(number, position behind it) of a 32-bit zigzag varint of at most 5 bytes."""
+    """(number, position after it) of a 32-bit zigzag varint of at most 5 bytes."""
     try:
         byte = buffer[position]
         if byte < 0x80:
@@ -54,7 +54,7 @@ def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def decode_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """(number, position behind it) of a 64-bit zigzag varint of at most 10 bytes."""
+    """(number, position after it) of a 64-bit zigzag varint of at most 10 bytes."""
     try:
         byte = buffer[position]
     except IndexError:

@@ -38,7 +38,7 @@ RECORD_BATCH_ATTRIBUTES = BitStruct(
 
 RECORD_BATCH_HEADER = Struct(
     _fixed("base_offset", "int64"),
-    _fixed("batch_length", "int32"),  # the bytes behind this field
+    _fixed("batch_length", "int32"),  # the bytes after this field
     _fixed("partition_leader_epoch", "int32"),
     _fixed("magic", "int8"),
     _fixed("crc", "uint32"),  # CRC-32C of everything from the attributes to the end of the batch
@@ -60,7 +60,7 @@ RECORD_HEADER = Struct(
 """One header of a record."""
 
 RECORD = Struct(
-    Field("length", "varint", VARINT),  # the bytes behind this field
+    Field("length", "varint", VARINT),  # the bytes after this field
     _fixed("attributes", "int8"),  # none is defined
     Field("timestamp_delta", "varlong", VARLONG),
     Field("offset_delta", "varint", VARINT),
@@ -99,7 +99,7 @@ PRODUCER_SNAPSHOT_ENTRY = Struct(
 
 PRODUCER_SNAPSHOT = Struct(
     _fixed("version", "int16"),
-    _fixed("crc", "uint32"),  # CRC-32C of everything behind it
+    _fixed("crc", "uint32"),  # CRC-32C of everything after it
     Field("producer_entries", "[]producer", Elements(Int32sb, PRODUCER_SNAPSHOT_ENTRY, 46, "producer", nullable=False)),
 )
 """A whole ``.snapshot`` file, version 1: the producers known at the offset that is its name."""

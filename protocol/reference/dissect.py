@@ -1,4 +1,4 @@
-"""Bytes taken apart: every field of a message with its place, and what is wrong with bytes that are no such message.
+"""Takes bytes apart: every field of a message with its position, and what is wrong with other bytes.
 
 Owns: traced parses, the wording of faults, the reason in the log line for a frame that was refused. Never does: I/O.
 Invariant: the work is bounded by a number of fields, whatever the bytes say. Never on the hot path.
@@ -60,7 +60,7 @@ def dissect(
 def explain(frame: bytes | memoryview, refusal: ProtocolError | None = None, limit: int = EXPLAINED_FIELDS) -> str:
     """Why a request's frame (without its size) was refused, in one line for the log. Never raises.
 
-    ``refusal``: what the fast codec said; it stands where ``limit`` fields show no fault.
+    ``refusal``: the fast codec's error; it is returned if the first ``limit`` fields show no fault.
     """
     if len(frame) < 4:
         return f"{len(frame)} bytes are too few for a request header"

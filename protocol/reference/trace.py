@@ -20,7 +20,7 @@ START = "(parsing)."
 
 
 class TooManyFieldsError(ConstructError):
-    """The traced parse met more fields than it was allowed: it stopped without a verdict on the bytes."""
+    """The traced parse met more fields than it was allowed: it stopped without knowing whether the bytes are valid."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Note:
     content: int
     """Where the length or count that it starts with ends, for one that contains others; else where it starts."""
     end: int | None = None
-    """Position behind its last byte; None when the parse stopped inside it."""
+    """Position after its last byte; None when the parse stopped inside it."""
     value: Any = None
 
     @property

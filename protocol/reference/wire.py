@@ -1,4 +1,4 @@
-"""Decoding and encoding by the declared reference, and the one place where construct's failures become ours.
+"""Decoding and encoding by the declared reference, and the conversion of construct's errors to ProtocolError.
 
 Owns: the way from bytes to a value and back, the wording of refusals. Never does: I/O. Invariant: malformed bytes and
 values that cannot be written raise ProtocolError with the field's path, and nothing else is raised for them.
@@ -24,7 +24,7 @@ UNKNOWN_TAGGED_FIELDS = "unknown_tagged_fields"
 
 
 def refusal(error: ConstructError) -> ProtocolError:
-    """construct's failure as ours: what is wrong, and the path of the field where it is."""
+    """construct's error as ProtocolError: what is wrong, and the path of the field."""
     path = (error.path or "").removeprefix("(parsing)").removeprefix("(building)").removeprefix(".")
     what = str(error).removeprefix(f"Error in path {error.path}\n")
     if what.startswith("stream read less"):  # construct's words for a field of fixed size
@@ -33,7 +33,7 @@ def refusal(error: ConstructError) -> ProtocolError:
 
 
 def parse_at(structure: Construct, buffer: bytes | memoryview, position: int, trace: Trace | None) -> tuple[Any, int]:
-    """The value that lies at ``position`` and the position behind it; raises ProtocolError."""
+    """The value at ``position``, and the position after it; raises ProtocolError."""
     stream = Reader(buffer, position)
     try:
         return structure.parse_stream(stream, trace=trace), stream.tell()
@@ -49,7 +49,7 @@ def parse(structure: Construct, buffer: bytes | memoryview, *, position: int = 0
 def decode(
     cls: type[Message], version: int, buffer: bytes | memoryview, position: int = 0, trace: Trace | None = None
 ) -> tuple[Message, int]:
-    """The message at ``position`` and the position behind it, as the fast codec's ``decode`` gives them."""
+    """The message at ``position`` and the position after it, as the fast codec's ``decode`` gives them."""
     decoded, end = parse_at(structure_of(cls, version), buffer, position, trace)
     return decoded, end
 

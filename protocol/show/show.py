@@ -1,4 +1,4 @@
-"""The printed protocol: what a message looks like, and which bytes of a given one are which field.
+"""Prints the protocol: the fields of a message, and which bytes of a given message are which field.
 
 Owns: the words and columns. Never does: I/O; construct is imported only where bytes are taken apart. Invariant: a field
 stands where the bytes have it.
@@ -32,7 +32,7 @@ class Line:
 
 
 def find(name: str) -> list[MessageSpec]:
-    """The messages that a name means: ``Produce`` is request and response, as is an api key's number.
+    """The messages that a name stands for: ``Produce`` is request and response, as is an api key's number.
 
     Upper and lower case don't matter. Raises ProtocolError, with what may be meant, for an unknown name.
     """
@@ -91,7 +91,7 @@ def _versions(spec: MessageSpec, structure_name: str, field: FieldSpec) -> str:
 
 
 def _notes(spec: MessageSpec, field: FieldSpec, version: int | None) -> Iterator[str]:
-    """What else there is to know of a field: tag, null, default, what happens in versions without it."""
+    """Further facts of a field: tag, null, default, what happens in versions without it."""
     first = max(field.versions.lowest, spec.versions.lowest)
     if field.tag is not None and (version is None or field.is_tagged(version)):
         everywhere = version is not None or field.tagged_versions.lowest <= first
