@@ -13,6 +13,7 @@ import os
 import socket
 import stat
 import threading
+from collections.abc import Iterator
 from typing import Protocol
 from weakref import WeakSet
 
@@ -35,7 +36,7 @@ _of_parents: list[Forkable] = []
 """In a forked child, the parent's brokers: kept, because an event loop's destructor would act on what is shared."""
 
 _one_fork = threading.RLock()
-"""Held while a thread forks: the child of another fork at that time would keep the pipe open."""
+"""Held while a thread forks: the child of another fork at that time would keep the pipe open. See :func:`no_fork`."""
 
 _pipes: list[tuple[int, int] | None] = []
 """For each fork that is under way, a pipe that the child closes when it has closed the sockets; None without brokers.
@@ -47,6 +48,17 @@ More than one only if a signal handler forks.
 def watch(broker: Forkable) -> None:
     """Has every forked child let go of a broker's sockets, as long as the broker exists."""
     _brokers.add(broker)
+
+
+@contextlib.contextmanager
+def no_fork() -> Iterator[None]:
+    """Waits for the fork that another thread has begun, and lets no thread of Python's fork inside the block.
+
+    A broker binds its port inside: the child of a fork under way may still have the old socket, and a fork between the
+    binding and the first call of ``ports`` would copy a socket that its child does not know.
+    """
+    with _one_fork:
+        yield
 
 
 def _before_fork() -> None:

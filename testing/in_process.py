@@ -20,7 +20,7 @@ from typing import Any
 from ..broker.config.server_config import ServerConfig
 from ..broker.server.broker_server import BrokerServer
 from ..broker.server.commands import loop_factory
-from .forked import watch
+from .forked import no_fork, watch
 
 HOST = "127.0.0.1"
 TEST_DEFAULTS: Mapping[str, str] = {
@@ -107,12 +107,13 @@ class InProcessBroker:
             config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
             self._alive = running = _Running(config)
             try:
-                running.start()
+                with no_fork():
+                    running.start()
+                    self._port = running.server.listeners[0].port
             except BaseException:
                 self._alive = None
                 raise
             self._running = running
-            self._port = running.server.listeners[0].port
 
     def stop(self) -> None:
         """Stops it cleanly, as SIGTERM does; harmless when it does not run. The data stays."""
@@ -134,6 +135,8 @@ class InProcessBroker:
             if running is not None:
                 try:
                     running.end(lambda: how(running.server))
+                    with no_fork():
+                        pass  # a child that is being forked has closed its copies of the sockets then
                 finally:
                     self._alive = None
 
