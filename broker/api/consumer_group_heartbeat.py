@@ -39,7 +39,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ConsumerGroupHeartbeatResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when what has changed is stored.
+    """Answers after the changes are stored.
 
     A heartbeat that may change something is served in slices: hundreds of members may join at once, or get partitions.
     """

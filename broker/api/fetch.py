@@ -269,7 +269,7 @@ def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead
 
 
 def _in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
-    """Last what Kafka did not have to read for: unknown topic ids, then unknown partitions."""
+    """The reads in Kafka's order. Errors found without a read come last: unknown topic ids, then partitions."""
     if len(reads) == 1:
         return reads
     return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))

@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[JoinGroupResponse], None],
 ) -> Iterator[object] | None:
-    """Answers an error at once; else the answer waits with the member.
+    """Answers an error at once; otherwise the member keeps the reply until the rebalance ends.
 
     It is served in slices: thousands of members join at once if their broker comes back.
     """

@@ -46,7 +46,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
 ) -> Iterator[None] | None:
-    """Looks up each partition's offset; answers at once, unless a time must be searched in batches."""
+    """Looks up each partition's offset. Answers at once, unless a timestamp must be searched in batches."""
     steps = _answer(broker, request, context, reply)
     if sum([len(topic.partitions) for topic in request.topics]) > FEW:
         return steps

@@ -110,7 +110,7 @@ def _answer(
     context: RequestContext,
     reply: Callable[[MetadataResponse], None],
 ) -> Steps[None]:
-    """``created``: what became of topics that were to be created."""
+    """``created``: the result for each topic that was to be created."""
     metadata, version = broker.metadata, context.api_version
     image = metadata.image
     answers: list[Topic] = []

@@ -76,7 +76,7 @@ def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[
     is_large = context.in_slices
 
     def steps() -> Iterator[object]:
-        # A small answer is encoded at once. That of a large request gives back its memory when it is encoded in slices.
+        # A small answer is encoded at once. A large request releases its memory when its answer is encoded in slices.
         context.in_slices = is_large
         serve()
         yield from ()

@@ -91,7 +91,7 @@ class MetricsEndpoint:
 
 
 async def _drained(writer: asyncio.StreamWriter) -> bool:
-    """Waits until the client has read most of what was written; False once it reads nothing for MAX_WAIT_S."""
+    """Waits until the client has read most of the written bytes. Returns False if it reads nothing for MAX_WAIT_S."""
     while True:
         unread_bytes = writer.transport.get_write_buffer_size()
         try:

@@ -1,4 +1,4 @@
-"""Which batches of a Produce request are appended, and to which partitions.
+"""Checks the batches of a Produce request, and finds their partitions.
 
 Owns: the checks before a log sees a batch. Never does: appending. Source: ``KafkaApis.handleProduceRequest``,
 ``ProduceRequest.validateRecords``.
@@ -37,9 +37,9 @@ def check(
     version: int,
     batches: BatchesByPartition,
 ) -> None:
-    """Adds the batch of each of these partitions of a topic to ``batches``, or what is wrong with it.
+    """Adds the batch of each of these partitions of a topic to ``batches``, or its error.
 
-    Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
+    Raises KafkaError for problems that fail the whole request, as in Kafka: an invalid batch, or transactional data
     without a transactional id.
     """
     for data in partition_data:
@@ -55,14 +55,14 @@ def check(
             if header.attributes & TRANSACTIONAL_FLAG and request.transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             size = header.batch_length + LOG_OVERHEAD
-            # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
+            # An incomplete batch after the batch is trimmed, as Kafka does.
             batch = (header, records if size == len(records) else records[:size])
-        # Of a partition that is named twice Kafka takes the last batch.
+        # If a partition is named twice, the last batch counts, as in Kafka.
         batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
 
 
 def transactional_producer(request: ProduceRequest, batches: Batches) -> tuple[int, int] | None:
-    """The producer whose transaction the batches are part of, if any. Raises KafkaError for several."""
+    """The producer whose transaction has the batches, if any. Raises KafkaError for several producers."""
     if request.transactional_id is None:
         return None
     return producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
@@ -76,7 +76,7 @@ def accept(
     batch: Batch,
     context: RequestContext,
 ) -> tuple[Partition, BatchHeader, Buffer]:
-    """The partition and its batch; raises KafkaError for what is refused before the log has seen it."""
+    """The partition and its batch. Raises KafkaError if it is refused before the log checks it."""
     name = topic.name
     if context.api_version >= 13:
         name = partitions.topic_name(topic.topic_id) or ""
@@ -96,7 +96,7 @@ def accept(
 def accepted(
     partitions: Partitions, request: ProduceRequest, batches: Batches, context: RequestContext
 ) -> list[Partition]:
-    """The partitions of what can be accepted; the other batches are refused when their turn comes."""
+    """The partitions of acceptable batches. The other batches are refused in their turn."""
     found = []
     for topic, data, batch in batches:
         with suppress(KafkaError):

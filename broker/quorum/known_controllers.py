@@ -71,7 +71,7 @@ class KnownControllers:
         self._addresses[node_id] = address
 
     def failed(self, address: Address) -> None:
-        """A controller did not answer, or is no longer active: the next one is asked."""
+        """Tries the next controller, because this one did not answer or has stopped being active."""
         if address == self.active:
             self.leader_id = NO_LEADER
         self._next += 1

@@ -1,9 +1,9 @@
 """Runs long work in slices: one turn of the event loop runs a bounded part of it.
 
-Owns: the work that has begun and is not done. Never does: I/O, deciding what the work is. Invariant: all work together
-takes three slices of a turn at most: one for work that begins as soon as it comes, one for work that waits to begin
-(so that a small request does not wait for the large ones of other clients), and one for work that has begun. A step is
-one `next()` of an iterator and must take less than 1 ms; what it gives is ignored (``protocol/steps.py``).
+Owns: the work in progress. Never does: I/O, choosing the work. Invariant: all work together takes at most three slices
+of a turn: one for new work that starts at once, one for work that waits for its start (so that a small request does not
+wait for large ones of other clients), and one for work in progress. A step is one `next()` of an iterator and must take
+less than 1 ms; its result is ignored (``protocol/steps.py``).
 Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
 """
 
@@ -94,12 +94,12 @@ class Slices:
     def start(
         self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served | str | None = None
     ) -> SlicedWork:
-        """Begins work: at once if no other work waits and all that began in this turn took less than a slice.
+        """Starts work: at once if no other work waits and the work started in this turn took less than a slice.
 
-        Otherwise it begins when its turn comes.
+        Otherwise it starts at its turn.
 
-        ``failed`` gets the exception that a step raised; no further step is taken then. ``request``: the one that the
-        work serves, or words for what it is.
+        ``failed`` is called with the exception of a step, which ends the work. ``request``: the request that the work
+        serves, or a name of the work.
         """
         work = SlicedWork(steps, failed)
         work.request = request

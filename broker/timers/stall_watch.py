@@ -49,7 +49,8 @@ class StallWatch:
     ) -> None:
         """Starts to watch the calling thread. ``last_request`` returns the request that was dispatched last.
 
-        ``sliced_request``: what the running slice serves or is. Both are called on the thread of the watch.
+        ``sliced_request`` returns the request, or the name of the work, of the running slice. Both are called on the
+        thread of the watch.
         """
         self._last_request = last_request
         self._sliced_request = sliced_request

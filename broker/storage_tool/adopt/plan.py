@@ -130,7 +130,7 @@ def plan_adoption(
     for directory in directories:
         _tell(directory, frozenset(internal_topics), wishes, remarks)
     unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
-    problems += [f"--config or --partitions names topic {name}, of which no partition lies here" for name in unknown]
+    problems += [f"--config or --partitions names topic {name}, of which no partition was found" for name in unknown]
     if problems:
         raise AdoptionRefusedError(problems)
     return AdoptionPlan(

@@ -216,7 +216,7 @@ def test_what_is_refused(case: str) -> None:
 def test_options_that_contradict_the_directories_are_refused() -> None:
     found = directory(partition("t", 0))
     assert "says node id 3, not 5" in problems(found, node_id=5)[0]
-    assert "of which no partition lies here" in problems(found, configs={"typo": {"retention.ms": "1"}})[0]
+    assert "of which no partition was found" in problems(found, configs={"typo": {"retention.ms": "1"}})[0]
     assert plan(directory(partition("t", 0), has_metadata=True), set_metadata_aside=True).remarks
 
 
