@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.records.batch import BatchHeader, check_crc, read_header
-from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.batch import BatchHeader, check_crc
+from ...protocol.records.errors import CorruptRecordError
 from ..errors import CorruptCheckpointError, CorruptIndexError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
@@ -29,7 +29,8 @@ from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import ProducerState
 from ..segment.recovery import resume_recovery
 from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
-from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
+from .epoch_repair import DAMAGE, complete_epochs, epochs_fit
+from .leader_epochs import LeaderEpochs
 from .log_config import LogConfig
 from .log_segments import LogSegments
 from .producer_replay import apply_to_producers, rebuild_producers
@@ -42,7 +43,6 @@ RecoveredBytes = Callable[[str, int, int, int], None]
 TOLD_BYTES = 16 << 20
 SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 """Files besides segments that the dead process may have written and not synced."""
-DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
 
 
 @dataclass(slots=True)
@@ -113,7 +113,11 @@ class LogLoader:
             self._recover()
         log_end_offset = self._settle_ends()
         start = max(self.log_start_offset, self.segments.first.base_offset)
-        if not was_recovered and not self.epochs_are_lost and not self._epochs_fit(start, log_end_offset):
+        if (
+            not was_recovered
+            and not self.epochs_are_lost
+            and not epochs_fit(self.leader_epochs, self.segments, start, log_end_offset)
+        ):
             logger.warning(
                 "%s is not what the batches say; rebuilding it from the log", self.directory / LEADER_EPOCH_CHECKPOINT
             )
@@ -121,7 +125,7 @@ class LogLoader:
             self.epochs_are_lost = True
         known_from = self.leader_epochs.first_start_offset
         if was_recovered or self.epochs_are_lost or (known_from is not None and known_from > start):
-            self._complete_epochs(start)
+            complete_epochs(self.leader_epochs, self.segments, start)
         self.leader_epochs.truncate_from_end(log_end_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
         self.snapshots.remove_strays(self.segments.base_offsets)
@@ -201,42 +205,6 @@ class LogLoader:
                 self.recovery_point = min(self.recovery_point, segment.base_offset)
                 self.clean_shutdown = False
                 return
-
-    def _epochs_fit(self, start: int, log_end_offset: int) -> bool:
-        """Whether the batches at and before the start of each epoch have the epochs of the checkpoint."""
-        starts = [start_offset for _, start_offset in self.leader_epochs.entries]
-        offsets = {offset for at in starts for offset in (at - 1, at)} | {log_end_offset - 1}
-        try:
-            return all(self._epoch_fits(offset) for offset in sorted(offsets) if start <= offset < log_end_offset)
-        except DAMAGE:
-            return True  # the log is damaged there, not the checkpoint
-
-    def _epoch_fits(self, offset: int) -> bool:
-        segment = self.segments.floor(offset)
-        place = None if segment is None else segment.find(offset)
-        if segment is None or place is None:
-            return True
-        header = read_header(segment.read_bytes(place.position, place.size))
-        epoch = header.partition_leader_epoch
-        return epoch < 0 or self.leader_epochs.epoch_of(max(offset, header.base_offset)) == epoch
-
-    def _complete_epochs(self, start: int) -> None:
-        """Adds the epochs between the log's start and the first known one.
-
-        The checkpoint of epochs may be newer than that of log start offsets; then deleted records are back.
-        """
-        known_from = self.leader_epochs.first_start_offset
-        found: list[tuple[int, int]] = []
-        for segment in self.segments.reaching(start):
-            if known_from is not None and segment.base_offset >= known_from:
-                break
-            for _, header in segment.headers():
-                if known_from is not None and header.base_offset >= known_from:
-                    break
-                epoch = header.partition_leader_epoch
-                if header.next_offset > start and epoch > (found[-1][0] if found else UNDEFINED_EPOCH):
-                    found.append((epoch, max(header.base_offset, start)))
-        self.leader_epochs.prepend(found)
 
     # Recovery ----------------------------------------------------------------
 
