@@ -221,7 +221,7 @@ def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
         if log.offsets.unflushed_records
         and log.failure is None
         and (
-            now_ms - log.last_flushed_ms >= log.config.flush_ms
+            now_ms - log.flusher.last_flushed_ms >= log.config.flush_ms
             or log.offsets.recovery_point < log.segments.active.base_offset
         )
     ]

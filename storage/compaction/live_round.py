@@ -102,7 +102,7 @@ class LiveRound:
         """
         self.check()
         self._staged = None
-        self._committed = self._log.replace_segments(
+        self._committed = self._log.removal.replace_segments(
             [self._sources[source.base_offset] for source in group.sources],
             group.size,
             now_ms + self._log.config.file_delete_delay_ms,
@@ -112,7 +112,7 @@ class LiveRound:
         """The last step: renames the group's files to their final names. Raises StorageError as `commit`."""
         if self._committed is not None:
             committed, self._committed = self._committed, None
-            self._log.finish_replacing(committed)
+            self._log.removal.finish_replacing(committed)
 
     def finish_pending(self) -> None:
         """Undoes a staged group and finishes a committed one, with a sync on this thread. Raises OSError."""

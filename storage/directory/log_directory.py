@@ -436,7 +436,7 @@ class LogDirectory:
         for log in logs:
             log.check_usable()
             try:
-                flushes.append((log, log.prepare_flush() if with_indexes else log.prepare_sync()))
+                flushes.append((log, log.flusher.prepare_flush() if with_indexes else log.flusher.prepare_sync()))
             except OSError as error:
                 raise log.storage_error(error) from error
         return flushes
@@ -450,12 +450,12 @@ class LogDirectory:
     def complete_flushes(self, flushes: "list[tuple[Log, Flush]]", now_ms: int | None) -> None:
         """The last step: the recovery points move."""
         for log, flush in flushes:
-            log.complete_flush(flush, log.last_flushed_ms if now_ms is None else now_ms)
+            log.flusher.complete_flush(flush, log.flusher.last_flushed_ms if now_ms is None else now_ms)
 
     def fail_flushes(self, flushes: "list[tuple[Log, Flush]]", error: OSError) -> StorageError:
         """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise."""
         for log, flush in flushes:
-            log.fail_flush(flush, error)
+            log.flusher.fail_flush(flush, error)
         self.fail(error)
         return self.storage_error(error)
 

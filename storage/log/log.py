@@ -17,7 +17,6 @@ from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk
 from ..files.files import Buffer, Files
 from ..files.meta_properties import read_partition_metadata, write_partition_metadata
-from ..segment.segment import Segment
 from ..segment.transaction_index import AbortedTransaction
 from .append_gate import AppendGate
 from .append_plan import AppendInfo, AppendOrigin
@@ -25,12 +24,12 @@ from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
 from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
-from .log_flush import Flush
+from .log_flusher import LogFlusher
 from .log_health import LogHealth
 from .log_loader import LogLoader, RecoveredBytes
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
-from .log_retention import oldest_breached
+from .log_removal import LogRemoval
 from .read_result import FileRegion, ReadResult
 from .record_inspection import InspectedBatch
 from .timestamp_search import TimestampSearch
@@ -62,17 +61,17 @@ class Log:
             log_end_offset=loaded.log_end_offset,
             recovery_point=loaded.recovery_point,
         )
-        self.last_flushed_ms = now_ms
         self._files = descriptors.files
         self._health = LogHealth(directory)
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._appender = LogAppender(self.offsets, self._log_files, self._producers, self._health)
+        self.flusher = LogFlusher(self.offsets, self._log_files, self._health, now_ms)
         if loaded.was_recovered and self.log_end_offset > self.offsets.recovery_point:
-            flush = self.prepare_flush()
+            flush = self.flusher.prepare_flush()
             flush.sync()
-            self.complete_flush(flush, now_ms)
+            self.flusher.complete_flush(flush, now_ms)
         self._appender.take_snapshot()
 
     @classmethod
@@ -305,97 +304,23 @@ class Log:
 
     # Removing ----------------------------------------------------------------
 
-    def truncate_to(self, offset: int) -> bool:
-        """Removes everything from `offset` on. Returns False if there is nothing to remove.
+    @property
+    def removal(self) -> LogRemoval:
+        """The operations that remove records."""
+        return LogRemoval(self.offsets, self._log_files, self._producers, self._health, self._appender, self.flusher)
 
-        Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
-        """
-        self.check_usable()
-        self.finish_pending()
-        if offset >= self.log_end_offset:
-            self.leader_epochs.truncate_from_end(offset)
-            return False
-        if offset < self.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset)
-            return True
-        try:
-            self._log_files.truncate_to(offset)
-            self.leader_epochs.truncate_from_end(offset)
-            self._clamp_to(offset)
-        except OSError as error:
-            self.fail(error)
-            raise self.storage_error(error) from error
-        return True
+    def truncate_to(self, offset: int) -> bool:
+        """See `LogRemoval.truncate_to`."""
+        return self.removal.truncate_to(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Removes everything; the next append gets `offset`. As `truncate_to`."""
-        self.check_usable()
-        self.finish_pending()
-        try:
-            self._log_files.start_anew_at(offset, self.last_flushed_ms)
-            self.leader_epochs.clear()
-            self.offsets.log_start_offset = offset
-            self._producers.remove_snapshots()
-            self._clamp_to(offset)
-        except OSError as error:
-            self.fail(error)
-            raise self.storage_error(error) from error
-
-    def _clamp_to(self, offset: int) -> None:
-        """Lowers the offsets and rebuilds the producers after a truncation to `offset`."""
-        self.offsets.cut_offsets(offset)
-        expiration_ms = self.config.producer_id_expiration_ms
-        self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
+        """See `LogRemoval.truncate_fully_and_start_at`."""
+        self.removal.truncate_fully_and_start_at(offset)
 
     @on_disk
     def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
-        """Removes the oldest segments, at most `most`, if retention or the log start offset allows it.
-
-        Returns the number. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
-        segments are removed, a new one is rolled first.
-        """
-        self.finish_pending()
-        segments, ends, count, reason = oldest_breached(
-            self.segments,
-            self.config,
-            log_start_offset=self.log_start_offset,
-            high_watermark=self.high_watermark,
-            log_end_offset=self.log_end_offset,
-            now_ms=now_ms,
-        )
-        if not count:
-            return 0
-        count = min(count, most or count)
-        if count == len(segments):
-            self._appender.roll(now_ms, self.log_end_offset)
-        logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
-        self.offsets.increment_log_start_offset(ends[count - 1])
-        self._log_files.secure_names()
-        for segment in segments[:count]:
-            snapshot = self._producers.forget_snapshot(segment.base_offset)
-            self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
-        return count
-
-    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> Segment:
-        """Replaces `sources` by a cleaned segment of `size` bytes, whose `.swap` files are complete.
-
-        The files of `sources` are removed at `due_ms`. The caller must then sync the directory and call
-        `finish_replacing`. Raises StorageError for a disk error: the log is unusable until it is opened again.
-        """
-        try:
-            snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
-            return self._log_files.replace(sources, size, snapshots, due_ms)
-        except OSError as error:
-            self.fail(error)
-            raise self.storage_error(error) from error
-
-    def finish_replacing(self, cleaned: Segment) -> None:
-        """Renames the cleaned segment's files to their final names. Raises StorageError as `replace_segments`."""
-        try:
-            self._log_files.finish_replacing(cleaned)
-        except OSError as error:
-            self.fail(error)
-            raise self.storage_error(error) from error
+        """See `LogRemoval.delete_old_segments`."""
+        return self.removal.delete_old_segments(now_ms, most)
 
     @on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
@@ -406,50 +331,11 @@ class Log:
         """Forgets producers that have been idle for producer.id.expiration.ms."""
         self.producer_state.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # Durability --------------------------------------------------------------
-
-    def prepare_flush(self) -> Flush:
-        """The first step of a flush (log_flush.py). Raises OSError."""
-        if not self.leader_epochs.is_saved:
-            self.leader_epochs.save(sync=False)
-            self._log_files.note_unsynced(self.leader_epochs.path)
-        return self._log_files.prepare_flush(min(self.offsets.recovery_point, self.log_end_offset), self.log_end_offset)
-
-    def prepare_sync(self) -> Flush:
-        """The first step of a sync of the batches, without the indexes if possible. Raises OSError."""
-        if self._log_files.needs_flush(self.offsets.recovery_point):
-            return self.prepare_flush()
-        return self._log_files.prepare_sync(self.log_end_offset)
-
-    def complete_flush(self, flush: Flush, now_ms: int) -> None:
-        """The last step of a flush after its `sync`. Shows consumers the records that were hidden until then."""
-        flush.close()
-        self.offsets.note_synced(flush.offset, with_indexes=flush.with_indexes)
-        if flush.with_indexes:
-            self.last_flushed_ms = now_ms
-            if self.offsets.recovery_point >= self.segments.active.base_offset:
-                self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs
-
-    def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
-        """The last step of a flush after its `sync` failed. The log is now unusable. Returns the error to answer."""
-        flush.close()
-        self.fail(error)
-        if self._health.on_failure is not None:
-            self._health.on_failure(error)  # for any error: the written data may be lost
-        return StorageError(f"{self.directory}: {error}")
+    # Durability: `flusher` has the steps of a flush (log_flush.py) -----------
 
     def flush(self) -> None:
         """Makes everything durable before it returns. Raises StorageError; after a failed sync the log is unusable."""
-        self.check_usable()
-        try:
-            flush = self.prepare_flush()
-        except OSError as error:
-            raise self.storage_error(error) from error
-        try:
-            flush.sync()
-        except OSError as error:
-            raise self.fail_flush(flush, error) from error
-        self.complete_flush(flush, self.last_flushed_ms)
+        self.flusher.flush()
 
     def update_config(self, config: LogConfig) -> None:
         """Applies an altered topic configuration at once."""
@@ -480,7 +366,7 @@ class Log:
     @property
     def is_dirty(self) -> bool:
         """Whether a flush has anything to write."""
-        return bool(self.offsets.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
+        return self.flusher.is_dirty
 
     def abort(self) -> None:
         """Releases the files and writes nothing: for logs that will be deleted, and for tests of a crash."""

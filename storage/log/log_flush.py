@@ -1,11 +1,11 @@
 """A flush of a log in three steps, so that the slow step can run on another thread and for many logs at once.
 
-    flush = log.prepare_flush()     on the loop: index bytes go to the page cache, files are held
-    flush.sync()                    anywhere: the system calls that wait for the disk
-    log.complete_flush(flush)       on the loop: the recovery point moves
+    flush = log.flusher.prepare_flush()     on the loop: index bytes go to the page cache, files are held
+    flush.sync()                            anywhere: the system calls that wait for the disk
+    log.flusher.complete_flush(flush)       on the loop: the recovery point moves
 
-`log.prepare_sync()` instead leaves out the indexes if only the active segment has grown: recovery reads that segment
-from its start anyway. Then `synced_offset` moves, and the recovery point does not.
+`prepare_sync` instead leaves out the indexes if only the active segment has grown: recovery reads that segment from
+its start anyway. Then `synced_offset` moves, and the recovery point does not.
 
 Invariant: both move only past synced data. Source: Kafka's UnifiedLog.flush.
 """

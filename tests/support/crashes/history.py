@@ -126,9 +126,9 @@ class History:
 
     def _sync(self, log: Log, model: PartitionModel) -> None:
         """What a group commit does for one partition before it answers."""
-        flush = log.prepare_sync()
+        flush = log.flusher.prepare_sync()
         flush.sync()
-        log.complete_flush(flush, self.now_ms)
+        log.flusher.complete_flush(flush, self.now_ms)
         model.flushed_to = max(model.flushed_to, log.offsets.synced_offset)
 
     def roll(self) -> None:

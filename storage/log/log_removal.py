@@ -1,0 +1,139 @@
+"""Removes from a log: truncation, retention, and the replacement of segments by a cleaned one.
+
+Owns: nothing of its own. Never does: choosing what retention removes (log_retention.py does) or what a cleaning keeps.
+Invariants: the operations of `Log` that have this name; one that fails in the middle makes the log unusable. Source:
+Kafka's UnifiedLog.truncateTo, truncateFullyAndStartAt, deleteOldSegments and replaceSegments.
+"""
+
+import logging
+
+from ..errors import StorageError
+from ..segment.segment import Segment
+from .log_appender import LogAppender
+from .log_files import LogFiles
+from .log_flusher import LogFlusher
+from .log_health import LogHealth
+from .log_offsets import LogOffsets
+from .log_producers import LogProducers
+from .log_retention import oldest_breached
+
+logger = logging.getLogger(__name__)
+
+
+class LogRemoval:
+    """What removes from one log. Made for one operation: kept for each partition it would take 100 bytes."""
+
+    __slots__ = ("_appender", "_files", "_flusher", "_health", "_offsets", "_producers")
+
+    def __init__(
+        self,
+        offsets: LogOffsets,
+        files: LogFiles,
+        producers: LogProducers,
+        health: LogHealth,
+        appender: LogAppender,
+        flusher: LogFlusher,
+    ) -> None:
+        """`appender` has the append in progress, and rolls; `flusher` the time of the last flush."""
+        self._offsets = offsets
+        self._files = files
+        self._producers = producers
+        self._health = health
+        self._appender = appender
+        self._flusher = flusher
+
+    def truncate_to(self, offset: int) -> bool:
+        """Removes everything from `offset` on. Returns False if there is nothing to remove.
+
+        Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
+        """
+        self._health.check_usable()
+        self._appender.finish_pending()
+        if offset >= self._offsets.log_end_offset:
+            self._offsets.leader_epochs.truncate_from_end(offset)
+            return False
+        if offset < self._files.segments.first.base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        try:
+            self._files.truncate_to(offset)
+            self._offsets.leader_epochs.truncate_from_end(offset)
+            self._clamp_to(offset)
+        except OSError as error:
+            raise self._failed(error) from error
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Removes everything; the next append gets `offset`. As `truncate_to`."""
+        self._health.check_usable()
+        self._appender.finish_pending()
+        try:
+            self._files.start_anew_at(offset, self._flusher.last_flushed_ms)
+            self._offsets.leader_epochs.clear()
+            self._offsets.log_start_offset = offset
+            self._producers.remove_snapshots()
+            self._clamp_to(offset)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
+        """Removes the oldest segments, at most `most`, if retention or the log start offset allows it.
+
+        Returns the number. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
+        segments are removed, a new one is rolled first.
+        """
+        self._appender.finish_pending()
+        segments, ends, count, reason = oldest_breached(
+            self._files.segments,
+            self._files.config,
+            log_start_offset=self._offsets.log_start_offset,
+            high_watermark=self._offsets.high_watermark,
+            log_end_offset=self._offsets.log_end_offset,
+            now_ms=now_ms,
+        )
+        if not count:
+            return 0
+        count = min(count, most or count)
+        if count == len(segments):
+            self._appender.roll(now_ms, self._offsets.log_end_offset)
+        logger.info(
+            "%s: %d segments up to offset %d removed: %s", self._files.directory, count, ends[count - 1], reason
+        )
+        self._offsets.increment_log_start_offset(ends[count - 1])
+        self._files.secure_names()
+        for segment in segments[:count]:
+            snapshot = self._producers.forget_snapshot(segment.base_offset)
+            self._files.remove_later(segment, snapshot, now_ms + self._files.config.file_delete_delay_ms)
+        return count
+
+    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> Segment:
+        """Replaces `sources` by a cleaned segment of `size` bytes, whose `.swap` files are complete.
+
+        The files of `sources` are removed at `due_ms`. The caller must then sync the directory and call
+        `finish_replacing`. Raises StorageError for a disk error: the log is unusable until it is opened again.
+        """
+        try:
+            snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
+            return self._files.replace(sources, size, snapshots, due_ms)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def finish_replacing(self, cleaned: Segment) -> None:
+        """Renames the cleaned segment's files to their final names. Raises StorageError as `replace_segments`."""
+        try:
+            self._files.finish_replacing(cleaned)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _clamp_to(self, offset: int) -> None:
+        """Lowers the offsets and rebuilds the producers after a truncation to `offset`."""
+        self._offsets.cut_offsets(offset)
+        expiration_ms = self._files.config.producer_id_expiration_ms
+        self._producers.rebuild(
+            self._files.segments, self._offsets.log_start_offset, offset, self._flusher.last_flushed_ms, expiration_ms
+        )
+
+    def _failed(self, error: OSError) -> StorageError:
+        """Makes the log unusable. Returns the error to raise."""
+        self._health.failure = error
+        return self._health.storage_error(error)
