@@ -302,11 +302,7 @@ REFUSED_PHRASE = re.compile(
 )
 
 PLAIN_CODE = (
-    "broker/api/**/*.py", "broker/cleaner/**/*.py", "broker/config/**/*.py", "broker/controller/**/*.py",
-    "broker/dispatch/**/*.py", "broker/fetch/**/*.py", "broker/log_dirs/**/*.py", "broker/metadata/**/*.py",
-    "broker/metrics/**/*.py", "broker/network/**/*.py", "broker/produce/**/*.py", "broker/quorum/**/*.py",
-    "broker/replicas/**/*.py", "broker/server/**/*.py",
-    "broker/storage_tool/**/*.py", "broker/timers/**/*.py", "odradek/__main__.py",
+    "broker/**/*.py", "odradek/__main__.py",
     "client/**/*.py", "pipeline/**/*.py", "protocol/**/*.py", "storage/**/*.py", "testing/**/*.py",
 )  # fmt: skip
 """Modules whose text is held to :data:`REFUSED`: patterns below the root. Add a package (`client/**/*.py`) when it is

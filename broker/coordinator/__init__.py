@@ -1,4 +1,4 @@
-"""The shell of the group coordinator: appends records, sets timers, delivers replies, loads partitions.
+"""The runtime of both coordinators: it appends records, sets timers, delivers replies and loads partitions. Shell.
 
-What is decided is decided in :mod:`..groups` and :mod:`..offsets`.
+The decisions are made in :mod:`..groups` and :mod:`..transactions`.
 """

@@ -29,7 +29,7 @@ def batch_of(
     if transaction is None:
         builder = BatchBuilder(compression=compression)
     else:
-        # The sequence is always 0 (CoordinatorRuntime): no one checks that of a coordinator.
+        # The sequence is always 0 (CoordinatorRuntime): the log does not check a coordinator's sequence.
         builder = BatchBuilder(
             compression=compression,
             producer_id=transaction.producer_id,

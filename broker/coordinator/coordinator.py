@@ -1,4 +1,4 @@
-"""What a coordinator is made of: a shard for each partition of its topic that this broker leads.
+"""A coordinator: one shard for each partition of its topic that this broker leads.
 
 Owns: which partition is served by which shard. Never does: deciding, I/O. Source: ``CoordinatorRuntime``.
 """
@@ -22,14 +22,14 @@ LONGEST_KEY_KNOWN = 249
 cached, so memory is bounded."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
-"""Partition -> its log, or None where this broker does not lead it."""
+"""Returns the log of a partition, or None if this broker does not lead it."""
 
 
 class Coordinator(Generic[Core, EffectsOf]):
     """Finds the shard of a group or a transactional id; shards come with :meth:`elect`, go with :meth:`resign`.
 
-    A partition that nobody elected us for is asked of ``open_log`` when it is first needed: so the topic may come into
-    being partition by partition.
+    A partition without a shard is opened by ``open_log`` when it is first needed, so the topic may be created while the
+    broker runs.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class Coordinator(Generic[Core, EffectsOf]):
         open_log: LogOpener,
         compression: CompressionType = CompressionType.NONE,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_core`` makes an empty core; ``compression``:
-        of the records that it writes.
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``new_core`` returns an empty core. ``compression``:
+        that of the batches that the shards write.
         """
         self.partition_count = partition_count
         self._topic = topic
@@ -54,7 +54,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         self._compression = compression
         self._shards: dict[int, CoordinatorShard[Core, EffectsOf]] = {}
         self._by_key: dict[str, CoordinatorShard[Core, EffectsOf]] = {}
-        """By key, of those that were asked for since shards last came or went."""
+        """The shard of each key that was looked up since the shards last changed."""
         self._active = True
 
     def partition_for(self, key: str) -> int:
@@ -91,7 +91,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         reply: Reply,
         error_response: ErrorResponse,
     ) -> None:
-        """:meth:`CoordinatorShard.write` on the shard of a key; an error where this broker does not serve it."""
+        """:meth:`CoordinatorShard.write` on the shard of a key; an error if this broker does not serve it."""
         shard = self._by_key.get(key)
         if shard is None:
             try:
@@ -102,7 +102,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         shard.write(now_ms, decide, reply, error_response)
 
     def read(self, key: str, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
-        """:meth:`CoordinatorShard.read` on the shard of a key; an error where this broker does not serve it."""
+        """:meth:`CoordinatorShard.read` on the shard of a key; an error if this broker does not serve it."""
         try:
             shard = self.shard_of(key)
         except KafkaError as error:
@@ -135,7 +135,8 @@ class Coordinator(Generic[Core, EffectsOf]):
         query: Callable[[Core], Generator[None, None, list[Any]]],
         reply: Callable[[list[Any], ErrorCode], None],
     ) -> Iterator[object]:
-        """Collects the results of all partitions, in steps; or the error of one that is loading or cannot be served.
+        """Collects the results of all partitions, in steps. The result is an error if a partition is loading or cannot
+        be served.
 
         A partition that this broker no longer leads adds nothing. Raises KafkaError COORDINATOR_NOT_AVAILABLE.
         """
@@ -161,7 +162,7 @@ class Coordinator(Generic[Core, EffectsOf]):
             yield None
 
     def elect(self, partition: int, log: CoordinatorLog, in_turns: bool = False) -> CoordinatorShard[Core, EffectsOf]:
-        """This broker leads the partition now: loads it, at once or ``in_turns`` of the event loop."""
+        """Loads a partition that this broker leads from now on: at once, or ``in_turns`` of the event loop."""
         self.resign(partition)
         shard = self._new_shard(f"{self._topic}-{partition}", log)
         self._shards[partition] = shard
@@ -176,14 +177,15 @@ class Coordinator(Generic[Core, EffectsOf]):
         return CoordinatorShard(name, log, core, self._timers, self._clock_ms, compression=self._compression)
 
     def resign(self, partition: int) -> None:
-        """This broker no longer leads the partition."""
+        """Unloads a partition that this broker no longer leads."""
         shard = self._shards.pop(partition, None)
         if shard is not None:
             self._by_key.clear()
             shard.unload()
 
     def shutdown(self) -> None:
-        """Serves nobody any more; parked requests are answered NOT_COORDINATOR."""
+        """Unloads all partitions. Parked requests are answered NOT_COORDINATOR, later ones
+        COORDINATOR_NOT_AVAILABLE."""
         self._active = False
         for partition in list(self._shards):
             self.resign(partition)

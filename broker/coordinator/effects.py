@@ -1,6 +1,6 @@
 """What a decision of a coordinator asks its shell to do.
 
-Owns: the vocabulary of effects that all coordinators share. Never does: any of it. The shell appends the records,
+Owns: the types of effects that all coordinators share. Never does: carrying them out. The shell appends the records,
 replays them, sets the timers and delivers the replies; a test or a simulator does the same with a list, a clock of its
 own and a dictionary. Source: ``CoordinatorResult``, ``CoordinatorTimer``.
 """
@@ -11,14 +11,14 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from ...protocol.errors import ErrorCode
 
 Token = Any
-"""Names the request that a reply answers; the core keeps it and hands it back, and never looks inside."""
+"""Identifies the request that a reply answers. The core keeps it, returns it with the reply, and never looks inside."""
 
 TimerKey = tuple[str, ...]
-"""Names a timer. A new one under the same key replaces the old."""
+"""Identifies a timer. A new timer with the same key replaces the old one."""
 
 
 class SetTimer(NamedTuple):
-    """Sets, or replaces, a timer: after ``delay_ms`` the shell hands ``event`` back to the core."""
+    """Sets or replaces a timer: after ``delay_ms`` the shell passes ``event`` to the core."""
 
     key: TimerKey
     delay_ms: int
@@ -26,13 +26,13 @@ class SetTimer(NamedTuple):
 
 
 class CancelTimer(NamedTuple):
-    """Takes a timer back; harmless when there is none."""
+    """Cancels a timer. It has no effect if the timer does not exist."""
 
     key: TimerKey
 
 
 class StorableRecord(Protocol):
-    """A record as its coordinator knows it."""
+    """A record that a coordinator stores."""
 
     def key_bytes(self) -> bytes:
         """The key as it is stored."""
@@ -42,11 +42,11 @@ class StorableRecord(Protocol):
 
 
 NO_PRODUCER_ID = -1
-"""Of records that are part of no transaction."""
+"""The producer id of records that are not part of a transaction."""
 
 
 class OpenTransaction(NamedTuple):
-    """The producer in whose transaction records stand: they count when it commits."""
+    """The producer whose transaction the records are part of. They take effect when it commits."""
 
     producer_id: int
     producer_epoch: int
@@ -54,7 +54,7 @@ class OpenTransaction(NamedTuple):
 
 Record = TypeVar("Record", bound=StorableRecord)
 Continuation = Callable[[ErrorCode, Any], None]
-"""Called after the append, with NONE or with the error for the client, and with the effects that it may add to."""
+"""Called after the append, with NONE or with the error for the client, and with new effects to add to."""
 
 
 class Effects(Generic[Record]):
@@ -69,8 +69,8 @@ class Effects(Generic[Record]):
       fails. It gets new effects, for what depends on the result.
 
     ``response`` is the response to the request itself; it is sent when the records are as durable as configured.
-    ``atomic``: all records are in one batch, or none is stored. If each record means something by itself (tombstones of
-    what has expired), it is False, and the number of records has no limit. ``transaction``: the records are part of a
+    ``atomic``: all records are in one batch, or none is stored. It is False if each record is independent of the others
+    (tombstones of expired offsets); then the number of records has no limit. ``transaction``: the records are part of a
     client's transaction.
     """
 

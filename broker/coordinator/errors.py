@@ -1,4 +1,4 @@
-"""From the error of an append to the error that a group's client is told.
+"""Maps the error of an append to the error in the response to a group's client.
 
 Source: ``CoordinatorOperationExceptionHelper.handleOperationException``.
 """
@@ -18,5 +18,5 @@ _TOLD: dict[ErrorCode, ErrorCode] = {
 
 
 def client_error(error: ErrorCode) -> ErrorCode:
-    """What the client of a group is told of an error of the log."""
+    """Returns the error for the client of a group if an append failed with ``error``."""
     return _TOLD.get(error, error)

@@ -1,7 +1,7 @@
 """Reads a partition of a coordinator's topic into a core.
 
-Source: ``CoordinatorLoaderImpl``. Records of a type that we do not know stay in the log and are skipped. Raises
-UnloadableRecordError for a record that can't be taken in: nothing is served from half a partition.
+Source: ``CoordinatorLoaderImpl``. Records of an unknown type are skipped and stay in the log. Raises
+UnloadableRecordError if a record cannot be replayed, because a partition that is loaded in part must not be served.
 """
 
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from .effects import NO_PRODUCER_ID
 from .interfaces import CoordinatorCore, CoordinatorLog
 
 SHOWN_BYTES = 40
-"""How many bytes of a record's key, and of its value, an error shows."""
+"""The number of bytes of a record's key and of its value that an error shows."""
 
 
 class UnloadableRecordError(Exception):
-    """A record of the log can't be taken in. The text names file, offset, record and reason."""
+    """A record of the log cannot be replayed. The text names file, offset, record and reason."""
 
 
 def load_steps(log: CoordinatorLog, core: CoordinatorCore[Any], now_ms: int) -> Iterator[int]:
-    """Replays the log into the core; after each buffer yields how many records have been read so far.
+    """Replays the log into the core. Yields the number of records read so far after each buffer.
 
-    Raises UnloadableRecordError, and what reading the log raises.
+    Raises UnloadableRecordError and the errors of reading the log.
     """
     records_count = 0
     for buffer in log.read_batches():
@@ -44,7 +44,7 @@ def _load_batch(
     """Replays one batch; returns the number of its records."""
     records_count = 0
     record: Record | None = None
-    # Any record with a producer id is pending until its marker comes (CoordinatorLoaderImpl, batch.hasProducerId).
+    # Any record with a producer id is pending until its marker is read (CoordinatorLoaderImpl, batch.hasProducerId).
     producer_id = header.producer_id if header.has_producer_id else NO_PRODUCER_ID
     try:
         for record in iterate_records(buffer, header, position):
@@ -54,7 +54,7 @@ def _load_batch(
             else:
                 core.load(record.key, record.value, record.offset, producer_id, now_ms)
     except Exception as error:
-        # Any kind: what a log holds can break a rule that no check foresaw, and then only this partition may stop
+        # Any exception: a record can break a rule that no check covers, and then only this partition may stop
         # (CoordinatorLoaderImpl catches RuntimeException for the same reason).
         offset = header.base_offset if record is None else record.offset
         problem = f"{type(error).__name__}: {error}"
@@ -63,7 +63,7 @@ def _load_batch(
 
 
 def _shown(record: Record | None) -> str:
-    """A record for an error's text, cut to a bounded length."""
+    """Describes a record in an error, in a bounded length."""
     if record is None:
         return "first record of a batch"
     return f"record with key {_cut(record.key)} and value {_cut(record.value)}"

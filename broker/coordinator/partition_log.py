@@ -1,7 +1,7 @@
-"""A partition of the log as a coordinator sees it: of its own topic, or one that a transaction has written to.
+"""The log of a partition, as coordinators use it: a partition of their own topic, or one that a transaction wrote to.
 
-Owns: nothing; it turns the coordinator's batches into appends to the partition. Invariant: what is read back at start
-is all that is stored, in order.
+Owns: nothing; it appends the coordinator's batches to the partition. Invariant: a start reads everything that is
+stored, in order.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,17 +27,18 @@ class PartitionLog:
         return self._partition.leader_epoch
 
     def append(self, batch: bytes, now_ms: int) -> int:
-        """Appends one batch; its first offset. Raises KafkaError."""
+        """Appends one batch and returns its first offset. Raises KafkaError."""
         appended = self._partition.append(batch, now_ms, AppendOrigin.COORDINATOR)
         self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 
     def is_durable(self) -> bool:
-        """Whether nothing waits for a sync of the disk."""
+        """Whether no append waits to be synced."""
         return not self._partition.wants_sync()
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
-        """When it is what acks=all promises (docs/durability.md): at once, but where that is a sync of the disk."""
+        """Calls back when all appends are as durable as acks=all promises (docs/durability.md): at once, unless a sync
+        is needed."""
         log = self._partition.log
         if not log.offsets.wants_sync:
             callback(ErrorCode.NONE)
@@ -48,7 +49,7 @@ class PartitionLog:
         )
 
     def read_batches(self) -> Iterator[bytes | memoryview]:
-        """All batches, in buffers of about a MiB."""
+        """Yields all batches, in buffers of about 1 MiB."""
         log = self._partition.log
         offset = log.log_start_offset
         end = log.log_end_offset
@@ -66,7 +67,7 @@ class PartitionLog:
 
 
 def whole_batches(data: bytes, offset: int) -> tuple[memoryview, int]:
-    """The whole batches at the start of ``data``, and the offset behind them."""
+    """Returns the whole batches at the start of ``data``, and the offset after them."""
     end = 0
     for position, header in iterate_headers(data):
         end = position + header.size_in_bytes

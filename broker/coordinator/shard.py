@@ -1,9 +1,9 @@
 """Carries out what the core of one partition decides.
 
-Owns: the way from a decision to log, timers and replies, and whether the partition is loaded. Never does: deciding.
-Invariants: a reply leaves only when everything decided before it is as durable as configured (a follower's assignment
-too, whose record the leader's request brought); while loading every request is
-answered COORDINATOR_LOAD_IN_PROGRESS, never from what was read so far. Source: ``CoordinatorRuntime``.
+Owns: how a decision reaches log, timers and replies, and whether the partition is loaded. Never does: deciding.
+Invariants: a reply is sent only when everything that was decided before it is as durable as configured (also a
+follower's assignment, which was stored with the leader's request). While the partition is loading, every request is
+answered COORDINATOR_LOAD_IN_PROGRESS. Source: ``CoordinatorRuntime``.
 
 A heartbeat costs one decision, one timer postponed and one reply: no task, no await, nothing appended.
 """
@@ -27,11 +27,11 @@ from .shard_timers import ShardTimers
 logger = logging.getLogger(__name__)
 
 SLOW_LOAD_MS = 1_000
-"""How long a partition must take to load for a line in the log."""
+"""Loading a partition is logged if it takes at least this long."""
 REPLIES_A_TURN = 64
-"""Parked requests that are answered in one turn of the event loop: each costs some 20 us, the sending included."""
+"""Parked requests that are answered in one turn of the event loop. Each costs 20 us, sending included."""
 PROGRESS_EVERY_MS = 5_000
-"""How often a partition that takes long to load says how far it is."""
+"""How often the progress of a partition that takes long to load is logged."""
 
 Core = TypeVar("Core", bound=CoordinatorCore[Any])
 Reply = Callable[[Any], None]
@@ -48,13 +48,13 @@ class ShardState(Enum):
     UNLOADED = auto()
 
 
-# Bound once: to look up an enum's member by its name costs more than a call, and every request does.
+# Bound once: every request needs them, and looking up the member of an enum costs more than a call.
 _ACTIVE = ShardState.ACTIVE
 _NONE = ErrorCode.NONE
 
 
 class CoordinatorShard(Generic[Core, EffectsOf]):
-    """The coordinator of what belongs to one partition: groups, or transactional ids."""
+    """The coordinator of the groups, or of the transactional ids, of one partition."""
 
     __slots__ = (
         "_after_stored",
@@ -82,9 +82,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         after_stored: Callable[[EffectsOf], None] | None = None,
         compression: CompressionType = CompressionType.NONE,
     ) -> None:
-        """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for what
-        no request brings about. ``after_stored`` gets effects whose records are as durable as configured, for what a
-        coordinator has to do in the world then.
+        """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for events
+        without a request. ``after_stored`` is called with effects whose records are as durable as configured, for work
+        that follows from them.
         """
         self.name = name
         self.core = core
@@ -103,12 +103,12 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     # --- loading
 
     def load(self) -> None:
-        """Loads all at once: before the broker listens."""
+        """Loads everything at once, before the broker listens."""
         while self.state is ShardState.LOADING:
             self._load_step()
 
     def load_in_turns(self) -> None:
-        """Loads a buffer in each turn of the event loop, so that the others are served meanwhile."""
+        """Loads one buffer in each turn of the event loop, so that other requests are served in between."""
         self._load_step()
         if self.state is ShardState.LOADING:
             self._timers.schedule(0, self.load_in_turns)
@@ -125,23 +125,23 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
                 self._tell_progress(records_count)
                 return
             self._activate()
-        except Exception as error:  # noqa: BLE001 - of whatever kind: it stops this partition, not the start nor the others
+        except Exception as error:  # noqa: BLE001 - any error stops this partition only, not the start or the others
             self._fail_to_load(error)
 
     def _activate(self) -> None:
-        """All is read: what was loaded comes to life, and is served."""
+        """Starts serving the partition after all of it was read."""
         self._steps = None
         effects = self.core.effects(self._clock_ms())
         self.core.on_loaded(effects)
         self.state = ShardState.ACTIVE
         self.carry_out(effects)
         took_ms = self._clock_ms() - self._loading_since_ms
-        # A start loads up to 50 partitions of each internal topic: only those that took long are worth a line.
+        # A start loads up to 50 partitions of each internal topic: only slow ones are logged at INFO.
         level = logging.INFO if took_ms >= SLOW_LOAD_MS else logging.DEBUG
         logger.log(level, "%s loaded: %d records in %d ms", self.name, self._records_count, took_ms)
 
     def _fail_to_load(self, error: Exception) -> None:
-        """Serves nothing of the partition, as Kafka (``CoordinatorState.FAILED``), until the next start or election."""
+        """Stops serving the partition until the next start or election (``CoordinatorState.FAILED``)."""
         self._steps = None
         self.state = ShardState.FAILED
         self._core_timers.cancel_all()
@@ -157,11 +157,11 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             logger.info("%s is being loaded: %d records read in %d s", self.name, records_count, took_s)
 
     def unload(self) -> None:
-        """Serves no longer; parked requests are told to look for their coordinator."""
+        """Stops serving the partition. Parked requests are answered NOT_COORDINATOR."""
         if self.state is ShardState.ACTIVE:
             effects = self.core.effects(self._clock_ms())
             self.core.on_unloaded(effects)
-            # All at once: at a shutdown there is no later turn.
+            # All in this turn: a shutdown has no later turns.
             for token, answer in effects.replies:
                 token(answer)
         self.state = ShardState.UNLOADED
@@ -172,10 +172,10 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def write(
         self, now_ms: int, decide: Callable[[Core, EffectsOf], None], reply: Reply, error_response: ErrorResponse
     ) -> None:
-        """Lets ``decide`` leave its effects, and carries them out.
+        """Calls ``decide`` with new effects, and carries them out.
 
-        ``reply`` gets the effects' response when their records are durable, or ``error_response`` of what went wrong.
-        A decision that answers through tokens leaves no response.
+        ``reply`` is called with the response of the effects when their records are durable, or with ``error_response``
+        of the error. A decision that answers through tokens sets no response.
         """
         if self.state is not _ACTIVE:
             reply(error_response(self.refusal()))
@@ -189,7 +189,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.carry_out(effects, reply, error_response)
 
     def read(self, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
-        """Answers from what is known, once that is as durable as configured."""
+        """Answers a query when the state that it read is as durable as configured."""
         if self.state is not ShardState.ACTIVE:
             reply(error_response(self.refusal()))
             return
@@ -206,7 +206,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def read_in_steps(
         self, query: Callable[[Core], Generator[None, None, Any]], reply: Reply, error_response: ErrorResponse
     ) -> Iterator[object]:
-        """:meth:`read` with a query in steps, for what may be long: the state may change between two steps."""
+        """:meth:`read` with a long query in steps. The state may change between two steps."""
         response = None
         if self.state is ShardState.ACTIVE:
             try:
@@ -226,9 +226,10 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def write_marker(
         self, batch: bytes, producer_id: int, committed: bool, now_ms: int, done: Callable[[ErrorCode], None]
     ) -> None:
-        """Stores the marker of a client's transaction; ``done`` gets NONE when it is durable, or what went wrong."""
+        """Stores the marker of a client's transaction. ``done`` is called with NONE when it is durable, or with the
+        error."""
         if self.state is ShardState.FAILED:
-            # NOT_COORDINATOR would mean that the partition is gone, but the marker is needed when it loads again.
+            # NOT_COORDINATOR would mean that the partition was deleted, but the marker is needed when it loads again.
             done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         if self.state is not ShardState.ACTIVE:
@@ -247,7 +248,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def carry_out(
         self, effects: EffectsOf, reply: Reply | None = None, error_response: ErrorResponse | None = None
     ) -> ErrorCode:
-        """Carries out what was decided. Returns the error if its records could not be appended.
+        """Carries out effects. Returns the error if their records could not be appended.
 
         Each round appends the records of one Effects. Their continuation adds to the Effects of the next round.
         """
@@ -258,7 +259,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
                 self._release_when_durable(effects.replies, effects.response, reply, error_response, effects)
             return _NONE
         if effects.replies:
-            # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
+            # They do not depend on these records, but on earlier decisions, whose records may not be durable yet.
             self._release_when_durable(effects.replies, None, None, None)
         result: ErrorCode | None = None
         while effects.records or effects.then is not None:
@@ -305,9 +306,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self._log.when_durable(when_durable)
 
     def _release(self, replies: Replies, response: Any, reply: Reply | None, stored: EffectsOf | None) -> None:
-        """Sends answers; ``stored``: the effects that are durable now.
+        """Sends replies. ``stored``: the effects that are durable now.
 
-        The end of a rebalance answers every member of its group: many answers take several turns.
+        The end of a rebalance answers every member of its group, so many replies take several turns.
         """
         if replies:
             self._send(replies, 0)
@@ -317,7 +318,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self._after_stored(stored)
 
     def _send(self, replies: Replies, start: int) -> None:
-        """Sends the answers from index ``start`` on, REPLIES_A_TURN in each turn of the event loop."""
+        """Sends the replies from index ``start`` on, REPLIES_A_TURN in each turn of the event loop."""
         end = start + REPLIES_A_TURN
         for token, answer in replies[start:end]:
             token(answer)
@@ -325,7 +326,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self._timers.schedule(0, partial(self._send, replies, end))
 
     def _failed(self, error: ErrorCode) -> ErrorCode:
-        """The log can't be used any more: nothing is served, parked requests are told; what a client is told."""
+        """Stops serving the partition because its log failed. Returns the error for the client."""
         if self.state is ShardState.ACTIVE:
             logger.error("%s: its log failed; what belongs to it is not served any more", self.name)
             self.unload()

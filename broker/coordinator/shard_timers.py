@@ -1,7 +1,7 @@
 """The timers that the core of one partition has set.
 
-Owns: the timer behind each key, and the second try of an event whose records could not be appended. Never does:
-deciding what an event means. Source: ``CoordinatorTimer``.
+Owns: the timer of each key, and the retry of an event whose records could not be appended. Never does: deciding what an
+event means. Source: ``CoordinatorTimer``.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from ..timers.timers import Timer, Timers
 from .effects import CancelTimer, SetTimer, TimerKey
 
 TIMER_RETRY_MS = 500
-"""When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
+"""The delay after which an event is handled again if its records could not be appended (``CoordinatorTimer``,
+retryBackoff)."""
 
 
 class _SetTimer:

@@ -23,7 +23,7 @@ GroupShard = CoordinatorShard[GroupCore, GroupEffects]
 
 
 class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
-    """Finds the shard of a group."""
+    """The coordinators of all partitions, and what they share."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid``: the text of a fresh random UUID.
 
-        ``topics``: what there is to assign. ``group_configs``: what was set for a group by its id.
+        ``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id.
         """
         self.config = config
         self._topics = topics or no_topics()
@@ -53,17 +53,17 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         )
 
     def reconfigure(self, config: GroupCoordinatorConfig) -> None:
-        """Takes over another configuration."""
+        """Replaces the configuration."""
         self.config = config
         for shard in self._shards.values():
             shard.core.config = config
 
     def cores(self) -> list[GroupCore]:
-        """The groups and offsets of each partition that is served."""
+        """Returns the groups and offsets of each partition that is served."""
         return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
-        """Topics were created, changed or deleted."""
+        """Notes that topics were created, changed or deleted, in steps."""
         self._topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
         if cores:
@@ -74,7 +74,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
                 topics_changed(core, names)
 
     def topics_deleted(self, topics: set[str]) -> Steps[None]:
-        """Forgets the offsets of topics that are no more (``OffsetMetadataManager.onPartitionsDeleted``)."""
+        """Deletes the offsets of deleted topics, in steps (``OffsetMetadataManager.onPartitionsDeleted``)."""
         for shard in list(self._shards.values()):
             yield
             for tombstones in shard.core.offsets.tombstones_of_topics(topics):
@@ -91,4 +91,4 @@ def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: Group
 
 
 def _ignore(_: object) -> None:
-    """Nobody waits for an answer."""
+    """No client waits for this answer."""

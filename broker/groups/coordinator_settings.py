@@ -33,21 +33,21 @@ ASSIGNORS = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
 }
-"""What group.consumer.assignors may name -> the assignor's name for clients."""
+"""Names in group.consumer.assignors -> the names that clients use."""
 
 
 def assignor_names(configured: Iterable[str]) -> tuple[str, ...]:
-    """The assignors that are configured, the default first. Raises ConfigError for an unknown one."""
+    """Returns the configured assignors, the default first. Raises ConfigError for an unknown one."""
     unknown = [name for name in configured if name not in ASSIGNORS]
     if unknown:
-        raise ConfigError(f"group.consumer.assignors: {unknown[0]} is no assignor here; uniform and range are")
+        raise ConfigError(f"group.consumer.assignors: {unknown[0]} is not a known assignor; uniform and range are")
     return tuple(ASSIGNORS[name] for name in configured)
 
 
 def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinatorConfig:
-    """The configuration of the group coordinator. Raises ConfigError.
+    """Returns the configuration of the group coordinator. Raises ConfigError.
 
-    ``image`` has the partition count of a topic that exists.
+    ``image`` has the partition count of the topic, if it exists.
     """
     settings: dict[str, Any] = {
         "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
@@ -74,5 +74,5 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
 def _compression_codec(number: int) -> int:
     """Returns the number if it is a compression type's. Raises ConfigError otherwise."""
     if number not in tuple(CompressionType):
-        raise ConfigError(f"offsets.topic.compression.codec: {number} is no compression type; 0 to 4 are")
+        raise ConfigError(f"offsets.topic.compression.codec: {number} is not a compression type; 0 to 4 are")
     return number

@@ -1,9 +1,9 @@
 """The group coordinator of one partition of ``__consumer_offsets``, without anything that waits or writes.
 
-Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (the time comes with
-each event, member ids from ``new_uuid``). Invariants: what is durable (``stored_groups``, ``offsets``) changes in
-:meth:`GroupCore.replay` alone; the live groups (sessions, parked requests, rebalances) start from it when loaded, and a
-Stable group is always what was last stored of it. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
+Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (each event brings
+the time, ``new_uuid`` makes member ids). Invariants: durable state (``stored_groups``, ``offsets``) changes in
+:meth:`GroupCore.replay` alone. Live groups (sessions, parked requests, rebalances) are made from it after loading. A
+Stable group equals its last record. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,11 +41,11 @@ from .offsets.registry import OffsetRegistry
 from .records import CoordinatorRecord, decode_record
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 
-# What serves consumer groups is imported with the first of them: a start without any does not pay for it.
+# The modules of consumer groups are imported with the first such group, which makes a start without any faster.
 
 
 class GroupCore(OffsetRegistry):
-    """Groups and offsets of one partition, and what happens to them."""
+    """Groups and offsets of one partition, and the handling of their records and timers."""
 
     __slots__ = ("expiration",)
 
@@ -73,7 +73,7 @@ class GroupCore(OffsetRegistry):
     # --- what is durable
 
     def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
-        """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
+        """Replays a stored record. A record of an unknown type is skipped. Raises ProtocolError."""
         record = decode_record(key, value)
         if record is None and key is not None and is_unserved(record_type := record_type_of(key)):
             record = read_record(record_type, key, value)
@@ -81,7 +81,7 @@ class GroupCore(OffsetRegistry):
             self.replay(record, offset, producer_id, now_ms)
 
     def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, now_ms: int) -> None:
-        """Takes in a record of the log at ``offset``, just appended or read when loading."""
+        """Replays the record at ``offset`` of the log, which was just appended or is being loaded."""
         key = record.key
         value = record.value
         if isinstance(key, OffsetCommitKey):
@@ -94,7 +94,7 @@ class GroupCore(OffsetRegistry):
                 and key.group not in self.consumer_groups
                 and key.group not in self.unserved_groups
             ):
-                # Somebody commits without being a member: a simple group, without a protocol type.
+                # A commit without a member: a simple group, which has no protocol type.
                 self.groups[key.group] = ClassicGroup(key.group, now_ms, self.memory)
             self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
         elif isinstance(key, GroupMetadataKey):
@@ -104,7 +104,7 @@ class GroupCore(OffsetRegistry):
             else:
                 assert isinstance(value, GroupMetadataValue)
                 self.stored_groups[key.group] = value
-                # It was a group of another kind until now.
+                # The group may have been of another kind until now.
                 self.consumer_groups.pop(key.group, None)
                 self.unserved_groups.pop(key.group, None)
         elif isinstance(record, UnservedRecord):
@@ -115,7 +115,8 @@ class GroupCore(OffsetRegistry):
             replay(self, key, value)
 
     def _replay_unserved(self, record: UnservedRecord) -> None:
-        """Takes in a record of a share or streams group. Raises ProtocolError if the id is another kind of group's."""
+        """Replays a record of a share or streams group. Raises ProtocolError if the id belongs to another kind of
+        group."""
         group_id = record.group_id
         group = self.unserved_groups.get(group_id)
         if record.is_tombstone:
@@ -125,7 +126,7 @@ class GroupCore(OffsetRegistry):
                     del self.unserved_groups[group_id]
             return
         if group is None:
-            # A streams group may follow on offsets that were committed without any group, a share group may not.
+            # A streams group may have the id of a group that only has offsets; a share group may not.
             is_other = group_id in self.consumer_groups or group_id in self.stored_groups
             if is_other or (group_id in self.groups and record.group_type == SHARE_TYPE):
                 raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
@@ -136,11 +137,11 @@ class GroupCore(OffsetRegistry):
         group.replay(record)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
-        """Takes in a transaction's marker: its pending offsets count from now on, or are forgotten."""
+        """Replays the marker of a transaction: its pending offsets take effect or are dropped."""
         self.offsets.end_transaction(producer_id, committed)
 
     def hard_state(self) -> dict[str, object]:
-        """What a restart brings back, in a form to compare."""
+        """The state that a restart restores, in a form to compare."""
         groups = {
             group_id: (
                 value.protocol_type,
@@ -164,7 +165,7 @@ class GroupCore(OffsetRegistry):
     # --- loading and unloading
 
     def on_loaded(self, effects: GroupEffects) -> None:
-        """All records were replayed: the groups come to life, each member with a full session ahead of it."""
+        """Starts the live groups after all records were replayed. Each member has a full session."""
         for group_id, value in self.stored_groups.items():
             group = _group_from_record(group_id, value, effects.now_ms, self.memory)
             self.groups[group_id] = group
@@ -179,7 +180,7 @@ class GroupCore(OffsetRegistry):
         effects.set_timer(SetTimer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: GroupEffects) -> None:
-        """The partition goes elsewhere: parked requests are told to look for their coordinator again."""
+        """Answers parked requests NOT_COORDINATOR, because this broker stops serving the partition."""
         for group in self.groups.values():
             group.transition_to(GroupState.DEAD, effects.now_ms)
             for member in group.members.values():
@@ -196,7 +197,7 @@ class GroupCore(OffsetRegistry):
     # --- timers
 
     def handle_timer(self, event: TimerEvent, effects: GroupEffects) -> None:
-        """A timer has fired."""
+        """Handles the event of a timer."""
         match event:
             case MemberExpired():
                 member_expired(self, event, effects)
@@ -227,15 +228,15 @@ def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int, me
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None
     group.state_timestamp_ms = value.current_state_timestamp
-    # A log may hold what no coordinator writes: members without a protocol, a leader that is not a member, two members
-    # of one id (the last one counts, as in Kafka).
+    # A log may hold records that no coordinator writes: members without a protocol, a leader that is not a member, two
+    # members with one id (the last one counts, as in Kafka).
     members = {member.member_id: member for member in value.members}
     group.protocol_name = (value.protocol or "") if members else value.protocol
     group.leader_id = value.leader if value.leader in members else None
     if members:
         group.state = GroupState.STABLE
     for member in members.values():
-        # Version 0 knew no rebalance timeout.
+        # Version 0 has no rebalance timeout.
         rebalance_timeout_ms = member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout
         loaded = ClassicMember(
             group_id,

@@ -23,14 +23,14 @@ MEMBERS_A_STEP = 64
 GROUPS_A_STEP = 128
 OFFSETS_A_STEP = 128
 PORTION_DELETED = object()
-"""The response of a step that leaves offsets to be forgotten."""
+"""The response of a step after which offsets remain to be deleted."""
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
 
 
 def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generator[None, None, DescribedGroup]:
-    """Describes a group, in steps. A missing one is Dead, from version 6 on with GROUP_ID_NOT_FOUND too."""
+    """Describes a group, in steps. A missing group is Dead; since version 6 the answer also has GROUP_ID_NOT_FOUND."""
     group = core.groups.get(group_id)
     if group is None:
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
@@ -45,7 +45,7 @@ def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generato
         group_state=group.state,
         protocol_type=group.protocol_type or "",
     )
-    # Between two generations no protocol is chosen whose metadata could be shown.
+    # Between two generations no protocol is chosen, and so the members have no metadata to show.
     protocol_name = group.protocol_name if group.state is GroupState.STABLE else None
     described.protocol_data = protocol_name or ""
     for number, member in enumerate(list(group.members.values()), 1):
@@ -63,7 +63,7 @@ def _describe_member(member: ClassicMember, protocol_name: str | None) -> Descri
         client_host=member.client_host,
         member_assignment=member.assignment,
     )
-    # A member may have joined anew with other protocols since the first step.
+    # A member may have joined again with other protocols since the first step.
     described.member_metadata = next((metadata for name, metadata in member.protocols if name == protocol_name), b"")
     return described
 
@@ -76,7 +76,7 @@ def normalised(texts: list[str]) -> frozenset[str]:
 def list_groups(
     core: GroupCore, states: frozenset[str], types: frozenset[str]
 ) -> Generator[None, None, list[ListGroupsResponse.ListedGroup]]:
-    """Lists the groups in one of the states and of one of the types, in steps; an empty filter lets all through."""
+    """Lists the groups in one of the states and of one of the types, in steps; an empty filter selects all."""
     listed: list[ListGroupsResponse.ListedGroup] = []
     classic = list(core.groups.values()) if not types or CLASSIC_TYPE in types else []
     consumer = list(core.consumer_groups.values()) if not types or CONSUMER_TYPE in types else []
@@ -108,16 +108,16 @@ def _listed(
 
 
 def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
-    """Deletes an empty group with its offsets; whether it has more offsets than one step forgets.
+    """Deletes an empty group with its offsets. Returns whether it has more offsets than one step deletes.
 
-    Then the group is still there, and the request goes on with another call. Raises KafkaError NON_EMPTY_GROUP and
+    Then the group still exists, and the request continues with another call. Raises KafkaError NON_EMPTY_GROUP and
     GROUP_ID_NOT_FOUND.
     """
     _validate_delete(core, group_id)
     tombstones = core.offsets.tombstones_of_group(group_id, OFFSETS_A_STEP + 1)
     effects.records += tombstones[:OFFSETS_A_STEP]
     if len(tombstones) > OFFSETS_A_STEP:
-        # Not the client's response, but something that an error of the log takes the place of.
+        # It is not the response to the client. It is replaced if the append fails.
         effects.response = PORTION_DELETED
         return True
     effects.records += _tombstones_of(core, group_id)
@@ -126,7 +126,7 @@ def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
 
 
 def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
-    """The records that forget a group of either type, without its offsets."""
+    """Returns the records that delete a group of any served kind, without its offsets."""
     if group_id in core.unserved_groups:
         return core.unserved_groups[group_id].tombstones()
     consumer_group = core.consumer_groups.get(group_id)

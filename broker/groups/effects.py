@@ -1,6 +1,6 @@
-"""What a decision of the group coordinator asks its shell to do: its events and the keys of its timers.
+"""The effects of the group coordinator's decisions, the events of its timers, and their keys.
 
-The vocabulary itself is :mod:`..coordinator.effects`.
+The types that all coordinators share are in :mod:`..coordinator.effects`. Pure.
 """
 
 from typing import NamedTuple
@@ -10,26 +10,26 @@ from .records import CoordinatorRecord
 
 
 class GroupEffects(Effects[CoordinatorRecord]):
-    """What one event leads to."""
+    """The effects of one event."""
 
     __slots__ = ()
 
 
 class MemberExpired(NamedTuple):
-    """No heartbeat of a member in its session timeout, or a pending member did not come back."""
+    """A member's session has ended, or a pending member did not join."""
 
     group_id: str
     member_id: str
 
 
 class JoinDue(NamedTuple):
-    """The rebalance timeout is over: whoever has not joined is out."""
+    """The rebalance timeout is over: members that have not joined are removed."""
 
     group_id: str
 
 
 class InitialJoinDue(NamedTuple):
-    """An empty group has waited ``delay_ms`` for more members; ``remaining_ms`` may still be waited."""
+    """An empty group has waited ``delay_ms`` for more members, and may wait ``remaining_ms`` longer."""
 
     group_id: str
     delay_ms: int
@@ -37,25 +37,25 @@ class InitialJoinDue(NamedTuple):
 
 
 class SyncDue(NamedTuple):
-    """The members have had the rebalance timeout to ask for their assignment of this generation."""
+    """The rebalance timeout for SyncGroup requests of this generation is over."""
 
     group_id: str
     generation_id: int
 
 
 class ExpirationDue(NamedTuple):
-    """Time to look for expired offsets and forgotten groups (``offsets.retention.check.interval.ms``)."""
+    """A search for expired offsets and empty groups is due (``offsets.retention.check.interval.ms``)."""
 
 
 class ConsumerSessionExpired(NamedTuple):
-    """No heartbeat of a member of a consumer group in its session timeout."""
+    """The session of a member of a consumer group has ended."""
 
     group_id: str
     member_id: str
 
 
 class ConsumerRebalanceDue(NamedTuple):
-    """A member of a consumer group has had its rebalance timeout to give up partitions in ``member_epoch``."""
+    """A member of a consumer group has not given up partitions within its rebalance timeout in ``member_epoch``."""
 
     group_id: str
     member_id: str
@@ -63,28 +63,28 @@ class ConsumerRebalanceDue(NamedTuple):
 
 
 class ConsumerJoinDue(NamedTuple):
-    """A member of the classic protocol in a consumer group has had its rebalance timeout to join again."""
+    """A member of the classic protocol in a consumer group has not joined again within its rebalance timeout."""
 
     group_id: str
     member_id: str
 
 
 class ConsumerSyncDue(NamedTuple):
-    """A member of the classic protocol in a consumer group has had its rebalance timeout to synchronise."""
+    """A member of the classic protocol in a consumer group has not synchronised within its rebalance timeout."""
 
     group_id: str
     member_id: str
 
 
 class RegularExpressionsDue(NamedTuple):
-    """Time to look which topics a consumer group's regular expressions match."""
+    """The next step of resolving a consumer group's regular expressions."""
 
     group_id: str
     patterns: frozenset[str]
 
 
 class TargetAssignmentDue(NamedTuple):
-    """The next steps of a large consumer group's target assignment."""
+    """The next steps of computing a large consumer group's target assignment."""
 
     group_id: str
 

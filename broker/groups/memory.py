@@ -3,8 +3,8 @@
 Owns: the count of bytes, and whether a request has room. Never does: I/O. Invariant: a group's bytes are counted for
 as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a classic group is
 stored as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``,
-1 MiB). It does not bound what waits for a rebalance, nor what members of consumer groups send; the two limits here are
-ours. What is estimated for each kind of group is in its own ``memory.py``.
+1 MiB). It does not bound requests that wait for a rebalance, nor what members of consumer groups send. The two limits
+here are ours. The estimates for each kind of group are in its own ``memory.py``.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def limit_reached(
 ) -> tuple[ErrorCode, str] | None:
     """The error of a request that makes a group of ``group_bytes`` grow by ``growth``, and the key of the limit.
 
-    None if there is room. A request that asks for no more than there is already is never refused.
+    None if there is room. A request that needs no more than is used already is never refused.
     """
     if growth <= 0:
         return None

@@ -1,7 +1,7 @@
-"""Says in the log which members a rebalance waits for, once it takes long, and when it is over.
+"""Logs which members a rebalance waits for if it takes long, and when it ends.
 
-Shell. Owns: what was said of which group. Never does: changing groups. Invariant: one line for each phase of a
-rebalance that takes long, and one when the group has left it.
+Shell. Owns: what was logged about each group. Never does: changing groups. Invariant: one line for each phase of a
+rebalance that takes long, and one when it ends.
 """
 
 import logging
@@ -13,11 +13,12 @@ from .slow_rebalances import SlowRebalance, slow_rebalances
 logger = logging.getLogger(__name__)
 
 SLOW_AFTER_MS = 10_000
-"""Two heartbeats of the consumer protocol: a member learns of a rebalance with one and confirms with the next."""
+"""The time of two heartbeats of the consumer protocol: a member learns of a rebalance with one and confirms with the
+next."""
 
 
 class RebalanceWatch:
-    """Looks at all groups from time to time."""
+    """Looks at all groups at each call of :meth:`look`."""
 
     def __init__(self) -> None:
         self._said: dict[str, SlowRebalance] = {}

@@ -1,6 +1,6 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup: to the kind of group that the id belongs to.
 
-Owns: which kind that is. Never does: deciding anything else. A consumer group may have members of the classic protocol
+Owns: the choice of that kind. Never does: any other decision. A consumer group may have members of the classic protocol
 (KIP-848, ``group.consumer.migration.policy``); what serves these is imported with the first of them. Source:
 ``GroupMetadataManager``: classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave.
 """
@@ -38,7 +38,7 @@ def join_group(
 
                 join(core, consumer_group, joining)
                 return
-            # Nobody is left in it: it becomes a classic group.
+            # It has no members: it becomes a classic group.
             from .consumer.records import group_tombstones
 
             replaced = group_tombstones(consumer_group)
@@ -63,7 +63,8 @@ def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects
 
 
 def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects) -> None:
-    """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
+    """Renews a member's session, and answers whether it must join again. Raises KafkaError if the sender is not a
+    member."""
     group = core.groups.get(request.group_id)
     if group is not None:
         heartbeat_of_member(group, request, effects)
@@ -77,7 +78,7 @@ def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects)
 
 
 def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: GroupEffects) -> None:
-    """Takes members out, each with an error of its own. Raises KafkaError where there is no such group."""
+    """Removes members; each has its own error. Raises KafkaError if the group does not exist."""
     group = core.groups.get(group_id)
     if group is not None:
         leave_classic_group(core.config, group, identities, effects)

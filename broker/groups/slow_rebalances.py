@@ -1,7 +1,7 @@
-"""Which rebalances take long, and which members they wait for: what no answer of Kafka's protocol says.
+"""Rebalances that take long, and the members that they wait for. No response of Kafka's protocol has this.
 
-Owns: reading it off the groups of one partition. Never does: changing them, logging, a clock. Source: ``ClassicGroup``
-(hasAllMembersJoined, pendingSyncMembers), ``ConsumerGroupMember`` (isReconciledTo) for whom Kafka waits.
+Owns: the search among the groups of one partition. Never does: changing them, logging, reading a clock. Source:
+``ClassicGroup`` (hasAllMembersJoined, pendingSyncMembers), ``ConsumerGroupMember`` (isReconciledTo).
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from .consumer.member import ConsumerGroupMember
 
 MAX_NAMED_MEMBERS = 10
-"""So many members are named; of the others only their number."""
+"""The number of members that are named. Of the others only their number is given."""
 
 
 class SlowRebalance(NamedTuple):
-    """A group whose rebalance began at ``since_ms``; ``waits_for`` in words, ``limit_ms`` the longest it may take."""
+    """A group whose rebalance began at ``since_ms``. ``waits_for``: a text. ``limit_ms``: the longest time that it may
+    take."""
 
     group_id: str
     state: str
@@ -32,7 +33,8 @@ class SlowRebalance(NamedTuple):
 
 
 def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> list[SlowRebalance]:
-    """Rebalances that wait for members for ``longer_than_ms``. One that only waits for more to come is none."""
+    """Returns the rebalances that have waited longer than ``longer_than_ms`` for members, not those that wait for new
+    members."""
     found = []
     for group in core.groups.values():
         if group.state in (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE):
@@ -51,7 +53,7 @@ def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> list[S
 
 
 def _classic_waits_for(group: ClassicGroup) -> str:
-    """Whom the phase that the group is in waits for; empty when it waits for nobody who is known."""
+    """Members that the current rebalance phase is waiting for; empty if none is known."""
     if group.state is GroupState.PREPARING_REBALANCE:
         missing = [_classic_name(member) for member in group.members.values() if not member.is_awaiting_join]
         missing += [
@@ -66,7 +68,7 @@ def _classic_waits_for(group: ClassicGroup) -> str:
 
 
 def _late_members(group: "ConsumerGroup") -> list["ConsumerGroupMember"]:
-    """The members behind the target assignment's epoch; those that wait for partitions are at it."""
+    """Members whose epoch is below that of the target assignment. Members that wait for partitions have reached it."""
     return [member for member in group.members.values() if member.member_epoch < group.assignment_epoch]
 
 

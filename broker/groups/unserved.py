@@ -1,8 +1,8 @@
-"""Share and streams groups that a log holds: known by their ids, not served.
+"""Share and streams groups in a log: their ids are known, and they are not served.
 
-Owns: which record types are theirs, and what is remembered of such a group. Never does: deciding, reading more of a
-record than that takes. A group id belongs to one group of one kind: if another kind of group were stored under the id
-of one of these, Kafka could not load the partition any more.
+Owns: their record types, and the state of such a group. Never does: deciding, reading a record further than needed. A
+group id belongs to one group of one kind: if another kind of group were stored under the id of one of these, Kafka
+could not load the partition any more.
 
 Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
 """
@@ -24,7 +24,7 @@ STREAMS_TYPE = "streams"
 _SHARE_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("SHARE_GROUP"))
 _STREAMS_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("STREAMS_GROUP"))
 _GROUP_RECORDS = frozenset((CoordinatorRecordType.SHARE_GROUP_METADATA, CoordinatorRecordType.STREAMS_GROUP_METADATA))
-"""Their tombstones forget the group."""
+"""Their tombstones delete the group."""
 _MEMBER_RECORDS = frozenset(
     (CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA, CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA)
 )
@@ -37,7 +37,7 @@ _TOMBSTONE_ORDER = (
     CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
     CoordinatorRecordType.STREAMS_GROUP_TOPOLOGY,
 )
-"""Before the group's own: Kafka refuses to forget a group that has something left."""
+"""They come before those of the group: Kafka refuses to delete a group that still has them."""
 
 
 class UnservedGroup:
@@ -55,7 +55,7 @@ class UnservedGroup:
 
     @property
     def state(self) -> str:
-        """The state that Kafka shows of it after a start: its members' sessions have not ended yet."""
+        """The state that Kafka shows for it after a start, before the sessions of its members end."""
         if not self.members:
             return "Empty"
         if self.group_type == STREAMS_TYPE and self.group_epoch > self.assignment_epoch:
@@ -64,15 +64,15 @@ class UnservedGroup:
 
     @property
     def may_become_classic(self) -> bool:
-        """Whether a classic group may take its id: only an empty streams group's."""
+        """Whether a classic group may get its id: only if it is an empty streams group."""
         return self.group_type == STREAMS_TYPE and not self.members
 
     def is_subscribed_to(self, _: str) -> bool:
-        """Whether a member may read a topic: its topology is not read, so each member may read all."""
+        """Whether a member may read a topic: True for any member, because its topology is not known."""
         return bool(self.members)
 
     def replay(self, record: "UnservedRecord") -> None:
-        """Takes in a record of the group."""
+        """Replays a record of the group."""
         if record.is_tombstone:
             self.keys.pop(record.stored_key, None)
         else:
@@ -89,7 +89,7 @@ class UnservedGroup:
             self.assignment_epoch = record.epoch
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """Records that forget all of a streams group but its offsets."""
+        """Returns records that delete all of a streams group except its offsets."""
         # Kafka wants the tombstone of the target epoch even if the group never had a target assignment.
         keys = {**self.keys, _group_key(_STREAMS_TARGET_EPOCH, self.group_id): None}
         records = [read_record(record_type_of(key), key, None) for key in keys]
@@ -99,7 +99,7 @@ class UnservedGroup:
 
 
 class UnservedRecord(CoordinatorRecord):
-    """A record of such a group. Its value is never written, only forgotten."""
+    """A record of such a group. It is only ever written as a tombstone."""
 
     __slots__ = ("epoch", "is_tombstone", "record_type", "stored_key")
 
@@ -113,19 +113,19 @@ class UnservedRecord(CoordinatorRecord):
 
     @property
     def group_id(self) -> str:
-        """The group that it belongs to."""
+        """The id of its group."""
         group_id: str = self.key.group_id  # type: ignore[union-attr]
         return group_id
 
     @property
     def member_id(self) -> str:
-        """The member that a record of a member is about."""
+        """The member id in a record of a member."""
         member_id: str = self.key.member_id  # type: ignore[union-attr]
         return member_id
 
     @property
     def group_type(self) -> str:
-        """Whether it is of a share or of a streams group."""
+        """The type of its group: share or streams."""
         return SHARE_TYPE if self.record_type in _SHARE_RECORDS else STREAMS_TYPE
 
     @property
@@ -146,12 +146,12 @@ def _group_key(record_type: int, group_id: str) -> bytes:
 
 
 def is_unserved(record_type: int) -> bool:
-    """Whether records of the type are of share or streams groups."""
+    """Whether records of the type belong to share or streams groups."""
     return record_type in _SHARE_RECORDS or record_type in _STREAMS_RECORDS
 
 
 def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRecord:
-    """Reads a stored record of one of these types. Raises ProtocolError if what is needed of it is broken."""
+    """Reads a stored record of one of these types. Raises ProtocolError if the part that is needed is malformed."""
     decoded_key = GROUP_RECORDS.decode_key(key)
     epoch = 0
     if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):

@@ -1,4 +1,4 @@
-"""Which partitions a transaction reaches: adding them, and asking whether they were added.
+"""The partitions of a transaction: adding them, and checking whether they were added.
 
 Pure. Source: ``TransactionCoordinator.handleAddPartitionsToTransaction``, ``handleVerifyPartitionsInTransaction``;
 KIP-98, KIP-890.
@@ -20,7 +20,7 @@ def add_partitions(
     client_transaction_version: int,
     effects: TransactionEffects,
 ) -> None:
-    """Adds partitions, which begins a transaction if none is open. Nothing is stored for what is there already.
+    """Adds partitions, which begins a transaction if none is open. Stores nothing if they are part of it already.
 
     Raises KafkaError: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS.
     """

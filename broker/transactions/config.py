@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TransactionCoordinatorConfig:
-    """What the coordinator may be told; defaults are Kafka's. Times in milliseconds."""
+    """The settings; defaults are Kafka's. Times in milliseconds."""
 
     transaction_max_timeout_ms: int = 900_000
     transactional_id_expiration_ms: int = 604_800_000

@@ -22,7 +22,7 @@ TransactionShard = CoordinatorShard[TransactionCore, TransactionEffects]
 
 
 class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
-    """Finds the shard of a transactional id, and carries through what its core decides."""
+    """Finds the shard of a transactional id, and has the markers of its decisions written."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         lost_ms: Callable[[], int],
         open_log: LogOpener,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_producer_id``: one that nobody ever had;
-        ``transaction_version``: the feature's level as finalised now; ``lost_ms``: how long the broker has been stalled
-        in all, in ms.
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_producer_id`` returns a producer id that was
+        never used; ``transaction_version``: the feature's level as finalised now; ``lost_ms``: how long the broker has
+        been stalled in all, in ms.
         """
         self.config = config
         self.markers = markers
@@ -59,9 +59,9 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         return shard
 
     def _complete(self, shard: TransactionShard, order: MarkerOrder) -> None:
-        """All markers are there: says so in the log, as often as it takes."""
+        """Stores that all markers are written; tries again until that succeeds."""
         if shard.state is not ShardState.ACTIVE:
-            return  # whoever loads the partition next writes the markers again, and then completes it
+            return  # the next coordinator of the partition writes the markers again and completes the transaction
         effects = shard.core.effects(self._clock_ms())
         shard.core.markers_written(order, effects)
         if shard.carry_out(effects):

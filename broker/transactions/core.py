@@ -5,8 +5,8 @@ changes in :meth:`TransactionCore.replay` alone; an outcome that was stored once
 changes, and nothing else happens under its transactional id until every marker is written. Source:
 ``TransactionCoordinator``, ``TransactionStateManager``.
 
-Kafka marks what is being appended as pending and refuses what comes meanwhile with CONCURRENT_TRANSACTIONS. Here a
-decision, its append and its replay are one step, so only the time in which markers are written is refused so.
+Kafka refuses requests with CONCURRENT_TRANSACTIONS while a record is being appended. Here a decision, its append and
+its replay are one step, so requests are refused only while markers are written.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class TransactionCore:
         transaction_version: Callable[[], int],
         lost_ms: Callable[[], int],
     ) -> None:
-        """``new_producer_id``: gives a producer id that nobody ever had; ``transaction_version``: the level of the
+        """``new_producer_id`` returns a producer id that was never used; ``transaction_version``: the level of the
         feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890). ``lost_ms``: how
         long the broker has been stalled in all, in ms.
         """
@@ -55,22 +55,22 @@ class TransactionCore:
         self.transactions: dict[str, Transaction] = {}
         self._lost_ms = lost_ms
         self._lost_ms_at_start: dict[str, int] = {}
-        """What ``lost_ms`` was when each open transaction began, or when it was loaded."""
+        """The value of ``lost_ms`` when each open transaction began, or was loaded."""
 
     def effects(self, now_ms: int) -> TransactionEffects:
         """An empty list of effects for an event at ``now_ms``."""
         return TransactionEffects(now_ms)
 
-    # --- what is durable
+    # --- durable state
 
     def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
-        """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
+        """Replays a stored record. A record of an unknown type is skipped. Raises ProtocolError."""
         record = decode_record(key, value)
         if record is not None:
             self.replay(record, offset, producer_id, now_ms)
 
     def replay(self, record: TransactionRecord, offset: int, producer_id: int, now_ms: int) -> None:
-        """Takes in a record of the log, just appended or read when loading."""
+        """Replays a record of the log, which was just appended or is being loaded."""
         if record.transaction is None:
             self.transactions.pop(record.transactional_id, None)
             self._lost_ms_at_start.pop(record.transactional_id, None)
@@ -82,17 +82,17 @@ class TransactionCore:
             self._lost_ms_at_start.pop(record.transactional_id, None)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
-        """This topic is part of no client's transaction: a marker in it says nothing."""
+        """Does nothing: this topic is never part of a client's transaction."""
 
     def record_of(self, transaction: Transaction) -> TransactionRecord:
-        """The record that makes a transactional id what ``transaction`` says."""
+        """Returns the record that stores ``transaction``."""
         version = value_version(self.transaction_version())
         return TransactionRecord(transaction.transactional_id, transaction, version)
 
     # --- loading
 
     def on_loaded(self, effects: TransactionEffects) -> None:
-        """All records were replayed: what was decided before is carried through."""
+        """Continues after all records were replayed: decided transactions get their markers."""
         for transaction in self.transactions.values():
             if transaction.state.is_prepared:
                 effects.markers.append(marker_order(transaction))
@@ -100,26 +100,26 @@ class TransactionCore:
         self._expire_ids_later(effects)
 
     def on_unloaded(self, effects: TransactionEffects) -> None:
-        """The partition goes elsewhere: nobody waits here, and whoever loads it carries through what is decided."""
+        """Does nothing: no request is parked, and the next coordinator writes the markers of decided transactions."""
 
     # --- the end of a transaction
 
     def abort_from_here(self, transaction: Transaction, effects: TransactionEffects) -> None:
-        """The coordinator itself ends an open transaction, and fences its producer."""
+        """Aborts an open transaction and fences its producer."""
         version = self.transaction_version()
         if version < EPOCH_BUMP_SINCE:
-            transaction = fenced(transaction)  # otherwise the abort itself brings an epoch that no client has
+            transaction = fenced(transaction)  # otherwise the abort itself uses an epoch that no client has
         self.decide(
             prepared(transaction, commit=False, now_ms=effects.now_ms, client_transaction_version=version), effects
         )
 
     def decide(self, transaction: Transaction, effects: TransactionEffects) -> None:
-        """Stores the outcome of a transaction, and has its markers written."""
+        """Stores the outcome of a transaction and orders its markers."""
         effects.records.append(self.record_of(transaction))
         effects.markers.append(marker_order(transaction))
 
     def markers_written(self, order: MarkerOrder, effects: TransactionEffects) -> None:
-        """Every partition has its marker: the transaction is complete."""
+        """Completes a transaction after every partition has its marker."""
         transaction = self.transactions.get(order.transactional_id)
         if transaction is not None and transaction.state.is_prepared and marker_order(transaction) == order:
             effects.records.append(self.record_of(completed(transaction, effects.now_ms)))
@@ -127,7 +127,7 @@ class TransactionCore:
     # --- time
 
     def handle_timer(self, event: TimedOutCheckDue | IdExpirationDue, effects: TransactionEffects) -> None:
-        """A timer has fired."""
+        """Handles the event of a timer."""
         match event:
             case TimedOutCheckDue():
                 # Only open transactions time out, and each of them has an entry.
@@ -159,7 +159,7 @@ class TransactionCore:
 
 
 def marker_order(transaction: Transaction) -> MarkerOrder:
-    """The markers that a decided transaction needs."""
+    """Returns the markers that a decided transaction needs."""
     return MarkerOrder(
         transaction.transactional_id,
         transaction.producer_id,

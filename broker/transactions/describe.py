@@ -17,7 +17,7 @@ TRANSACTIONS_A_STEP = 128
 
 
 def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactionsResponse.TransactionState:
-    """All about one transactional id. Raises KafkaError TRANSACTIONAL_ID_NOT_FOUND."""
+    """Describes one transactional id. Raises KafkaError TRANSACTIONAL_ID_NOT_FOUND."""
     transaction = core.transactions.get(transactional_id)
     if transaction is None or transaction.state is TransactionState.DEAD:
         raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
@@ -36,7 +36,7 @@ def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactio
 
 
 class ListFilter:
-    """What ListTransactions asks for: each condition that is given must hold."""
+    """The filter of ListTransactions: all of its conditions must hold."""
 
     __slots__ = ("duration_ms", "pattern", "producer_ids", "states", "states_are_given", "unknown_states")
 
@@ -47,7 +47,8 @@ class ListFilter:
         duration_ms: int = -1,
         pattern: str | None = None,
     ) -> None:
-        """``duration_ms``: only what has been open for longer, -1 for all; ``pattern``: matched by the whole id.
+        """``duration_ms``: only transactions that have been open for longer, -1 for all. ``pattern`` must match the
+        whole id.
 
         Raises KafkaError INVALID_REGULAR_EXPRESSION.
         """
@@ -64,7 +65,7 @@ class ListFilter:
 def listed(
     core: TransactionCore, wanted: ListFilter, now_ms: int
 ) -> Generator[None, None, list[ListTransactionsResponse.TransactionState]]:
-    """Lists the transactional ids that a filter lets through, in steps."""
+    """Lists the transactional ids that a filter selects, in steps."""
     found = []
     for number, transaction in enumerate(list(core.transactions.values()), 1):
         state = transaction.state

@@ -1,8 +1,8 @@
 """What a decision about transactions asks its shell to do: records, an answer, timers, and markers.
 
-Owns: the vocabulary. Never does: any of it. The order matters and is the shell's: the records are appended and
+Owns: the types. Never does: carrying them out. The order matters, and the shell keeps it: the records are appended and
 replayed; once they are as durable as configured the answer goes out and the markers are written; once those are
-durable, the shell comes back with ``TransactionCore.markers_written``.
+durable, the shell calls ``TransactionCore.markers_written``.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from .transaction import TopicPartition
 
 
 class MarkerOrder(NamedTuple):
-    """Markers to write into each of ``partitions``: the producer's transaction there is over."""
+    """Markers to write into each of ``partitions``. They end the producer's transaction there."""
 
     transactional_id: str
     producer_id: int
@@ -23,15 +23,15 @@ class MarkerOrder(NamedTuple):
 
 
 class TimedOutCheckDue(NamedTuple):
-    """Time to abort transactions that are open for too long."""
+    """The check for transactions that are open for too long is due."""
 
 
 class IdExpirationDue(NamedTuple):
-    """Time to forget transactional ids that nobody has used for long."""
+    """The search for transactional ids that have not been used for long is due."""
 
 
 class TransactionEffects(Effects[TransactionRecord]):
-    """What one event leads to; ``markers``: to be written once the records are as durable as configured."""
+    """The effects of one event. ``markers``: orders to carry out once the records are as durable as configured."""
 
     __slots__ = ("markers",)
 

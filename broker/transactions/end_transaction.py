@@ -1,7 +1,7 @@
 """EndTxn: a client commits or aborts.
 
 Pure. Under transaction version 2 each end gives the client its next epoch, so the same epoch again is the next
-transaction, and an epoch less by one the repetition of a request whose answer was lost:
+transaction, and an epoch that is lower by one is a retry of a request whose answer was lost:
 
     |                | abort again | abort    | commit again | commit   |
     |----------------|-------------|----------|--------------|----------|
@@ -29,7 +29,7 @@ from .transaction import (
 )
 
 UNCHANGED = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-"""The answer to a client whose epoch stays: it is not told one."""
+"""The answer to a client whose epoch stays."""
 
 _COMPLETE = {True: TransactionState.COMPLETE_COMMIT, False: TransactionState.COMPLETE_ABORT}
 
@@ -44,7 +44,7 @@ def end_transaction(
     client_transaction_version: int,
     effects: TransactionEffects,
 ) -> None:
-    """Decides the outcome; the response is the ProducerIdAndEpoch with which the client goes on.
+    """Decides the outcome. The response is the ProducerIdAndEpoch with which the client continues.
 
     Raises KafkaError: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS, INVALID_TXN_STATE.
     """
@@ -119,7 +119,7 @@ def _end_with_new_epoch(
 
 
 def _is_epoch_of_client(transaction: Transaction, producer_epoch: int, is_repeated: bool) -> bool:
-    """Whether the epoch is the client's newest, or the one before where the answer with the newest may be lost."""
+    """Whether the epoch is the client's newest, or the one before if the answer with the newest may be lost."""
     if transaction.state.is_prepared:
         return transaction.producer_epoch == producer_epoch + 1
     if transaction.state in _COMPLETE.values():

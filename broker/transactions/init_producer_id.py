@@ -1,4 +1,4 @@
-"""InitProducerId with a transactional id: who writes under it from now on.
+"""InitProducerId with a transactional id: the producer that may use it from now on.
 
 Pure. Source: ``TransactionCoordinator.handleInitProducerId``, ``prepareInitProducerIdTransit``; KIP-98, KIP-360.
 """
@@ -20,7 +20,7 @@ from .transaction import (
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """Who a producer is to the log."""
+    """The identity of a producer in the log."""
 
     producer_id: int
     producer_epoch: int
@@ -33,11 +33,11 @@ def init_producer_id(
     expected: ProducerIdAndEpoch | None,
     effects: TransactionEffects,
 ) -> None:
-    """Gives the client an epoch that fences all before it; the response is a ProducerIdAndEpoch.
+    """Gives the client an epoch that fences all earlier producers. The response is a ProducerIdAndEpoch.
 
-    ``expected`` is what the client had, None when it just started. An open transaction is aborted first: that is
-    decided, and the client told to come back (the response is then CONCURRENT_TRANSACTIONS). Raises
-    KafkaError: INVALID_TRANSACTION_TIMEOUT, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
+    ``expected`` is the client's id and epoch, None if it has just started. An open transaction is aborted first: the
+    response is then CONCURRENT_TRANSACTIONS, and the client tries again. Raises KafkaError:
+    INVALID_TRANSACTION_TIMEOUT, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
     """
     now_ms = effects.now_ms
     if not 0 < timeout_ms <= core.config.transaction_max_timeout_ms:
@@ -65,9 +65,9 @@ def init_producer_id(
 
 
 def _may_continue(transaction: Transaction, expected: ProducerIdAndEpoch) -> bool:
-    """Whether a client that had this id and epoch can be the one that is known; its epoch is looked at later.
+    """Whether a client with this id can be the known one. Its epoch is checked later.
 
-    The previous id counts for a client that used up its epochs and missed the answer with the new id.
+    The previous id is accepted from a client that used up its epochs and missed the answer with the new id.
     """
     return (
         transaction.producer_epoch == NO_PRODUCER_EPOCH

@@ -1,7 +1,7 @@
-"""Writes the markers that end a transaction into every partition it reached.
+"""Writes the markers that end a transaction into each of its partitions.
 
-Shell. Owns: the markers that are still to be written. Never does: deciding an outcome. Invariants: a marker is written
-again and again until its partition has it, or is no more; who ordered them is told when all are durable. Source:
+Shell. Owns: the markers that are not written yet. Never does: deciding an outcome. Invariants: a marker is retried
+until its partition has it, or does not exist any more; ``done`` is called when all are durable. Source:
 ``TransactionMarkerChannelManager``.
 """
 
@@ -23,14 +23,14 @@ from .transaction import TopicPartition
 logger = logging.getLogger(__name__)
 
 RETRY_MS = 100
-"""The first retry of a marker that could not be written; each further one waits twice as long."""
+"""The delay of the first retry of a marker. Each further delay is twice as long."""
 MAX_RETRY_MS = 5_000
-"""No retry waits longer: a partition of ``__consumer_offsets`` that can't be loaded refuses markers until a restart."""
+"""The longest delay: a partition of ``__consumer_offsets`` that cannot be loaded refuses markers until a restart."""
 
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR})
-"""The partition is no more: nobody will read it."""
+"""The partition does not exist any more, so no client will read it."""
 _OVERTAKEN = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
-"""The partition has a marker of a later epoch: its part of the transaction has ended already."""
+"""The partition has a marker of a later epoch, so the transaction has ended there already."""
 
 Done = Callable[[ErrorCode], None]
 
@@ -46,7 +46,7 @@ class MarkerWriter:
         timers: Timers,
         clock_ms: Callable[[], int],
     ) -> None:
-        """``log_of``: a partition as a coordinator's log; ``clock_ms``: wall-clock milliseconds since the epoch."""
+        """``log_of`` returns the log of a partition; ``clock_ms``: wall-clock milliseconds since the epoch."""
         self._partitions = partitions
         self._groups = groups
         self._log_of = log_of
@@ -54,7 +54,7 @@ class MarkerWriter:
         self._clock_ms = clock_ms
 
     def write_all(self, order: MarkerOrder, coordinator_epoch: int, done: Callable[[], None]) -> None:
-        """Writes all markers of an order, however long it takes; then calls ``done``."""
+        """Writes all markers of an order with retries, then calls ``done``."""
         self._attempt(order, coordinator_epoch, set(order.partitions), done, RETRY_MS)
 
     def _attempt(
@@ -88,7 +88,7 @@ class MarkerWriter:
             self.write(topic_partition, order, coordinator_epoch, partial(written, topic_partition))
 
     def write(self, topic_partition: TopicPartition, order: MarkerOrder, coordinator_epoch: int, done: Done) -> None:
-        """Writes one marker; ``done`` gets NONE when it is durable, or the error."""
+        """Writes one marker. ``done`` is called with NONE when it is durable, or with the error."""
         now_ms = self._clock_ms()
         topic, index = topic_partition
         kind = ControlRecordType.COMMIT if order.commits else ControlRecordType.ABORT
@@ -113,10 +113,10 @@ class MarkerWriter:
 
 
 def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: ErrorCode) -> bool:
-    """Whether nothing is left to be done in a partition in spite of the error."""
+    """Whether a partition needs no marker in spite of the error."""
     where = f"{topic_partition[0]}-{topic_partition[1]}"
     if error in _GONE:
-        logger.info("%s is no more: transaction %r needs no marker there", where, order.transactional_id)
+        logger.info("%s does not exist any more: transaction %r needs no marker there", where, order.transactional_id)
         return True
     if error in _OVERTAKEN:
         logger.warning("%s: the marker of transaction %r is refused: %s", where, order.transactional_id, error.name)

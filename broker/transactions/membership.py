@@ -1,10 +1,9 @@
-"""Makes sure that what a producer writes is part of its transaction, before it is written (KIP-890).
+"""Ensures that records are part of their producer's transaction before they are written (KIP-890).
 
-Shell. A client of transaction version 2 writes first, and the broker adds the partition to the transaction; an older
-client
-adds it itself, and the broker asks whether it did: a batch of a transaction that nobody ends would hold back every
-reader of committed data. Owns: nothing. Invariant: what is let through is part of the transaction at this moment, and
-that is as durable as configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduceAppend``.
+Shell. For a client of transaction version 2 the broker adds the partition to the transaction. An older client adds it
+itself, and the broker checks that. A batch whose transaction never ends would block all readers of committed data.
+Owns: nothing. Invariant: accepted records are part of the transaction at this moment, and that is as durable as
+configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduceAppend``.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ Errors = Mapping[TopicPartition, ErrorCode]
 
 
 class Support(Enum):
-    """What a client understands, by the version of its request (``TransactionSupportedOperation``)."""
+    """The transaction protocol of a client, by the version of its request (``TransactionSupportedOperation``)."""
 
     OLD_ERRORS = auto()
     ABORTABLE_ERROR = auto()
@@ -29,14 +28,14 @@ class Support(Enum):
 
     @classmethod
     def of(cls, api_version: int, *, abortable_error_since: int, adds_implicitly_since: int) -> "Support":
-        """What the client of a request's version understands, by the versions in which its API learnt it."""
+        """Returns the protocol of a request's version, given the versions of its API that introduced each one."""
         if api_version >= adds_implicitly_since:
             return cls.ADDS_IMPLICITLY
         return cls.ABORTABLE_ERROR if api_version >= abortable_error_since else cls.OLD_ERRORS
 
 
 class TransactionMembership:
-    """Asks the coordinator about the partitions that one request writes to in one producer's transaction."""
+    """Asks the coordinator about the partitions that one request writes to, in one producer's transaction."""
 
     __slots__ = ("_coordinator", "_producer", "_support", "_transactional_id")
 
@@ -54,7 +53,8 @@ class TransactionMembership:
         self._support = support
 
     def ensure(self, partitions: frozenset[TopicPartition], now_ms: int, done: Callable[[Errors], None]) -> None:
-        """Adds the partitions, or asks whether they were added; ``done`` gets the errors of those that are not part."""
+        """Adds the partitions, or checks that they were added. ``done`` is called with the errors of those that are not
+        part."""
 
         def refused(error: ErrorCode) -> Errors:
             return dict.fromkeys(partitions, self._told(error))
@@ -70,7 +70,7 @@ class TransactionMembership:
         try:
             shard = self._coordinator.shard_of(self._transactional_id)
         except KafkaError:
-            # Nobody asked this broker to be the coordinator: it has looked for one, and there is none.
+            # This broker has looked for the coordinator, and there is none.
             done(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         if self._support is Support.ADDS_IMPLICITLY:
@@ -87,7 +87,7 @@ class TransactionMembership:
             )
 
     def _told(self, error: ErrorCode) -> ErrorCode:
-        """The error as the client knows it."""
+        """Returns the error for the client."""
         if error is ErrorCode.PRODUCER_FENCED:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if error is ErrorCode.TRANSACTION_ABORTABLE and self._support is Support.OLD_ERRORS:

@@ -1,4 +1,4 @@
-"""The records of ``__transaction_state``: one for each transactional id, the latest counts.
+"""The records of ``__transaction_state``: one for each transactional id; the latest one counts.
 
 Value version 1 (with the tagged fields of KIP-890) is written if transaction.version is finalised at 1 or more. The
 framing is in :mod:`...protocol.internal_records`. Pure but for log lines. Source: ``TransactionLog``.
@@ -25,7 +25,7 @@ TAGGED_FIELDS_SINCE = 1
 
 
 class TransactionRecord:
-    """One record: the state of a transactional id, or (None) that it is forgotten."""
+    """One record: the state of a transactional id, or None if it is deleted."""
 
     __slots__ = ("transaction", "transactional_id", "value_version")
 
@@ -49,7 +49,7 @@ class TransactionRecord:
 
 
 def value_version(transaction_version: int) -> int:
-    """The version of values under a finalised level of transaction.version."""
+    """Returns the version of values at a finalised level of transaction.version."""
     return 1 if transaction_version >= 1 else 0
 
 
@@ -95,7 +95,7 @@ def _transaction(transactional_id: str, value: TransactionLogValue) -> Transacti
     except ValueError:
         raise ProtocolError(f"{transactional_id!r} has transaction status {value.transaction_status}") from None
     if value.producer_id < 0 or value.producer_epoch < 0 or value.next_producer_id < NO_PRODUCER_ID:
-        # No marker could be written for it. Only this id stops, as in Kafka.
+        # No marker could be written for it. Only this id is refused, as in Kafka.
         producer = (value.producer_id, value.producer_epoch, value.next_producer_id)
         logger.error("transactional id %r is not served: its record names the producer %s", transactional_id, producer)
         state = TransactionState.DEAD
@@ -119,7 +119,7 @@ def _transaction(transactional_id: str, value: TransactionLogValue) -> Transacti
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partitions by topic, in a stable order."""
+    """Returns partitions by topic, in a stable order."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         grouped.setdefault(topic, []).append(partition)

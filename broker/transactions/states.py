@@ -1,13 +1,13 @@
-"""Which state of a transaction may follow which.
+"""The states of a transaction, and the transitions between them.
 
     Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
                      -> PrepareAbort  -> CompleteAbort  -> Ongoing ...
 
 Under transaction version 2 an abort may also follow Empty, CompleteCommit and CompleteAbort: a producer that does not
-know whether its records reached the log ends what may have begun. Kafka's PrepareEpochFence and Dead are never stored
-and not needed here: a decision and its record are one step. A transactional id whose record in the log
-has one of them, or a producer that can't be, is refused everything (Dead).
-Source: ``TransactionState``, KIP-98, KIP-890.
+know whether its records reached the log aborts the transaction that may have begun. Kafka's PrepareEpochFence and Dead
+are never stored and not needed here: a decision and its record are one step. All requests for a transactional id are
+refused if its record in the log has one of them, or an impossible producer (Dead). Source: ``TransactionState``,
+KIP-98, KIP-890.
 """
 
 from ...protocol.transaction_states import SETTLED, TransactionState
@@ -22,4 +22,4 @@ VALID_PREVIOUS: dict[TransactionState, frozenset[TransactionState]] = {
     TransactionState.COMPLETE_COMMIT: frozenset({TransactionState.PREPARE_COMMIT}),
     TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
 }
-"""From which states one may come into another (``TransactionState.validPreviousStates``)."""
+"""The states from which each state may be entered (``TransactionState.validPreviousStates``)."""

@@ -1,4 +1,4 @@
-"""What is known of one transactional id, and how it changes: each change is a new value.
+"""The state of one transactional id, and its changes: each change is a new value.
 
 Owns: the rules of producer epochs. Never does: deciding whether a client may ask (the modules beside it do).
 Invariants: an epoch never goes back for a producer id; the epoch of a marker is never one that a client may still write
@@ -18,7 +18,7 @@ NO_PRODUCER_EPOCH = -1
 NO_TIMESTAMP = -1
 MAX_EPOCH = 0x7FFF
 LAST_USABLE_EPOCH = MAX_EPOCH - 1
-"""No client gets a later epoch, so that its producer can always be fenced by one more."""
+"""The last epoch that a client may get: a higher one is left to fence its producer."""
 EPOCH_BUMP_SINCE = 2
 """The transaction version under which every transaction has an epoch of its own (KIP-890)."""
 
@@ -47,13 +47,13 @@ class Transaction:
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Whether the producer id has no further epoch for a client: the next one comes with a new producer id."""
+        """Whether the producer id has no further epoch for a client, so that the next one needs a new producer id."""
         return is_epoch_exhausted(self.producer_epoch)
 
     def is_timed_out(self, now_ms: int) -> bool:
-        """Whether the open transaction has been open for longer than its client allowed.
+        """Whether the transaction has been open for longer than its timeout.
 
-        ``now_ms`` is the wall clock, less the time in which the broker was stalled since the transaction began.
+        ``now_ms``: the wall clock, minus the time in which the broker was stalled since the transaction began.
         """
         return self.state is TransactionState.ONGOING and self.start_timestamp_ms + self.timeout_ms < now_ms
 
@@ -64,7 +64,7 @@ def is_epoch_exhausted(epoch: int) -> bool:
 
 
 def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
-    """A transactional id that was never seen, before it is initialised for the first time."""
+    """Returns a new transactional id, before its first InitProducerId."""
     state = TransactionState.EMPTY
     return Transaction(
         transactional_id, producer_id, NO_PRODUCER_EPOCH, timeout_ms, state, frozenset(), NO_TIMESTAMP, now_ms
@@ -72,7 +72,7 @@ def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, no
 
 
 def increment_epoch(transaction: Transaction, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transaction:
-    """InitProducerId: the next epoch, which fences every other producer of this id.
+    """InitProducerId: takes the next epoch, which fences every other producer of this id.
 
     ``expected_epoch`` is the one the client had (KIP-360), None when it just started. A client that asks again because
     it missed the answer gets the same epoch again. Raises KafkaError PRODUCER_FENCED for a client that had another.
@@ -97,7 +97,7 @@ def increment_epoch(transaction: Transaction, timeout_ms: int, expected_epoch: i
 def rotate_producer_id(
     transaction: Transaction, producer_id: int, timeout_ms: int, now_ms: int, *, client_had_epoch: bool
 ) -> Transaction:
-    """InitProducerId where the epochs of the producer id are used up: a new one, from epoch 0 on."""
+    """InitProducerId if the epochs of the producer id are used up: takes a new one, with epoch 0."""
     return replace(
         _to(transaction, TransactionState.EMPTY, now_ms),
         producer_id=producer_id,
@@ -112,7 +112,7 @@ def rotate_producer_id(
 def with_partitions(
     transaction: Transaction, partitions: frozenset[TopicPartition], now_ms: int, client_transaction_version: int
 ) -> Transaction:
-    """AddPartitionsToTxn: the transaction, begun if none is open, reaches more partitions."""
+    """AddPartitionsToTxn: adds partitions to the transaction, which begins if none is open."""
     begins = transaction.state in SETTLED
     return replace(
         _to(transaction, TransactionState.ONGOING, now_ms),
@@ -123,7 +123,7 @@ def with_partitions(
 
 
 def fenced(transaction: Transaction) -> Transaction:
-    """The coordinator takes the transaction away from its producer, by an epoch that no client ever gets.
+    """Fences the producer of the transaction, by an epoch that no client ever gets.
 
     The state is as before: an abort must follow in the same step.
     """
@@ -139,10 +139,10 @@ def prepared(
     client_transaction_version: int,
     next_producer_id: int = NO_PRODUCER_ID,
 ) -> Transaction:
-    """EndTxn: the outcome is decided, the markers are to be written.
+    """EndTxn: decides the outcome; the markers must be written next.
 
-    Under transaction version 2 they carry the next epoch, so that nothing the producer sends late joins what follows;
-    ``next_producer_id`` is what the client goes on with where no epoch is left for it.
+    Under transaction version 2 they carry the next epoch, so that late records of the producer do not become part of
+    its next transaction. ``next_producer_id``: the client continues with it if no epoch is left.
     """
     epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
     if client_transaction_version >= EPOCH_BUMP_SINCE:
@@ -152,7 +152,7 @@ def prepared(
         _to(transaction, TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT, now_ms),
         producer_epoch=epoch,
         last_producer_epoch=last_epoch,
-        # An abort of what never began has no time of a beginning, and needs one.
+        # A transaction that never began has no start time, and its abort needs one.
         start_timestamp_ms=now_ms if never_began else transaction.start_timestamp_ms,
         next_producer_id=next_producer_id,
         client_transaction_version=client_transaction_version,
@@ -160,7 +160,8 @@ def prepared(
 
 
 def completed(transaction: Transaction, now_ms: int) -> Transaction:
-    """Every marker is written; where the epochs are used up, the client goes on under its next producer id."""
+    """Completes the transaction after every marker is written. The client gets its next producer id if the epochs are
+    used up."""
     commits = transaction.state is TransactionState.PREPARE_COMMIT
     done = replace(
         _to(transaction, TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT, now_ms),
@@ -173,8 +174,8 @@ def completed(transaction: Transaction, now_ms: int) -> Transaction:
 
 
 def _to(transaction: Transaction, state: TransactionState, now_ms: int) -> Transaction:
-    """The transaction in another state. Raises KafkaError UNKNOWN_SERVER_ERROR, as Kafka, if a log has brought it into
-    one that a coordinator never stores.
+    """Returns the transaction in another state. Raises KafkaError UNKNOWN_SERVER_ERROR, as Kafka, if a log has set a
+    state that a coordinator never stores.
     """
     if transaction.state in NEVER_STORED:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the transactional id is in state {transaction.state.label}")

@@ -21,7 +21,8 @@ MAX_GENERATION = 2**31 - 1
 
 
 class ClassicGroup:
-    """One group. ``state_timestamp_ms``: when it entered its state, -1 where an old record did not say."""
+    """One group. ``state_timestamp_ms``: when it entered its state, -1 if the record of an old version has no such
+    time."""
 
     __slots__ = (
         "awaiting_join_count",
@@ -66,7 +67,7 @@ class ClassicGroup:
         self.new_member_added = False
 
     def __del__(self) -> None:
-        # However the group ends: by a tombstone, with its partition, or as a consumer group.
+        # A group ends by a tombstone, with its partition, or when it becomes a consumer group.
         self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
@@ -75,7 +76,7 @@ class ClassicGroup:
             f"{len(self.members)} members, protocol {self.protocol_name!r})"
         )
 
-    # --- what it is
+    # --- queries
 
     @property
     def uses_consumer_protocol(self) -> bool:
@@ -83,7 +84,8 @@ class ClassicGroup:
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member reads the topic; where subscriptions cannot be read, a consumer group reads them all."""
+        """Whether a member reads the topic. If a subscription cannot be read, a group of consumers counts as reading
+        every topic."""
         if self.subscribed_topics is not None:
             return topic in self.subscribed_topics
         return self.uses_consumer_protocol
@@ -93,7 +95,7 @@ class ClassicGroup:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def has_all_members_joined(self) -> bool:
-        """Whether nobody is missing: no member without a parked JoinGroup, no pending member."""
+        """Whether all members have a parked JoinGroup, and no member is pending."""
         return len(self.members) == self.awaiting_join_count and not self.pending_join_members
 
     def can_rebalance(self) -> bool:
@@ -101,7 +103,7 @@ class ClassicGroup:
         return self.state in VALID_PREVIOUS_STATES[GroupState.PREPARING_REBALANCE]
 
     def is_leader(self, member_id: str) -> bool:
-        """Whether it is the leader."""
+        """Whether the member is the leader."""
         return self.leader_id == member_id
 
     def supports_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
@@ -114,7 +116,7 @@ class ClassicGroup:
         return any(self.supported_protocols.get(name, 0) == count for name in names)
 
     def validate_member(self, member_id: str, group_instance_id: str | None) -> None:
-        """Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID where another has taken the instance id."""
+        """Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if another member has the instance id."""
         if group_instance_id is not None:
             known = self.static_members.get(group_instance_id)
             if known is None:
@@ -131,15 +133,15 @@ class ClassicGroup:
     # --- state
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Enters a state; the table says from which it may."""
+        """Enters a state. The table in :mod:`.states` lists the states from which it may."""
         assert self.state in VALID_PREVIOUS_STATES[state], f"{self.group_id}: from {self.state} to {state}"
         self.previous_state = self.state
         self.state = state
         self.state_timestamp_ms = now_ms
 
     def start_next_generation(self, now_ms: int) -> None:
-        """Raises the generation and enters CompletingRebalance, or Empty when nobody is left."""
-        # A log may hold the last generation: Java's counter would turn negative, and refuse every member.
+        """Raises the generation and enters CompletingRebalance, or Empty if no members are left."""
+        # A log may hold the highest generation: Java's counter would become negative and refuse every member.
         self.generation_id = 1 if self.generation_id >= MAX_GENERATION else self.generation_id + 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self._compute_subscribed_topics()
@@ -147,14 +149,15 @@ class ClassicGroup:
         self.pending_sync_members.clear()
 
     def select_protocol(self) -> str:
-        """The protocol that all support and most prefer."""
+        """The protocol that all members support and most of them prefer."""
         count = len(self.members)
         candidates = {name for name, supporters in self.supported_protocols.items() if supporters == count}
         votes: dict[str, int] = {}
         for member in self.members.values():
             name = member.vote(candidates)
             votes[name] = votes.get(name, 0) + 1
-        # Equal votes: the first in the order of Kafka's hash map, so that ours and Kafka's groups choose alike.
+        # Equal votes: the first in the order of Kafka's hash map, so that a group chooses the same one here and in
+        # Kafka.
         return max(in_hash_map_order(votes), key=votes.__getitem__)
 
     def _compute_subscribed_topics(self) -> frozenset[str] | None:
@@ -173,7 +176,7 @@ class ClassicGroup:
     # --- members
 
     def add(self, member: ClassicMember, join_token: Token | None) -> None:
-        """Takes in a member; the first decides the group's protocol type and leads it."""
+        """Adds a member. The first one sets the group's protocol type and becomes its leader."""
         if member.group_instance_id is not None:
             assert member.group_instance_id not in self.static_members, "the instance id is taken"
             self.static_members[member.group_instance_id] = member.member_id
@@ -189,7 +192,7 @@ class ClassicGroup:
         self._discard_pending(member.member_id)
 
     def add_pending(self, member_id: str) -> None:
-        """Takes in the id of a client that has to come back with it (KIP-394)."""
+        """Adds the id of a client that must join again with it (KIP-394)."""
         if member_id not in self.pending_join_members:
             self.pending_join_members.add(member_id)
             self._hold(MEMBER_BYTES)
@@ -204,7 +207,8 @@ class ClassicGroup:
         self.memory.used_bytes += more
 
     def remove(self, member_id: str) -> None:
-        """Takes a member out, pending or not; the eldest of the others leads if it led."""
+        """Removes a member, pending or not. If it was the leader, the member that joined first among the others becomes
+        the leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count_protocols(member, -1)
@@ -225,7 +229,7 @@ class ClassicGroup:
         session_timeout_ms: int,
         join_token: Token | None,
     ) -> None:
-        """Takes over what a joining member says of itself now, and parks its JoinGroup (None: parks nothing)."""
+        """Updates a member from its JoinGroup, and parks the request (unless ``join_token`` is None)."""
         self._count_protocols(member, -1)
         member.protocols = protocols
         self._count_protocols(member, 1)
@@ -255,13 +259,13 @@ class ClassicGroup:
             self.leader_id = new_member_id
         self.static_members[group_instance_id] = new_member_id
         if old_member_id in self.pending_sync_members:
-            # Kafka goes on waiting for the old id, which can never synchronise: a rebalance for nothing.
+            # Kafka keeps waiting for the old id, which can never synchronise, and then rebalances without need.
             del self.pending_sync_members[old_member_id]
             self.pending_sync_members[new_member_id] = None
         return new
 
     def elect_joined_leader(self) -> bool:
-        """Whether a leader has joined; where the old one did not, another that did is chosen."""
+        """Returns whether a leader has joined. If the old one has not, a member that has joined becomes the leader."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:
@@ -273,7 +277,7 @@ class ClassicGroup:
         return False
 
     def take_join_token(self, member: ClassicMember) -> Token | None:
-        """The token of the member's parked JoinGroup, which is no longer parked; None when there is none."""
+        """Removes the token of the member's parked JoinGroup and returns it; None if none is parked."""
         token = member.join_token
         if token is not None:
             self._park_join(member, None)

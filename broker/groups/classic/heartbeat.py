@@ -6,7 +6,8 @@ from ..effects import GroupEffects
 from .group import ClassicGroup
 from .states import GroupState
 
-# Made once, as nobody changes an answer. An enum's members are bound once, since looking one up costs more than a call.
+# Made once, because answers are not changed. The members of enums are bound once: looking one up costs more than a
+# call.
 _GO_ON = HeartbeatResponse(error_code=ErrorCode.NONE)
 _JOIN_AGAIN = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
 _DEAD = GroupState.DEAD
@@ -14,7 +15,8 @@ _PREPARING_REBALANCE = GroupState.PREPARING_REBALANCE
 
 
 def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects: GroupEffects) -> None:
-    """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
+    """Renews a member's session, and answers whether it must join again. Raises KafkaError if the sender is not a
+    member."""
     state = group.state
     if state is _DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -24,6 +26,6 @@ def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects:
     assert member is not None, "validate_member() has refused it"
     if request.generation_id != group.generation_id:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-    # Heartbeats may come before the SyncGroup, in CompletingRebalance: they count like any other.
+    # Heartbeats before the SyncGroup, in CompletingRebalance, renew the session too.
     effects.set_timer(member.session_timer)
     effects.response = _JOIN_AGAIN if state is _PREPARING_REBALANCE else _GO_ON

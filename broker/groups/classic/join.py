@@ -1,7 +1,7 @@
 """JoinGroup of a classic group.
 
-Owns: who may join, as whom, and whether that starts a rebalance. Never does: waiting; a request that has to wait leaves
-its token with the member. Source: ``GroupMetadataManager``, classicGroupJoin to
+Owns: which requests may join, under which member id, and whether that starts a rebalance. Never does: waiting; a
+request that must wait leaves its token with the member. Source: ``GroupMetadataManager``, classicGroupJoin to
 updateStaticMemberThenRebalanceOrCompleteJoin; KIP-345 (static members), KIP-394 (member id required).
 """
 
@@ -36,7 +36,7 @@ SKIP_ASSIGNMENT_SINCE = 9
 
 
 class PendingJoin:
-    """A JoinGroup on its way: the request, who sent it, and the token to answer it by."""
+    """A JoinGroup that is being handled: the request, its context, and the token to answer it with."""
 
     __slots__ = ("context", "effects", "group_instance_id", "member_id", "protocols", "request", "token")
 
@@ -51,7 +51,7 @@ class PendingJoin:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Version 0 has none: the session timeout counts."""
+        """Version 0 has no rebalance timeout: the session timeout is used."""
         if self.context.api_version == 0:
             return self.request.session_timeout_ms
         return self.request.rebalance_timeout_ms
@@ -61,12 +61,13 @@ class PendingJoin:
         return f"{what}; client reason: {quoted(self.request.reason)}"
 
     def refuse(self, error: ErrorCode, member_id: str | None = None) -> None:
-        """Answers with an error, naming the member id that the request had unless another is given."""
+        """Answers with an error and ``member_id``, or the member id of the request if it is None."""
         refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
 
 
 def join_classic_group(core: ClassicGroupRegistry, joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
-    """Handles a JoinGroup: answered at once, or parked. ``replaced``: what a new group's record takes the place of."""
+    """Handles a JoinGroup: answers it at once, or parks it. ``replaced``: tombstones to store before the record of a
+    new group."""
     group_id = joining.request.group_id
     group = core.groups.get(group_id)
     is_new_group = group is None
@@ -111,7 +112,8 @@ def _store_new_group(
 
 
 def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> bool:
-    """Refuses a JoinGroup whose metadata would exceed the limits of memory. A member stays as it was."""
+    """Refuses a JoinGroup whose metadata would exceed the memory limits. Returns False then; the member does not
+    change."""
     member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
     refusal = refusal_of(core.config, group, member_id, joining.protocols)
     if refusal is None:
@@ -133,7 +135,7 @@ def _accepts(core: ClassicGroupRegistry, group: ClassicGroup, member_id: str) ->
     max_size = core.config.group_max_size
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
-        # Those who wait are counted, not the members: whoever rejoins last is the one too many.
+        # Waiting members are counted, not all members: those that rejoin last are refused.
         return (member is not None and member.is_awaiting_join) or group.awaiting_join_count < max_size
     if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return member is not None or len(group.members) < max_size
@@ -167,7 +169,7 @@ def _join_new_dynamic_member(
     if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
         _add_member(core, group, joining, new_member_id)
         return
-    # The client has to come back with its id: one whose connection broke does not stay as a member (KIP-394).
+    # The client must join again with this id. So a client whose connection broke does not stay as a member (KIP-394).
     group.add_pending(new_member_id)
     joining.effects.set_timer(
         SetTimer(
@@ -188,7 +190,7 @@ def _join_existing_member(core: ClassicGroupRegistry, group: ClassicGroup, joini
         return
     if joining.member_id in group.pending_join_members:
         if joining.group_instance_id is not None:
-            # A pending member is never static; Kafka's handler fails here.
+            # A pending member is never static. Kafka's handler fails here.
             joining.effects.reply(
                 joining.token, JoinGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR, protocol_name=None)
             )
@@ -204,13 +206,13 @@ def _join_existing_member(core: ClassicGroupRegistry, group: ClassicGroup, joini
 
 
 def _rejoin(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
-    """A known member joins again: a rebalance only where something has changed, or the leader asks for one."""
+    """Handles a JoinGroup of a member: it starts a rebalance only if the member has changed, or if the leader joins."""
     unchanged = member.protocols == joining.protocols
     if group.state is GroupState.PREPARING_REBALANCE:
         _update_member(core, group, joining, member, "is joining")
     elif group.state is GroupState.COMPLETING_REBALANCE:
         if unchanged:
-            # It did not get the answer to its first JoinGroup: the same again.
+            # It may not have received the answer to its first JoinGroup: it gets the same answer.
             joining.effects.reply(joining.token, generation_response(group, member.member_id))
         else:
             _update_member(core, group, joining, member, "has changed its metadata")
@@ -241,9 +243,9 @@ def _update_member(
 
 
 def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
-    """A member that joins twice is answered on its last request; the older one is told to try again.
+    """Answers the older JoinGroup of a member that joins twice with REBALANCE_IN_PROGRESS. The last one is parked.
 
-    Kafka forgets the older request without an answer, which leaves its connection stuck until the client gives up.
+    Kafka drops the older request without an answer, which blocks its connection until the client gives up.
     """
     token = group.take_join_token(member)
     if token is not None:
@@ -267,8 +269,8 @@ def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
     if group.state is GroupState.PREPARING_REBALANCE and group.previous_state is GroupState.EMPTY:
         group.new_member_added = True
     group.add(member, joining.token)
-    # It has no id to send heartbeats with, and a lost connection is not seen while the request is parked: without a
-    # limit, clients that retry would fill the group with members that are nobody.
+    # It has no id to send heartbeats with, and a lost connection is not noticed while the request is parked. Without a
+    # limit, clients that retry would fill the group with abandoned members.
     joining.effects.set_timer(
         SetTimer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
     )
@@ -279,7 +281,7 @@ def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
 def _replace_static_member(
     core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
 ) -> None:
-    """A static member came back without its member id: it gets a new one, and what it had (KIP-345)."""
+    """A static member joins without its member id: it gets a new id and keeps its place in the group (KIP-345)."""
     assert joining.group_instance_id is not None
     _fence(group, group.members[old_member_id], joining.effects)
     replaced_leader = group.leader_id or ""
@@ -300,7 +302,7 @@ def _replace_static_member(
             what = f"static member {quoted(new_member_id)} changes the group's protocol"
             prepare_or_complete(core.config, group, joining.effects, joining.because(what))
     elif group.state is GroupState.COMPLETING_REBALANCE:
-        # The leader may have been told of the old member id: its assignment would miss the new one.
+        # The leader may know the old member id only: its assignment would not contain the new one.
         what = f"static member {quoted(new_member_id)} replaces {quoted(old_member_id)}"
         prepare(core.config, group, joining.effects, joining.because(what))
     else:
@@ -331,7 +333,7 @@ def _store_replaced(
             response.error_code = error
             response.leader = replaced_leader
         elif joining.context.api_version >= SKIP_ASSIGNMENT_SINCE:
-            # KIP-814: a leader that comes back learns of the members, but must not assign anew.
+            # KIP-814: a returning leader gets the list of members, but must not compute a new assignment.
             response = generation_response(group, member.member_id, group.is_leader(member.member_id))
         else:
             # Older clients know nothing of that: the old id as leader keeps them from assigning anew.

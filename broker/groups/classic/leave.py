@@ -1,4 +1,4 @@
-"""LeaveGroup of a classic group: by members themselves, or by an admin naming instance ids.
+"""LeaveGroup of a classic group: members leave, or an administrator removes them by instance id.
 
 Source: ``GroupMetadataManager.classicGroupLeaveToClassicGroup``; KIP-345, KIP-800.
 """
@@ -22,7 +22,7 @@ MemberIdentity = LeaveGroupRequest.MemberIdentity
 def leave_classic_group(
     config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: GroupEffects
 ) -> None:
-    """Takes members out, each with an error of its own. Raises KafkaError where the group is being unloaded."""
+    """Removes members; each has its own error. Raises KafkaError if the group is being unloaded."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     responses = []
@@ -48,7 +48,7 @@ def leave_classic_group(
 def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: GroupEffects) -> ErrorCode:
     member_id = identity.member_id
     if not member_id:
-        # An admin removes static members, whose member ids only the coordinator knows.
+        # An administrator removes static members without knowing their member ids.
         known = group.static_members.get(identity.group_instance_id or "")
         if identity.group_instance_id is None or known is None:
             return ErrorCode.UNKNOWN_MEMBER_ID

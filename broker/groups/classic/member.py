@@ -11,10 +11,10 @@ Protocols = list[tuple[str, bytes]]
 
 
 class ClassicMember:
-    """Who it is, what it supports, what it was assigned, and which of its requests are parked.
+    """A member: its ids, its protocols, its assignment, and its parked requests.
 
-    ``join_token`` and ``sync_token`` name a parked JoinGroup or SyncGroup; ``is_new``: it has not seen a generation
-    yet, so that a lost connection can only be noticed by time.
+    ``join_token`` and ``sync_token`` name a parked JoinGroup or SyncGroup; ``is_new``: it has not been part of a
+    generation yet. A timer removes it, because a lost connection is not noticed.
     """
 
     __slots__ = (
@@ -59,11 +59,11 @@ class ClassicMember:
         self.is_new = False
         self.session_key: TimerKey = session_key(group_id, member_id)
         self.session_timer = SetTimer(self.session_key, session_timeout_ms, MemberExpired(group_id, member_id))
-        """Begins its session anew: made once, since every heartbeat asks for it."""
+        """Restarts its session. Made once, because every heartbeat uses it."""
 
     @property
     def session_timeout_ms(self) -> int:
-        """How long it may be without a sign of life."""
+        """How long the member may be silent."""
         return self.session_timer.delay_ms
 
     @session_timeout_ms.setter
@@ -81,18 +81,18 @@ class ClassicMember:
         return self.join_token is not None
 
     def metadata(self, protocol_name: str) -> bytes:
-        """What it sent for a protocol that it supports."""
+        """Returns what it sent for a protocol that it supports."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         raise AssertionError(f"member {self.member_id} does not support {protocol_name}")
 
     def has_satisfied_heartbeat(self) -> bool:
-        """Whether it counts as alive without a heartbeat: a parked request does, but not a new member's."""
+        """Whether it needs no heartbeat: a parked request is enough, but not that of a new member."""
         return not self.is_new and (self.join_token is not None or self.sync_token is not None)
 
     def vote(self, candidates: Iterable[str]) -> str:
-        """The candidate that it prefers."""
+        """Returns the candidate that it prefers."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name
@@ -100,5 +100,5 @@ class ClassicMember:
 
 
 def bytes_of(protocols: Protocols) -> int:
-    """The bytes of a classic member with these protocols."""
+    """Returns the bytes of a classic member with these protocols."""
     return MEMBER_BYTES + protocol_bytes(protocols)

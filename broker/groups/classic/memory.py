@@ -1,4 +1,4 @@
-"""Whether a JoinGroup of a classic group has room in memory.
+"""Whether there is memory for a JoinGroup of a classic group.
 
 Owns: the comparison with the limits. Never does: I/O. Pure. Source: ours (see :mod:`..memory`).
 """
@@ -13,10 +13,12 @@ from .member import Protocols, bytes_of
 def refusal_of(
     config: GroupCoordinatorConfig, group: ClassicGroup, member_id: str, protocols: Protocols
 ) -> tuple[ErrorCode, str] | None:
-    """The error of a JoinGroup for which there is no memory, and the key of the limit; None if there is room.
+    """Returns the error of a JoinGroup that would exceed a memory limit, and the key of the limit; None if it would
+    not.
 
-    GROUP_MAX_SIZE_REACHED, which ends a client, beyond the limit of a group; COORDINATOR_NOT_AVAILABLE, after which it
-    tries again, while the groups of others leave no room. A member that asks for no more than it has is never refused.
+    Above the limit of a group the error is GROUP_MAX_SIZE_REACHED, which ends a client. Above the limit of all groups
+    it is COORDINATOR_NOT_AVAILABLE, after which a client tries again. A member that needs no more than it has is never
+    refused.
     """
     member = group.members.get(member_id)
     growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))

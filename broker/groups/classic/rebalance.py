@@ -19,13 +19,13 @@ from .states import GroupState
 logger = logging.getLogger(__name__)
 
 MIN_RETRY_MS = 500
-"""The shortest wait for static members that did not join. A client, or a record, may give a rebalance timeout of 0."""
+"""The shortest wait for static members that have not joined. The rebalance timeout of a client or a record may be 0."""
 
 
 def prepare_or_complete(
     config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, reason: str
 ) -> None:
-    """Starts a rebalance where the state allows it; else completes the joining phase if nobody is missing."""
+    """Starts a rebalance if the state allows it; otherwise completes the joining phase if all members have joined."""
     if group.can_rebalance():
         prepare(config, group, effects, reason)
     else:
@@ -33,7 +33,7 @@ def prepare_or_complete(
 
 
 def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, reason: str) -> None:
-    """Enters PreparingRebalance: parked SyncGroups are sent back to join, and a timer limits the wait."""
+    """Enters PreparingRebalance: members with a parked SyncGroup must join again, and a timer limits the wait."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(group, effects, ErrorCode.REBALANCE_IN_PROGRESS)
     cancel_sync_wait(group, effects)
@@ -55,7 +55,8 @@ def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupE
 def extend_initial_join(
     config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, delay_ms: int, remaining_ms: int
 ) -> None:
-    """The initial delay is over: waits on while members keep coming and time remains, else starts the generation."""
+    """The initial delay is over: waits longer if members have joined and time remains, otherwise starts the
+    generation."""
     if not group.new_member_added or remaining_ms == 0:
         complete_join(group, effects)
         return
@@ -66,7 +67,7 @@ def extend_initial_join(
 
 
 def complete_join_if_all_joined(group: ClassicGroup, effects: GroupEffects) -> None:
-    """Starts the next generation if nobody is missing; an initial rebalance always waits for its delay."""
+    """Starts the next generation if all members have joined. An initial rebalance always waits for its delay."""
     if (
         group.state is GroupState.PREPARING_REBALANCE
         and group.previous_state is not GroupState.EMPTY
@@ -76,7 +77,7 @@ def complete_join_if_all_joined(group: ClassicGroup, effects: GroupEffects) -> N
 
 
 def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
-    """Starts the next generation with those who joined; dynamic members who did not are out."""
+    """Starts the next generation with the members that have joined. Dynamic members that have not are removed."""
     effects.cancel_timer(join_key(group.group_id))
     missing = [member for member in group.members.values() if not member.is_awaiting_join and not member.is_static]
     for member in missing:
@@ -87,7 +88,7 @@ def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
     if group.state is GroupState.DEAD:
         return
     if not group.elect_joined_leader() and group.members:
-        # Only static members are left and none has joined: wait until their sessions end.
+        # Only static members are left, and none has joined: wait until their sessions end.
         delay_ms = max(group.rebalance_timeout_ms(), MIN_RETRY_MS)
         effects.set_timer(SetTimer(join_key(group.group_id), delay_ms, JoinDue(group.group_id)))
         return
@@ -111,7 +112,7 @@ def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
 def _remember_empty(group: ClassicGroup, effects: GroupEffects) -> None:
     def appended(error: ErrorCode, _: GroupEffects) -> None:
         if error:
-            # Safe: after a restart the old generation comes back, and its members' sessions end.
+            # This is safe: a restart loads the old generation, and the sessions of its members end.
             logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
 
     effects.records.append(group_metadata_record(group, {}))
@@ -119,7 +120,7 @@ def _remember_empty(group: ClassicGroup, effects: GroupEffects) -> None:
 
 
 def generation_response(group: ClassicGroup, member_id: str, skip_assignment: bool = False) -> JoinGroupResponse:
-    """The answer to a JoinGroup that ended in the current generation; the leader learns of all members."""
+    """Returns the answer to a JoinGroup in the current generation. The leader's lists all members."""
     members = []
     if group.is_leader(member_id) and group.protocol_name is not None:
         members = [
@@ -156,7 +157,7 @@ def refuse_parked_join(group: ClassicGroup, member: ClassicMember, error: ErrorC
 def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: GroupEffects) -> None:
     """Answers the member's parked SyncGroup, if there is one, with an error.
 
-    Kafka leaves it unanswered when its member leaves; then only the client's request timeout ends it.
+    Kafka does not answer it if its member leaves, so the client waits for its request timeout.
     """
     if member.sync_token is not None:
         effects.reply(member.sync_token, SyncGroupResponse(error_code=error))
@@ -164,13 +165,13 @@ def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: GroupEf
 
 
 def cancel_sync_wait(group: ClassicGroup, effects: GroupEffects) -> None:
-    """Nobody is waited for in the synchronising phase any more."""
+    """Stops waiting for members in the synchronising phase."""
     group.pending_sync_members.clear()
     effects.cancel_timer(sync_key(group.group_id))
 
 
 def reset_assignments(group: ClassicGroup, effects: GroupEffects, error: ErrorCode) -> None:
-    """Takes back all assignments and answers every parked SyncGroup with the error."""
+    """Removes all assignments and answers every parked SyncGroup with the error."""
     for member in group.members.values():
         member.assignment = b""
     answer_parked_syncs(group, effects, error)
@@ -187,12 +188,12 @@ def answer_parked_syncs(group: ClassicGroup, effects: GroupEffects, error: Error
             effects.reply(token, SyncGroupResponse(error_code=error))
         else:
             effects.reply(token, assignment_response(group, member))
-        # A session that ended while the request was parked was let pass; from now on heartbeats are due again.
+        # A member with a parked request needs no heartbeats; now its session starts again.
         effects.set_timer(member.session_timer)
 
 
 def assignment_response(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
-    """A member's assignment in the current generation."""
+    """The answer to a SyncGroup: a member's assignment in the current generation."""
     return SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
     )

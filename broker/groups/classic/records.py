@@ -1,6 +1,6 @@
 """The records of classic groups in ``__consumer_offsets``, as Kafka 4.3.1 writes them.
 
-Owns: which record says what. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
+Owns: the content of the records. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
 """
 
 from ....protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue
@@ -9,7 +9,7 @@ from .group import ClassicGroup
 
 
 def group_metadata_record(group: ClassicGroup, assignments: dict[str, bytes]) -> CoordinatorRecord:
-    """A group as it is to be remembered, with the assignment of each member (an absent one is empty)."""
+    """The record of a group with the assignment of each member (empty if it is not in ``assignments``)."""
     protocol_name = group.protocol_name
     members = []
     for member in group.members.values():
@@ -38,7 +38,7 @@ def group_metadata_record(group: ClassicGroup, assignments: dict[str, bytes]) ->
 
 
 def empty_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
-    """A group that was just created: generation 0, nobody in it."""
+    """The record of a new group: generation 0, no members."""
     value = GroupMetadataValue(
         protocol_type="",
         generation=0,
@@ -51,5 +51,5 @@ def empty_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
 
 
 def group_tombstone(group_id: str) -> CoordinatorRecord:
-    """Forgets a group."""
+    """The record that deletes a group."""
     return CoordinatorRecord(GroupMetadataKey(group=group_id), None)

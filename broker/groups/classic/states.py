@@ -4,8 +4,8 @@ Everything that decides a transition reads this table. Source: ``ClassicGroupSta
 
 =====================  =====================================================================================
 Empty                  no members; offsets may be there. A join leads to PreparingRebalance
-PreparingRebalance     waits for the members to join. Everybody joined, or time is up: CompletingRebalance
-                       (Empty when nobody is left)
+PreparingRebalance     waits for the members to join. All have joined, or time is up: CompletingRebalance
+                       (Empty if no members are left)
 CompletingRebalance    waits for the leader's assignment. It comes: Stable; a join, leave or failure:
                        PreparingRebalance
 Stable                 serves heartbeats. A join, leave or failure: PreparingRebalance

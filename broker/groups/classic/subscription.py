@@ -1,8 +1,8 @@
 """The topics in consumers' subscriptions.
 
-Members' metadata is opaque but for groups of protocol type "consumer": there it starts as version 0 of the consumer
-protocol, whatever its version, and the coordinator reads the topics (offsets of topics still read do not expire).
-Source: ``ClassicGroup.computeSubscribedTopics``.
+The metadata of members is opaque, except in groups of protocol type "consumer": there it starts as version 0 of the
+consumer protocol, whatever its version, and the coordinator reads the topics (offsets of topics still read do not
+expire). Source: ``ClassicGroup.computeSubscribedTopics``.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _INT32 = Struct(">i")
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """All topics named, or None where one subscription cannot be read (then nothing is known)."""
+    """Returns the topics of all subscriptions, or None if one of them cannot be read."""
     topics: set[str] = set()
     for subscription in subscriptions:
         try:
@@ -39,7 +39,7 @@ def _read_topics(subscription: bytes) -> list[str]:
             raise ValueError("a topic longer than the bytes left")
         topics.append(subscription[position : position + length].decode())
         position += length
-    # User data must be there too: Kafka reads the whole of version 0.
+    # The user data must be present too: Kafka reads all of version 0.
     length = _INT32.unpack_from(subscription, position)[0]
     if length > len(subscription) - position - 4:
         raise ValueError("user data longer than the bytes left")

@@ -1,4 +1,4 @@
-"""SyncGroup of a classic group: the leader brings the assignment, everybody is given its own.
+"""SyncGroup of a classic group: the leader sends the assignment of all members, and each member gets its own.
 
 Source: ``GroupMetadataManager.classicGroupSyncToClassicGroup``.
 """
@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 def sync_classic_group(
     config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
 ) -> None:
-    """Answers at once, or parks ``token`` until the leader's assignment is stored. Raises KafkaError: not a member."""
+    """Answers at once, or parks ``token`` until the leader's assignment is stored. Raises KafkaError if the sender is
+    not a member."""
     _validate(group, request)
     member = group.members[request.member_id]
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -32,7 +33,7 @@ def sync_classic_group(
         effects.reply(token, assignment_response(group, member))
     else:
         if member.sync_token is not None:
-            # Kafka forgets the older of two requests without an answer; ours tells it to try again.
+            # Kafka drops the older of two requests without an answer. Here it is answered REBALANCE_IN_PROGRESS.
             effects.reply(member.sync_token, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_token = token
         _has_synced(group, member.member_id, effects)

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: GroupEffects) -> None:
-    """No sign of life in the session timeout: the member is out, unless a parked request speaks for it."""
+    """Removes a member whose session has ended, unless a request of it is parked."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
         return
@@ -32,7 +32,7 @@ def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Gr
     if member is None or member.has_satisfied_heartbeat():
         return
     logger.info("group %r: the session of %r has ended", event.group_id, event.member_id)
-    # A new member's request may still be parked: it is told to start over, if it is still there.
+    # The request of a new member may still be parked: its client must join from the start, if it is connected.
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
     group.remove(member.member_id)
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
@@ -47,7 +47,7 @@ def _complete_if_last(group: ClassicGroup, effects: GroupEffects) -> None:
 
 
 def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: GroupEffects) -> None:
-    """The rebalance timeout is over: the generation starts with those who are there."""
+    """The rebalance timeout is over: the generation starts with the members that have joined."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
@@ -61,7 +61,8 @@ def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects:
 
 
 def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) -> None:
-    """The rebalance timeout is over after the joining phase: whoever never asked for its assignment is out."""
+    """The rebalance timeout after the joining phase is over: members that have not asked for their assignment are
+    removed."""
     group = core.groups.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:
         return

@@ -15,7 +15,7 @@ from .topics import GroupTopics, TopicsSnapshot
 
 
 class SubscribedTopicIds:
-    """Finds the ids of what members subscribe to, once for members that subscribe to the same."""
+    """Finds the ids of the topics that members subscribe to, once for members with equal subscriptions."""
 
     def __init__(self, group: ConsumerGroup, topics: GroupTopics | TopicsSnapshot) -> None:
         self._group = group
@@ -23,7 +23,7 @@ class SubscribedTopicIds:
         self._known: dict[tuple[frozenset[str], str | None], SubscribedTopics] = {}
 
     def of(self, member: ConsumerGroupMember) -> SubscribedTopics:
-        """Of all that it names and that its regular expression matches, what exists; nothing is matched unresolved."""
+        """Returns the existing topics that it names and that its regular expression matches, if that is resolved."""
         subscription = member.subscribed_topic_names, member.subscribed_topic_regex
         known = self._known.get(subscription)
         if known is None:
@@ -42,7 +42,7 @@ def member_specs(
     subscribed: SubscribedTopicIds,
     topics: GroupTopics | TopicsSnapshot,
 ) -> Steps[dict[str, MemberSpec]]:
-    """What an assignor is given of members and their target assignments."""
+    """Returns the input of an assignor: members and their target assignments, in steps."""
     specs: dict[str, MemberSpec] = {}
     taken: dict[TopicId, set[int]] = {}
     for number, (member_id, member) in enumerate(members.items()):
@@ -63,7 +63,7 @@ def _possible(
 ) -> Mapping[TopicId, frozenset[int]]:
     """The target without partitions that do not exist or that another member has, which ``taken`` collects.
 
-    A log may hold such a target, and the assignors rely on the opposite: they would leave partitions without an owner.
+    A log may hold such a target, and the assignors would leave partitions without an owner then.
     """
     impossible: dict[TopicId, set[int]] = {}
     for topic_id, partitions in target.items():
@@ -82,7 +82,7 @@ def _possible(
 
 def assignor_of(core: GroupRegistry, name: str) -> Assignor:
     """The assignor of a name, in steps."""
-    # A member of a stored group may name one that is not configured any more.
+    # A member of a stored group may name an assignor that has been removed from the configuration.
     if name not in core.config.group_consumer_assignors:
         name = core.config.group_consumer_assignors[0]
     assign: Assignor = import_module(f".assignors.{name}", __package__).assign_in_steps

@@ -1,8 +1,8 @@
 """Members of the classic protocol in a consumer group: their JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-Owns: what those mean where the coordinator assigns. A member's epoch is its generation; nothing is parked, a member
-that has to join again is told so by its heartbeat and has its rebalance timeout for it. Never does: waiting.
-Source: ``GroupMetadataManager``, classicGroupJoinToConsumerGroup, …SyncTo…, …HeartbeatTo…, …LeaveTo….
+Owns: their meaning if the coordinator assigns. A member's epoch is its generation. No request is parked: a member that
+must join again learns it from its heartbeat, and has its rebalance timeout for it. Never does: waiting. Source:
+``GroupMetadataManager``, classicGroupJoinToConsumerGroup, …SyncTo…, …HeartbeatTo…, …LeaveTo….
 """
 
 import logging
@@ -116,7 +116,8 @@ def _step(
     owned: OwnedPartitions,
     effects: GroupEffects,
 ) -> tuple[ConsumerGroupMember, Installation | None]:
-    """The member as it is afterwards, and how the group becomes a classic one where this member makes it that."""
+    """Returns the member afterwards, and the function that starts a classic group if this member makes the group
+    one."""
     existing = group.static_member(updated.instance_id)
     becomes_classic = existing is not None and may_downgrade_replacing(core, group, existing)
     records = effects.records
@@ -181,7 +182,7 @@ def _set_session(group_id: str, member: ConsumerGroupMember, effects: GroupEffec
 def sync(
     core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
 ) -> None:
-    """Handles a SyncGroup: the member is told what it owns. Raises KafkaError."""
+    """Handles a SyncGroup: answers with the partitions that the member owns. Raises KafkaError."""
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -208,7 +209,7 @@ def sync(
 
 
 def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: GroupEffects) -> None:
-    """Handles a Heartbeat: tells the member to join again where something waits for it. Raises KafkaError."""
+    """Handles a Heartbeat: the member must join again if it has partitions to take or to give up. Raises KafkaError."""
     member, _ = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     _set_session(group.group_id, member, effects)
     error = ErrorCode.NONE
@@ -221,7 +222,7 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: GroupEff
 
 
 def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """Gives a member its rebalance timeout to join again, from the first time that it was told to."""
+    """Gives a member its rebalance timeout to join again, from the first answer that asks for it."""
     if member.member_id in group.rejoin_timeouts:
         return
     group.rejoin_timeouts.add(member.member_id)
@@ -232,7 +233,7 @@ def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: Grou
 def _classic_member(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
 ) -> tuple[ConsumerGroupMember, ClassicMemberMetadata]:
-    """A member of the classic protocol. Raises KafkaError for whoever is none, or of another generation."""
+    """Returns a member of the classic protocol. Raises KafkaError for an unknown member, or for another generation."""
     if instance_id is None:
         member = existing_member(group, member_id)
     else:

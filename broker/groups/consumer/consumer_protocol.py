@@ -1,4 +1,4 @@
-"""What members of the classic protocol put into their metadata and assignments, where they are consumers.
+"""The metadata and assignments of members of the classic protocol that are consumers.
 
 Owns: reading and writing both. Never does: state, framing (:mod:`....protocol.internal_records.consumer_protocol`).
 Source: ``ConsumerProtocol``.
@@ -14,7 +14,7 @@ from .topics import GroupTopics
 
 
 class MalformedConsumerProtocolError(Exception):
-    """The bytes are no subscription or assignment of a consumer."""
+    """The bytes are not a valid subscription or assignment of a consumer."""
 
 
 def version_of(data: bytes) -> int:
@@ -42,7 +42,7 @@ def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def write_assignment(assigned: Mapping[TopicId, frozenset[int]], version: int, topics: GroupTopics) -> bytes:
-    """An assignment in a version; topics that are no more are left out."""
+    """Returns the bytes of an assignment in a version; deleted topics are left out."""
     names = ((topics.topic_name(topic_id), partitions) for topic_id, partitions in assigned.items())
     found = [
         ConsumerProtocolAssignment.TopicPartition(name, sorted(partitions))
@@ -56,7 +56,7 @@ def by_topic_id(
     partitions: list[ConsumerProtocolAssignment.TopicPartition] | list[ConsumerProtocolSubscription.TopicPartition],
     topics: GroupTopics,
 ) -> dict[TopicId, frozenset[int]]:
-    """Partitions by the ids of their topics; topics that are no more are left out."""
+    """Returns partitions by the ids of their topics; deleted topics are left out."""
     found = {}
     for topic in partitions:
         topic_id = topics.topic_id(topic.topic)

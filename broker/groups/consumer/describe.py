@@ -44,7 +44,7 @@ def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[Non
 def _member(
     group: ConsumerGroup, member: ConsumerGroupMember, topics: GroupTopics
 ) -> ConsumerGroupDescribeResponse.Member:
-    # What it has to give up counts as its own until it has done so.
+    # Partitions that it must give up count as its own until it has done so.
     owned: dict[TopicId, list[int]] = {}
     for partitions in (member.assigned, member.pending_revocation):
         for topic_id, epochs in partitions.items():
@@ -68,7 +68,7 @@ def _member(
 
 
 def _assignment(partitions: Iterable[tuple[TopicId, list[int]]], topics: GroupTopics) -> Assignment:
-    """Topics that are no more are left out."""
+    """Deleted topics are left out."""
     named = ((topic_id, topics.topic_name(topic_id), indexes) for topic_id, indexes in partitions)
     return Assignment(
         [TopicPartitions(topic_id, name, indexes) for topic_id, name, indexes in named if name is not None]

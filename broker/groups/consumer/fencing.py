@@ -1,6 +1,6 @@
-"""Members leave, by themselves, by an administrator, or because their time is over.
+"""Members leave by themselves, by an administrator, or because a timeout is over.
 
-Owns: what is left of a group then. Never does: waiting. Source: ``GroupMetadataManager``, consumerGroupLeave,
+Owns: the group without these members. Never does: waiting. Source: ``GroupMetadataManager``, consumerGroupLeave,
 consumerGroupStaticMemberGroupLeave, consumerGroupFenceMembers.
 """
 
@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: GroupEffects) -> None:
-    """A member leaves for good (epoch -1), or a static one for a while (-2). Raises KafkaError."""
+    """Handles the heartbeat of a member that leaves (epoch -1), or of a static member that leaves for a time (-2).
+    Raises KafkaError."""
     group = existing_group(core, request.group_id)
     if request.instance_id is None:
         member = existing_member(group, request.member_id)
@@ -55,7 +56,8 @@ def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
 
 
 def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """It keeps its partitions until its session ends; whoever comes with its instance id before gets them."""
+    """It keeps its partitions until its session ends. A member that joins with its instance id before that gets
+    them."""
     logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
     left = member._replace(
         member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
@@ -69,7 +71,7 @@ def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effect
 
 
 def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: GroupEffects) -> None:
-    """Takes members out. The group's epoch rises; where only classic members are left, it becomes a classic group."""
+    """Removes members. The group's epoch rises; if only classic members are left, it becomes a classic group."""
     if not members:
         return
     if may_downgrade_without(core, group, members):
@@ -91,7 +93,7 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
     records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
 
     def gone(error: ErrorCode, follow: GroupEffects) -> None:
-        # Whoever could not be taken out is still waited for.
+        # If the append failed, the members stay, and so do their timers.
         if not error:
             for member in members:
                 cancel_timers(group, member.member_id, follow)
@@ -100,7 +102,7 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
 
 
 def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) -> list[str]:
-    """The regular expressions that nobody but these members has."""
+    """The regular expressions that only these members have."""
     counts: dict[str, int] = {}
     for member in members:
         if member.subscribed_topic_regex:
@@ -109,20 +111,20 @@ def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) 
 
 
 def cancel_timers(group: ConsumerGroup, member_id: str, effects: GroupEffects) -> None:
-    """Waits for nothing of a member any more."""
+    """Cancels all timers of a member."""
     for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
         effects.cancel_timer(key(group.group_id, member_id))
     group.rejoin_timeouts.discard(member_id)
 
 
 def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: GroupEffects) -> None:
-    """A member's session is over, or its time to give up partitions, to join or to synchronise."""
+    """Removes a member whose session is over, or its time to give up partitions, to join or to synchronise."""
     group = core.consumer_groups.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)
     if group is None or member is None:
         return
     if isinstance(event, ConsumerRebalanceDue) and event.member_epoch != member.member_epoch:
-        # It left that epoch meanwhile.
+        # It has left that epoch.
         return
     logger.info("group %r: member %r is fenced: %s", group.group_id, member.member_id, type(event).__name__)
     fence(core, group, [member], effects)

@@ -1,8 +1,8 @@
-"""A consumer group: its epochs, its members, and what is counted over them. Source: ``ConsumerGroup``, ``ModernGroup``.
+"""A consumer group: its epochs, its members, and the counts over them. Source: ``ConsumerGroup``, ``ModernGroup``.
 
 Owns: what belongs to one group, and the bookkeeping that keeps it consistent. Never does: deciding. Invariants: changed
-by :mod:`.replay` alone, but for what a restart forgets (``refresh_deadline``, ``rejoin_timeouts``);
-the group's epoch is never below that of its target assignment.
+by :mod:`.replay` alone, except state that a restart drops (``refresh_deadline``, ``rejoin_timeouts``); the group's
+epoch is never below that of its target assignment.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,8 @@ NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
 
 
 def next_epoch(epoch: int) -> int:
-    """The group epoch after this one. The last int32 stays: only a hostile log holds it, and only its group stops."""
+    """Returns the group epoch after this one. The highest int32 stays: only a hostile log has it, and only its group
+    stops."""
     return min(epoch + 1, MAX_EPOCH)
 
 
@@ -39,7 +40,7 @@ class ConsumerGroupState(StrEnum):
 
 
 class SubscriptionCount(NamedTuple):
-    """How many members name a topic, and how many regular expressions match it."""
+    """The number of members that name a topic, and of regular expressions that match it."""
 
     by_name: int
     by_regex: int
@@ -54,7 +55,7 @@ class ResolvedRegularExpression(NamedTuple):
 
 
 class RefreshDeadline(NamedTuple):
-    """When the subscribed topics are looked at again, unless the group's epoch is below ``epoch``: then at once."""
+    """When the subscribed topics are checked again; at once if the group's epoch is below ``epoch``."""
 
     deadline_ms: int
     epoch: int
@@ -112,10 +113,10 @@ class ConsumerGroup:
         self.classic_protocols: dict[str, int] = {}
         self.partition_epochs: dict[TopicId, dict[int, int]] = {}
         self.has_subscription_metadata = False
-        """Whether a record that Kafka wrote before 4.1 is there still, and is to be removed."""
+        """Whether the log has a record of Kafka before 4.1 that must be removed."""
         self.refresh_deadline = REFRESH_NOW
         self.rejoin_timeouts: set[str] = set()
-        """Members of the classic protocol that were told to join again, and have the rebalance timeout for it."""
+        """Members of the classic protocol that must join again within the rebalance timeout."""
 
     def __del__(self) -> None:
         # A group ends by a tombstone, with its partition, or when it becomes a classic group.
@@ -124,11 +125,12 @@ class ConsumerGroup:
     def __repr__(self) -> str:
         return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
 
-    # --- what it is
+    # --- queries
 
     @property
     def state(self) -> ConsumerGroupState:
-        """Found anew each time: only those who describe and list ask, and it depends on every member."""
+        """The state of the group. It depends on every member, and is computed at each call: only descriptions need
+        it."""
         if not self.members:
             return ConsumerGroupState.EMPTY
         if self.group_epoch > self.assignment_epoch:
@@ -145,8 +147,8 @@ class ConsumerGroup:
     def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
         """The member with a group.instance.id. Raises KafkaError UNKNOWN_MEMBER_ID.
 
-        A member that has joined again under another instance id leaves the one that it had before behind, also when it
-        is gone itself; so it is in Kafka.
+        As in Kafka, a member that joins again with another instance id keeps the old id mapped to it, even after it has
+        left.
         """
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         if member_id is None:
@@ -158,17 +160,17 @@ class ConsumerGroup:
         return member
 
     def target_of(self, member_id: str, instance_id: str | None) -> Mapping[TopicId, frozenset[int]]:
-        """A member's target assignment; a static member that comes back has that of its predecessor."""
+        """Returns a member's target assignment; for a static member that returns, that of its predecessor."""
         if instance_id is not None:
             member_id = self.static_members.get(instance_id, "")
         return self.target_assignment.get(member_id, NO_ASSIGNMENT)
 
     def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
-        """The epoch of the member that owns a partition, -1 where nobody does."""
+        """Returns the epoch of the member that owns a partition, or -1 if it has no owner."""
         return self.partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
 
     def waits_for_unreleased(self, member: ConsumerGroupMember) -> bool:
-        """Whether partitions of the member's target are with others still."""
+        """Whether other members still own partitions of the member's target assignment."""
         if member.state is not MemberState.UNRELEASED_PARTITIONS:
             return False
         return any(
@@ -178,11 +180,11 @@ class ConsumerGroup:
         )
 
     def must_refresh(self, now_ms: int) -> bool:
-        """Whether the subscribed topics are to be looked at again."""
+        """Whether the subscribed topics must be checked again."""
         return now_ms >= self.refresh_deadline.deadline_ms or self.group_epoch < self.refresh_deadline.epoch
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether a member that joins by the classic protocol fits to those that did before."""
+        """Whether a member that joins by the classic protocol has a protocol in common with the others."""
         if protocol_type != "consumer":
             return False
         return any(self.classic_protocols.get(name, 0) == self.classic_members for name in names)
@@ -222,7 +224,7 @@ class ConsumerGroup:
             "resolved": dict(self.resolved),
         }
 
-    # --- subscriptions, as they would be
+    # --- subscriptions after a change
 
     def topic_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> TopicCounts:
         """The subscribed topics, once ``old`` has become ``new``."""
@@ -270,7 +272,7 @@ class ConsumerGroup:
     # --- changed by replayed records
 
     def put_member(self, member: ConsumerGroupMember) -> None:
-        """Takes in a member, or what has changed of it."""
+        """Adds a member, or replaces it by its new state."""
         old = self.members.get(member.member_id)
         if old is not None:
             self._uncount(old)
@@ -289,7 +291,7 @@ class ConsumerGroup:
             self.static_members[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str) -> None:
-        """Forgets a member."""
+        """Removes a member."""
         old = self.members.pop(member_id, None)
         if old is None:
             return
@@ -318,7 +320,8 @@ class ConsumerGroup:
         for topic_id, indexes in partitions.items():
             epochs = self.partition_epochs.setdefault(topic_id, {})
             for index in indexes:
-                # A compacted log may bring the new owner before the old one has let go: the younger counts.
+                # A compacted log may have the record of the new owner before that of the old one: the later epoch
+                # counts.
                 if epochs.get(index, NO_EPOCH - 2) < epoch:
                     epochs[index] = epoch
 
@@ -334,7 +337,7 @@ class ConsumerGroup:
                 del self.partition_epochs[topic_id]
 
     def put_resolved(self, regex: str, resolved: ResolvedRegularExpression | None) -> None:
-        """Takes in the topics of a regular expression, or forgets them."""
+        """Sets the topics of a regular expression, or removes them."""
         self._count_matches(self.subscribed_topics, regex, -1)
         old = self.resolved.pop(regex, None)
         if old is not None:

@@ -1,6 +1,6 @@
-"""ConsumerGroupHeartbeat: a member joins, lives, and is told its assignment.
+"""ConsumerGroupHeartbeat: a member joins, renews its session, and gets its assignment.
 
-Owns: the order of the steps: who it is, what it subscribes to, the target assignment, the member's next step. Never
+Owns: the order of the steps: find the member, its subscription, the target assignment, the member's next step. Never
 does: waiting; every heartbeat is answered at once. Source: ``GroupMetadataManager.consumerGroupHeartbeat``; KIP-848.
 
 A heartbeat that changes nothing costs one comparison, one timer and one answer.
@@ -84,7 +84,7 @@ def consumer_group_heartbeat(
         and not group.must_refresh(effects.now_ms)
         and not group.subscribed_regexes
     ):
-        # Nothing has changed: all further steps would find that out, one after the other.
+        # Nothing has changed, so the other steps would change nothing either.
         changed = updated
     else:
         refuse_without_memory(core, group, updated)
@@ -103,7 +103,7 @@ def consumer_group_heartbeat(
 def _group_of(
     core: GroupRegistry, group_id: str, joins: bool, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
-    """The group, as it is or as the records will make it. Raises KafkaError GROUP_ID_NOT_FOUND."""
+    """Returns the group, or the one that the records will create. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
     if group is not None:
         return group
@@ -143,7 +143,7 @@ def _member_of(
 def _updated(
     member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> ConsumerGroupMember:
-    """The member with what the request says of it; the same member where that is nothing new."""
+    """Returns the member with the fields of the request; the same object if none has changed."""
     names = member.subscribed_topic_names
     if request.subscribed_topic_names is not None:
         names = frozenset(request.subscribed_topic_names)
@@ -171,7 +171,7 @@ def _step(
     owned: OwnedPartitions | None,
     effects: GroupEffects,
 ) -> ConsumerGroupMember:
-    """All steps of a heartbeat of which something may have changed; the member as it is then."""
+    """Takes all steps of a heartbeat that may change something, and returns the member afterwards."""
     records = effects.records
     names_changed = store_member(group, member, updated, records)
     status = update_regular_expression(core, group, member, updated, effects, records)
@@ -193,7 +193,8 @@ def reconcile(
     owned: OwnedPartitions | None,
     effects: GroupEffects,
 ) -> ConsumerGroupMember:
-    """The member one step nearer to its target, recorded if it has changed. Raises KafkaError FENCED_MEMBER_EPOCH."""
+    """Returns the member one step nearer to its target, and records it if it has changed. Raises KafkaError
+    FENCED_MEMBER_EPOCH."""
     target_epoch, partitions = target
     if not subscription_changed and member.is_reconciled_to(target_epoch):
         return member
@@ -205,7 +206,7 @@ def reconcile(
         return member
     effects.records.append(current_record(group.group_id, updated))
     if updated.classic is None:
-        # Who has to give partitions up has its rebalance timeout for it.
+        # A member that must give up partitions has its rebalance timeout for it.
         if updated.state is MemberState.UNREVOKED_PARTITIONS:
             set_rebalance_timer(group.group_id, updated, effects)
         else:
@@ -220,13 +221,13 @@ def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effect
 
 
 def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """Gives a member its rebalance timeout to leave the epoch in which it is."""
+    """Gives a member its rebalance timeout to leave its present epoch."""
     event = ConsumerRebalanceDue(group_id, member.member_id, member.member_epoch)
     effects.set_timer(SetTimer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event))
 
 
 def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions | None:
-    """What the member says that it owns, None where it does not say."""
+    """Returns the partitions that the member reports as owned, or None if it reports none."""
     if request.topic_partitions is None:
         return None
     owned: dict[TopicId, frozenset[int]] = {}
@@ -236,13 +237,13 @@ def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions 
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether the request says everything: then its sender may not know its assignment."""
+    """Whether the request has all fields: then its sender may not know its assignment."""
     subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     return request.rebalance_timeout_ms != NO_TIMEOUT_MS and subscribes and request.topic_partitions is not None
 
 
 def heartbeat_assignment(assigned: PartitionEpochs) -> ConsumerGroupHeartbeatResponse.Assignment:
-    """An assignment as a heartbeat is answered with it, in Kafka's order."""
+    """Returns an assignment for the answer to a heartbeat, in Kafka's order."""
     return ConsumerGroupHeartbeatResponse.Assignment(
         [TopicPartitions(topic_id, partition_order(assigned[topic_id])) for topic_id in topic_map_order(assigned)]
     )

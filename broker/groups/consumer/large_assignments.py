@@ -2,9 +2,9 @@
 
 Owns: the computations that are under way, one for each group at most. Never does: small groups, whose heartbeat
 computes the target assignment itself (:mod:`.target_assignment`). Until a computation ends, heartbeats are answered
-with the epoch and the target assignment that the group has. Invariant: its result is stored for the epoch for which it
-was computed, also if the group's epoch has risen since: else a group that members keep joining would never get one.
-Members that have left by then are skipped, and members that came later wait for the next one. Source: KIP-1263.
+with the group's present epoch and target assignment. Invariant: its result is stored for the epoch for which it was
+computed, even if the group's epoch has risen. Otherwise a group that members keep joining would never get one. Members
+that have left by then are skipped, and members that came later wait for the next one. Source: KIP-1263.
 """
 
 import logging
@@ -26,10 +26,11 @@ from .topics import TopicsSnapshot
 logger = logging.getLogger(__name__)
 
 INLINE_SIZE = 2_000
-"""Subscriptions plus partitions of a group up to which a heartbeat computes the target assignment itself: some 5 ms."""
+"""Up to this number of subscriptions plus partitions a heartbeat computes the target assignment itself, in 5 ms."""
 STEPS_A_TURN = 2
 LOST_AFTER_MS = 10_000
-"""When a computation that has not begun is asked for again: the decision that asked for it has failed."""
+"""After this time a computation that has not begun is asked for again, because the decision that asked for it has
+failed."""
 
 
 def is_large(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
@@ -53,7 +54,7 @@ def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:
 
 
 def ask_for(core: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
-    """Begins a computation with the next turn, when the records of this event have been replayed."""
+    """Begins a computation in the next turn, when the records of this event have been replayed."""
     core.assigning[group_id] = AssignmentComputation(effects.now_ms)
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
@@ -86,7 +87,7 @@ def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects
 def _records_in_steps(
     core: GroupRegistry, group: ConsumerGroup, effects: GroupEffects
 ) -> Steps[list[CoordinatorRecord]]:
-    """Everything that the computation needs is taken when it begins. Raises PartitionAssignorError."""
+    """Computes from the state at its beginning. Raises PartitionAssignorError."""
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:
         return []
@@ -103,7 +104,7 @@ def _records_in_steps(
     yield
     if group.assignment_epoch >= group_epoch:
         return []
-    # The time at which it was asked for counts, as for a small group: the interval between assignments begins there.
+    # The interval between assignments begins when the computation began, as for a small group.
     return changed_targets(
         group, _targets_of_present(group, specs, assignment), group_epoch, name, effects.now_ms, encoded
     )

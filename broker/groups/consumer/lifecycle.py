@@ -1,4 +1,4 @@
-"""What happens to consumer groups without a request: they are loaded, their timers fire, topics change.
+"""Events of consumer groups other than requests: they are loaded, their timers fire, topics change.
 
 Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpdate.
 """
@@ -13,7 +13,7 @@ from .registry import GroupRegistry
 
 
 def begin_sessions(core: GroupRegistry, effects: GroupEffects) -> None:
-    """The groups were loaded: each member has a full session ahead of it, and its time to give up partitions."""
+    """Starts the groups after loading: each member has a full session, and its time to give up partitions."""
     for group in core.consumer_groups.values():
         for member in group.members.values():
             set_session_timer(core, group.group_id, member.member_id, effects)
@@ -26,7 +26,7 @@ def handle_timer(
     event: ConsumerGroupTimerEvent | RegularExpressionsDue | TargetAssignmentDue,
     effects: GroupEffects,
 ) -> None:
-    """A timer of a consumer group has fired."""
+    """Handles the event of a consumer group's timer."""
     if isinstance(event, RegularExpressionsDue):
         regex_resolution.go_on(core, event, effects)
     elif isinstance(event, TargetAssignmentDue):
@@ -36,7 +36,8 @@ def handle_timer(
 
 
 def topics_changed(core: GroupRegistry, names: set[str]) -> None:
-    """Topics came, changed or went: groups that subscribe to them look at them with their next heartbeat."""
+    """Notes that topics were created, changed or deleted: groups that subscribe to them check them at their next
+    heartbeat."""
     for group in core.consumer_groups.values():
         if not names.isdisjoint(group.subscribed_topics):
             group.refresh_deadline = REFRESH_NOW

@@ -1,8 +1,8 @@
-"""A member of a consumer group: what it said of itself, its epoch, and what it owns.
+"""A member of a consumer group: its metadata, its epoch, and the partitions that it owns.
 
-Owns: the words. Never does: changing; a member that has changed is another tuple, so that a decision can be dropped.
-Invariant: partitions stand with the epoch in which they were assigned. Source: ``ConsumerGroupMember``,
-``MemberState``; KIP-848, KIP-1251 (assignment epochs).
+Owns: the fields. Never does: changing; a changed member is another tuple, so that a decision can be dropped. Invariant:
+each partition has the epoch in which it was assigned. Source: ``ConsumerGroupMember``, ``MemberState``; KIP-848,
+KIP-1251 (assignment epochs).
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ NO_PARTITIONS: PartitionEpochs = {}
 
 
 class MemberState(IntEnum):
-    """How far a member has come towards its target assignment; the numbers stand in its records."""
+    """The progress of a member towards its target assignment. The numbers are those in its records."""
 
     STABLE = 0
-    """It is there."""
+    """It has reached its target assignment."""
     UNREVOKED_PARTITIONS = 1
-    """It has to give partitions up before it may enter the next epoch."""
+    """It must give up partitions before it may enter the next epoch."""
     UNRELEASED_PARTITIONS = 2
     """It waits for partitions that others have not given up yet."""
     UNKNOWN = 127
@@ -39,7 +39,7 @@ class MemberState(IntEnum):
 
 
 class ClassicMemberMetadata(NamedTuple):
-    """What a member that speaks the classic protocol brought with its JoinGroup (KIP-848, online migration)."""
+    """The JoinGroup fields of a member of the classic protocol (KIP-848, online migration)."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -47,7 +47,7 @@ class ClassicMemberMetadata(NamedTuple):
 
 
 class ConsumerGroupMember(NamedTuple):
-    """One member. ``classic`` is there where it speaks the classic protocol."""
+    """One member. ``classic`` is None if it uses the consumer protocol."""
 
     member_id: str
     member_epoch: int = 0
@@ -70,11 +70,11 @@ class ConsumerGroupMember(NamedTuple):
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
 
     def with_epoch(self, member_epoch: int) -> "ConsumerGroupMember":
-        """Itself in a next epoch; the one that it leaves is remembered."""
+        """Returns the member in another epoch, with its present one as the previous epoch."""
         return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def assignment_epoch(self, topic_id: TopicId, partition: int) -> int | None:
-        """The epoch in which it was assigned a partition that it owns still, None where it owns it not."""
+        """Returns the epoch in which it was assigned a partition, or None if it does not own it."""
         for partitions in (self.assigned, self.pending_revocation):
             epoch = partitions.get(topic_id, {}).get(partition)
             if epoch is not None:

@@ -1,6 +1,6 @@
-"""Who a heartbeat or a JoinGroup is from: a member, a new one, or a static one that comes back.
+"""Finds the sender of a heartbeat or a JoinGroup: a member, a new member, or a static member that returns.
 
-Owns: the errors of whoever it is not. Never does: changing the group. Source: ``GroupMetadataManager``,
+Owns: the errors if it is none of these. Never does: changing the group. Source: ``GroupMetadataManager``,
 getOrMaybeSubscribeDynamicConsumerGroupMember, getOrMaybeSubscribeStaticConsumerGroupMember, throwIf…; KIP-848, KIP-345.
 """
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def refuse_if_full(core: GroupRegistry, group: ConsumerGroup, member_id: str) -> None:
-    """Raises KafkaError GROUP_MAX_SIZE_REACHED to whoever would be one too many."""
+    """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full and the sender is not a member."""
     max_size = core.config.group_consumer_max_size
     if len(group.members) >= max_size and member_id not in group.members:
         raise KafkaError(
@@ -34,17 +34,17 @@ def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: Co
 
     Raises KafkaError GROUP_MAX_SIZE_REACHED, which ends a client, if the group itself has reached
     ``odradek.group.members.max.bytes``, and COORDINATOR_NOT_AVAILABLE, after which a client tries again, if all groups
-    together have reached ``odradek.groups.members.max.bytes``. A member that asks for no more than it has is never
-    refused. What the coordinator assigns is counted, but refuses no request of the member that gets it.
+    together have reached ``odradek.groups.members.max.bytes``. A member that needs no more than it has is never
+    refused. Assigned partitions count, but the request that receives them is not refused for it.
     """
-    # A static member that comes back has the place of the one that had its instance id.
+    # A static member that returns replaces the member with its instance id.
     stored = group.members.get(updated.member_id) or group.members.get(
         group.static_members.get(updated.instance_id or "", "")
     )
     growth = member_bytes(updated) - (0 if stored is None else member_bytes(stored))
     regex = updated.subscribed_topic_regex
     if regex and regex not in group.subscribed_regexes:
-        # What the new expressions match is known only when they have been resolved. Until then all topics are counted.
+        # The matches of new expressions are not known before they are resolved. Until then all topics count.
         unresolved = 1 + max(0, len(group.subscribed_regexes) - len(group.resolved))
         growth += unresolved * core.topics.count * NAME_BYTES
     refusal = limit_reached(core.config, group.member_bytes, core.memory, growth)
@@ -58,7 +58,7 @@ def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: Co
         member_bytes(updated),
         key,
     )
-    raise KafkaError(error, f"There is no memory for this member of the group: the limit is {key}.")
+    raise KafkaError(error, f"The memory for members of the group is used up: the limit is {key}.")
 
 
 def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
@@ -85,8 +85,8 @@ def existing_static_member(group: ConsumerGroup, member_id: str, instance_id: st
 def check_epoch(member: ConsumerGroupMember, epoch: int, owned: OwnedPartitions | None) -> None:
     """Raises KafkaError FENCED_MEMBER_EPOCH.
 
-    The epoch before is let pass where the member owns nothing that it should not: the answer with the new one may have
-    been lost.
+    The previous epoch is accepted if the member owns only partitions that are assigned to it: the answer with the new
+    epoch may have been lost.
     """
     if epoch in (0, member.member_epoch):
         return
@@ -112,9 +112,9 @@ def _is_assigned(member: ConsumerGroupMember, owned: OwnedPartitions | None) -> 
 def subscribe_static_member(
     group: ConsumerGroup, member_id: str, instance_id: str, uses_classic: bool, records: list[CoordinatorRecord]
 ) -> ConsumerGroupMember:
-    """The member that joins under an instance id: new, or in the place of the one that had it before.
+    """Returns the member that joins with an instance id: a new one, or the replacement of the one that has it.
 
-    Raises KafkaError UNRELEASED_INSTANCE_ID where that one is still there.
+    Raises KafkaError UNRELEASED_INSTANCE_ID if that one has not left.
     """
     existing = group.static_member(instance_id)
     if existing is None:

@@ -1,7 +1,7 @@
-"""The hash by which a group notices that what it subscribes to has changed: topics, their partitions, their racks.
+"""The hash that changes with the topics that a group subscribes to, their partitions and their racks.
 
-Pure. XXH3 with 64 bits over little-endian numbers and UTF-16 text with its length behind it, as Kafka 4.1 and later
-have it in ConsumerGroupMetadataValue. Source: ``Utils.computeTopicHash``, ``Utils.computeGroupHash``; KIP-1101.
+Pure. XXH3 with 64 bits over little-endian numbers and UTF-16 text followed by its length, as in
+ConsumerGroupMetadataValue since Kafka 4.1. Source: ``Utils.computeTopicHash``, ``Utils.computeGroupHash``; KIP-1101.
 """
 
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ def _topic_bytes(name: str, topics: GroupTopics) -> bytes:
     topic_id = topics.topic_id(name)
     assert topic_id is not None, f"{name} does not exist"
     count = topics.partition_count(topic_id)
-    # Each half of the id is a long, so its bytes are turned around.
+    # Each half of the id is a little-endian long.
     parts = [_MAGIC, topic_id[7::-1], topic_id[:7:-1], _text(name), _INT32.pack(count)]
     if not topics.has_racks:
         parts.append(pack(f"<{count}i", *range(count)))

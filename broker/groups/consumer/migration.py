@@ -1,9 +1,10 @@
 """A classic group becomes a consumer group, and back, while its members live.
 
-Owns: what is carried over. Never does: waiting; what was parked is told to join again. A classic group of consumers is
-converted when the first member of the new protocol joins; a consumer group, when the last of them leaves
-(``group.consumer.migration.policy``). Source: ``GroupMetadataManager``, convertToConsumerGroup, convertToClassicGroup,
-validateOnlineUpgrade, validateOnlineDowngrade…; ``ConsumerGroup.fromClassicGroup``, ``ClassicGroup.fromConsumerGroup``.
+Owns: the state that the new group takes over. Never does: waiting; members with parked requests must join again. A
+classic group of consumers is converted when the first member of the new protocol joins; a consumer group, when the last
+of them leaves (``group.consumer.migration.policy``). Source: ``GroupMetadataManager``, convertToConsumerGroup,
+convertToClassicGroup, validateOnlineUpgrade, validateOnlineDowngrade…; ``ConsumerGroup.fromClassicGroup``,
+``ClassicGroup.fromConsumerGroup``.
 """
 
 import logging
@@ -47,19 +48,20 @@ logger = logging.getLogger(__name__)
 UPGRADES = frozenset(("upgrade", "bidirectional"))
 DOWNGRADES = frozenset(("downgrade", "bidirectional"))
 Installation = Callable[[GroupEffects], None]
-"""Brings the classic group to life when its records are stored."""
+"""Starts the classic group after its records are stored."""
 
 
 def upgraded(
     core: GroupRegistry, classic: ClassicGroup, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
-    """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
+    """Returns the consumer group that a classic group becomes, and adds its records. Raises KafkaError
+    GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
     if classic.state is GroupState.EMPTY:
         return ConsumerGroup(classic.group_id, GroupMemory())
     _validate_upgrade(core, classic)
-    # As in Kafka, this stays if the new member is refused after all, and comes again with its next attempt: the parked
-    # members join again, and the group stays a classic one.
+    # As in Kafka, these answers are sent even if the new member is refused later, and again at its next attempt. The
+    # parked members join again, and the group stays a classic group.
     for member in classic.members.values():
         token = classic.take_join_token(member)
         if token is not None:
@@ -97,14 +99,14 @@ def _validate_upgrade(core: GroupRegistry, classic: ClassicGroup) -> None:
 
 
 def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup:
-    # It exists until its records make the group that is kept, so it is not counted in the memory of all groups.
+    # This object is replaced when its records are replayed, so it does not count in the memory of all groups.
     group = ConsumerGroup(classic.group_id, GroupMemory())
     generation_id = classic.generation_id
     group.group_epoch = generation_id
     group.assignment_epoch = generation_id
     for one in classic.members.values():
-        # Members of a group that has no generation yet have no common protocol yet: what they prefer is read. (Kafka
-        # fails here, and the new member with it.)
+        # A group without a generation has no common protocol: the preferred one of each member is read. (Kafka fails
+        # here, and with it the request of the new member.)
         metadata = dict(one.protocols).get(classic.protocol_name or "", one.protocols[0][1])
         subscription = read_subscription(metadata)
         target = _assigned(classic, one, topics)
@@ -158,11 +160,12 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
     ]
 
 
-# --- and back
+# --- downgrade
 
 
 def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
-    """Whether only members of the classic protocol are left when these are gone, and a classic group may be made."""
+    """Whether only members of the classic protocol remain without ``leaving``, and the group may become a classic
+    group."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
     if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
@@ -171,7 +174,7 @@ def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: It
 
 
 def may_downgrade_replacing(core: GroupRegistry, group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
-    """Whether ``replaced`` is the last of the new protocol, so that a classic member in its place ends the group."""
+    """Whether ``replaced`` is the last member of the new protocol, so that the group may become a classic group."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
     return _may_downgrade(core, group, len(group.members), [replaced])
@@ -196,7 +199,7 @@ def _may_downgrade(
 def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
     """Whether members of the classic protocol can be one classic group.
 
-    Those that joined can; records that no coordinator wrote may name others. Kafka fails where they can't.
+    Members that joined can; a log that no coordinator wrote may hold others. Kafka fails if they cannot.
     """
     protocols = [dict(one.classic.protocols) for one in members if one.classic is not None]
     common = set.intersection(*map(set, protocols)) if protocols else set()
@@ -217,10 +220,10 @@ def downgrade(
     reason: str | None,
     effects: GroupEffects,
 ) -> Installation:
-    """Leaves the records that make a classic group of this one; what is to be called when they are stored.
+    """Adds the records that make this group a classic group. Returns a function to call when they are stored.
 
     ``joining`` is the static member that took the place of the last member of the new protocol. ``reason``: why the
-    classic group rebalances at once; None where it need not.
+    classic group rebalances at once; None if it need not.
     """
     replaced = None if joining is None else group.static_member(joining.instance_id)
     if joining is not None and replaced is not None:

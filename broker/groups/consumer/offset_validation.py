@@ -22,9 +22,9 @@ PartitionValidator = Callable[[TopicId, int], None]
 def validate_commit(
     group: ConsumerGroup, member_id: str, member_epoch: int, api_version: int
 ) -> PartitionValidator | None:
-    """What is to be asked of each partition, None if nothing. Raises KafkaError for whoever may not commit at all."""
+    """Returns a check for each partition, or None if none is needed. Raises KafkaError if the sender may not commit."""
     if member_epoch < 0 and not group.members:
-        # An administrator, or a consumer that manages itself.
+        # An administrator, or a consumer without a group.
         return None
     member = existing_member(group, member_id)
     if member.classic is None and api_version < MEMBER_EPOCHS_SINCE:
@@ -35,7 +35,7 @@ def validate_commit(
 def validate_transactional_commit(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
 ) -> PartitionValidator | None:
-    """The same for TxnOffsetCommit, whose clients may not say who they are, and know no STALE_MEMBER_EPOCH."""
+    """The same for TxnOffsetCommit. Its clients may send no member id, and do not know STALE_MEMBER_EPOCH."""
     if generation_id < 0 and (not group.members or (not member_id and instance_id is None)):
         return None
     return _by_epoch(existing_member(group, member_id), generation_id, ErrorCode.ILLEGAL_GENERATION)
@@ -58,7 +58,7 @@ def _by_epoch(member: ConsumerGroupMember, member_epoch: int, error: ErrorCode) 
 def validate_fetch(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION or UNKNOWN_SERVER_ERROR."""
     if member_id is None:
-        # An epoch of nobody: Kafka's handler fails on it.
+        # An epoch without a member: Kafka's handler fails.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     member = existing_member(group, member_id)
     if member_epoch != member.member_epoch:

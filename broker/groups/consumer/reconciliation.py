@@ -1,4 +1,4 @@
-"""How a member gets from what it owns to what it shall own: give up, enter the next epoch, take over what is free.
+"""The steps of a member to its target assignment: it gives up partitions, enters the next epoch, takes over free ones.
 
 Owns: the steps between the states of a member. Never does: taking a partition from a member that has not given it up.
 Invariant: at most one member owns a partition, pending revocation counts as owned. Source:
@@ -26,8 +26,8 @@ NO_INDEXES: frozenset[int] = frozenset()
 class Reconciliation(NamedTuple):
     """What a member is reconciled with.
 
-    ``subscribed``: whether it subscribes to a topic that exists. ``owner_epoch``: the epoch of a partition's owner, -1
-    where it is free. ``owned``: what the member says that it owns; None where it does not say, so that nothing counts
+    ``subscribed``: the existing topics that it subscribes to. ``owner_epoch``: the epoch of a partition's owner, -1 if
+    it is free. ``owned``: the partitions that the member reports; None if it reports none, so that no partition counts
     as given up.
     """
 
@@ -39,7 +39,8 @@ class Reconciliation(NamedTuple):
     owned: OwnedPartitions | None
 
     def next(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
-        """The member one step further; the same where there is none. Raises KafkaError FENCED_MEMBER_EPOCH."""
+        """Returns the member after its next step; the same object if there is none. Raises KafkaError
+        FENCED_MEMBER_EPOCH."""
         match member.state:
             case MemberState.STABLE:
                 if member.member_epoch != self.target_epoch:
@@ -51,7 +52,7 @@ class Reconciliation(NamedTuple):
                 return self._within_subscription(member) if self.subscription_changed else member
             case MemberState.UNRELEASED_PARTITIONS:
                 return self._computed(member, member.member_epoch)
-        # A newer Kafka left a state that we don't know: the member starts over without partitions.
+        # A newer Kafka wrote an unknown state: the member starts again without partitions.
         if self.owned is None or self.owned:
             raise KafkaError(
                 ErrorCode.FENCED_MEMBER_EPOCH,
@@ -68,7 +69,7 @@ class Reconciliation(NamedTuple):
         )
 
     def _within_subscription(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
-        """Takes away the topics that the member no longer subscribes to, in the epoch in which it is."""
+        """Removes topics that the member no longer subscribes to, in its present epoch."""
         gone = [topic_id for topic_id in member.assigned if topic_id not in self.subscribed]
         if not gone and (self.subscribed or member.pending_revocation):
             return member
@@ -92,7 +93,7 @@ class Reconciliation(NamedTuple):
             current = member.assigned.get(topic_id, {})
             kept_here = {index: epoch for index, epoch in current.items() if index in target}
             revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
-            # What it is about to give up itself may be assigned to it anew: nobody else can own it.
+            # A partition that the member is giving up may be assigned to it again, because no other member can own it.
             own = member.pending_revocation.get(topic_id, {})
             missing = target - kept_here.keys()
             taken = {i for i in missing if self.owner_epoch(topic_id, i) != NO_EPOCH and i not in own}

@@ -1,6 +1,6 @@
 """The records of consumer groups in ``__consumer_offsets``, as Kafka 4.3.1 writes them.
 
-Owns: which record says what. Never does: keeping state. Source: ``GroupCoordinatorRecordHelpers``.
+Owns: the content of the records. Never does: keeping state. Source: ``GroupCoordinatorRecordHelpers``.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ ClassicProtocol = ConsumerGroupMemberMetadataValue.ClassicProtocol
 
 
 def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
-    """What a member said of itself."""
+    """Returns the record of a member's metadata."""
     classic = None
     if member.classic is not None:
         protocols = [ClassicProtocol(name, metadata) for name, metadata in member.classic.protocols]
@@ -52,25 +52,25 @@ def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorReco
 
 
 def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
-    """The group's epoch, and what its subscribed topics looked like."""
+    """Returns the record of the group's epoch and of the hash of its subscribed topics."""
     return CoordinatorRecord(ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(group_epoch, metadata_hash))
 
 
 def target_record(group_id: str, member_id: str, target: Mapping[TopicId, frozenset[int]]) -> CoordinatorRecord:
-    """What a member shall own."""
+    """Returns the record of a member's target assignment."""
     topics = [TargetTopicPartition(topic_id, sorted(partitions)) for topic_id, partitions in target.items()]
     value = ConsumerGroupTargetAssignmentMemberValue(topics)
     return CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), value)
 
 
 def target_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: int) -> CoordinatorRecord:
-    """The group's epoch for which the targets were found, and when."""
+    """Returns the record of the epoch for which the targets were computed, and of the time."""
     value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, timestamp_ms)
     return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), value)
 
 
 def current_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
-    """A member's epoch, state and partitions."""
+    """Returns the record of a member's epoch, state and partitions."""
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
@@ -82,23 +82,24 @@ def current_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRec
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegularExpression) -> CoordinatorRecord:
-    """The topics that a regular expression matches."""
+    """Returns the record of the topics that a regular expression matches."""
     value = ConsumerGroupRegularExpressionValue(sorted(resolved.topics), resolved.version, resolved.timestamp_ms)
     return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex), value)
 
 
 def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
-    """Forgets a regular expression."""
+    """Returns the record that deletes a regular expression."""
     return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex), None)
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Forgets what Kafka before 4.1 wrote of the subscribed topics; the hash of the epoch record stands for it."""
+    """Returns the record that deletes a record of subscribed topics, which Kafka wrote before 4.1. The hash of the
+    group's epoch record replaces it."""
     return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id), None)
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """Forgets a member."""
+    """Returns the records that delete a member."""
     return [
         CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),
@@ -109,7 +110,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 def group_tombstones(
     group: ConsumerGroup, replaced_member_id: str = "", joining_member_id: str = ""
 ) -> list[CoordinatorRecord]:
-    """Forgets a group with everything. ``joining_member_id`` has replaced ``replaced_member_id``."""
+    """Returns the records that delete a group. ``joining_member_id`` has replaced ``replaced_member_id``."""
     group_id = group.group_id
     member_ids = [joining_member_id if one == replaced_member_id else one for one in group.members]
     current = [CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one), None) for one in member_ids]

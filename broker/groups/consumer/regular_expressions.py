@@ -1,7 +1,7 @@
 """Regular expressions over topic names, in RE2's syntax and meaning: linear time, no look-around, no back reference.
 
-Owns: what is a pattern, and which names it matches as a whole. Never does: remembering what was resolved, leaving out
-internal topics (Kafka matches them too). Invariants: pure; the library is imported with the first pattern. Source:
+Owns: which patterns are valid, and which names they match as a whole. Never does: keeping results, leaving out internal
+topics (Kafka matches them too). Invariants: pure; the library is imported with the first pattern. Source:
 ``TopicRegexResolver``, ``Utils.throwIfRegularExpressionIsInvalid``; Kafka has RE2/J, this is RE2 itself
 (docs/differences.md says where they differ).
 """
@@ -20,17 +20,17 @@ _RE2J_WORDS = {
     "trailing \\": "trailing backslash at end of expression",
     "unexpected )": "regexp/syntax: internal error",
 }
-"""RE2's words for what is wrong -> those of RE2/J, which Kafka answers with; others are the same in both."""
+"""Error texts of RE2 -> those of RE2/J, which Kafka sends. Other texts are the same in both."""
 
 
 def validate(pattern: str) -> str | None:
-    """Why the pattern is not one, in the words of RE2/J; None where it is one."""
+    """Returns the error of RE2/J for an invalid pattern; None for a valid one."""
     compiled = compile_pattern(pattern)
     return compiled if isinstance(compiled, str) else None
 
 
 def matching(pattern: str, topic_names: Iterable[str]) -> frozenset[str]:
-    """The names that the pattern matches from first to last character; what is no pattern matches nothing."""
+    """Returns the names that the pattern matches from first to last character; none for an invalid pattern."""
     compiled = compile_pattern(pattern)
     if isinstance(compiled, str):
         return frozenset()
@@ -38,7 +38,7 @@ def matching(pattern: str, topic_names: Iterable[str]) -> frozenset[str]:
 
 
 def compile_pattern(pattern: str) -> Any:
-    """The pattern, which the library keeps for the next time, or a text that says what is wrong with it."""
+    """Returns the compiled pattern, which the library caches, or the text of its error."""
     import re2  # 1.5 MB that only groups with a regular expression need
 
     options = re2.Options()

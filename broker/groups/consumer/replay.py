@@ -1,7 +1,7 @@
-"""Records of consumer groups into state: the one code that changes it, for loading and serving alike.
+"""Replays records of consumer groups: the only code that changes their durable state, in loading and in serving.
 
-A compacted log may bring records in an order that nobody wrote (a tombstone whose record is gone, an assignment of a
-member that left): what has nothing to change changes nothing. Source: the ``replay`` methods of
+A compacted log may have records in an order in which they were not written (a tombstone whose record is gone, an
+assignment of a member that left). A record that has nothing to change has no effect. Source: the ``replay`` methods of
 ``GroupMetadataManager``.
 """
 
@@ -35,9 +35,9 @@ logger = logging.getLogger(__name__)
 
 
 def replay(core: GroupRegistry, key: Any, value: Any) -> None:
-    """Takes in a record of a consumer group; ``value`` None is a tombstone.
+    """Replays a record of a consumer group; ``value`` None is a tombstone.
 
-    Raises ProtocolError if the id is another kind of group's (``getOrMaybeCreatePersistedConsumerGroup``).
+    Raises ProtocolError if the id belongs to another kind of group (``getOrMaybeCreatePersistedConsumerGroup``).
     """
     group = core.consumer_groups.get(key.group_id)
     if group is None:
@@ -47,7 +47,7 @@ def replay(core: GroupRegistry, key: Any, value: Any) -> None:
             raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
         group = ConsumerGroup(key.group_id, core.memory)
         core.consumer_groups[key.group_id] = group
-        # A simple group, which offsets brought into being: it becomes this one.
+        # A simple group, which was created by a commit, becomes this group.
         core.groups.pop(key.group_id, None)
     match key:
         case ConsumerGroupCurrentMemberAssignmentKey():
@@ -135,7 +135,7 @@ def _replay_current(
 def _partition_epochs(
     group: ConsumerGroup, topics: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions], member_epoch: int
 ) -> PartitionEpochs:
-    """Kafka before 4.3 wrote no epochs of partitions: then all were assigned in the member's."""
+    """Kafka before 4.3 wrote no epochs of partitions: then the member's epoch is used for all."""
     default = max(member_epoch, 0)
     found = {}
     for topic in topics:

@@ -1,7 +1,7 @@
-"""What is set for a consumer group: its own configs over the coordinator's, within the coordinator's bounds.
+"""The settings of a consumer group: its own configs, else the coordinator's, within the coordinator's bounds.
 
-Pure. Times in milliseconds. Source: ``GroupConfigManager``, ``GroupConfig.evaluate``: what was set once stays within
-bounds that have changed since.
+Pure. Times in milliseconds. Source: ``GroupConfigManager``, ``GroupConfig.evaluate``: a stored value is limited by the
+present bounds.
 """
 
 from ...config.definition import group_keys
@@ -30,7 +30,7 @@ def heartbeat_interval_ms(core: GroupRegistry, group_id: str) -> int:
 
 
 def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
-    """How long a target assignment stands at least (``consumer.assignment.interval.ms``)."""
+    """The shortest interval between target assignments (``consumer.assignment.interval.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.assignment.interval.ms")
     if own is None:
@@ -41,7 +41,7 @@ def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
 
 
 def _own(core: GroupRegistry, group_id: str, key: str) -> int | None:
-    """What is set for the group; None if nothing is, or nothing that can be served."""
+    """The group's own value; None if it has none that can be served."""
     text = core.group_configs(group_id).get(key)
     value = None if text is None else served_value(group_keys()[key], text)
     return value if isinstance(value, int) else None

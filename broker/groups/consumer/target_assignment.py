@@ -1,8 +1,8 @@
-"""The target assignment: found anew by the group's assignor when the group's epoch has moved on.
+"""The target assignment, which the group's assignor computes when the group's epoch has risen.
 
-Owns: what an assignor is given and what becomes of its answer. Never does: assigning; waiting: an assignment that came
-too soon after the last is made with a later heartbeat (``group.consumer.assignment.interval.ms``, KIP-1263).
-Source: ``GroupMetadataManager.maybeUpdateTargetAssignment``, ``TargetAssignmentBuilder``.
+Owns: the input of an assignor, and the use of its result. Never does: assigning; waiting. An assignment that is due too
+soon after the last one is computed by a later heartbeat (``group.consumer.assignment.interval.ms``, KIP-1263). Source:
+``GroupMetadataManager.maybeUpdateTargetAssignment``, ``TargetAssignmentBuilder``.
 """
 
 import logging
@@ -29,7 +29,7 @@ from .target_records import changed_targets
 logger = logging.getLogger(__name__)
 
 Target = tuple[int, Mapping[TopicId, frozenset[int]]]
-"""An epoch, and what a member shall own in it."""
+"""An epoch, and a member's target assignment in it."""
 
 
 def update_target_assignment(
@@ -40,9 +40,9 @@ def update_target_assignment(
     updated: ConsumerGroupMember,
     effects: GroupEffects,
 ) -> Target:
-    """What ``updated`` (``member`` until now) shall own, and since which epoch. Raises KafkaError.
+    """Returns the target assignment of ``updated`` (``member`` until now), and its epoch. Raises KafkaError.
 
-    A large group's assignment is computed in later turns: until then it is what it was.
+    That of a large group is computed in later turns. Until then the old one is returned.
     """
     now_ms = effects.now_ms
     present = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
@@ -68,13 +68,13 @@ def update_target_assignment(
 
 
 def _is_due(core: GroupRegistry, group: ConsumerGroup, now_ms: int) -> bool:
-    """Whether the last target assignment has stood long enough; one of an unknown age always has."""
+    """Whether the interval since the last target assignment is over. It is if the age of that one is unknown."""
     interval_ms = assignment_interval_ms(core, group.group_id)
     return not group.assignment_timestamp_ms or not interval_ms or now_ms >= group.assignment_timestamp_ms + interval_ms
 
 
 def _specs_with(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
-    """All members as they will be: ``updated`` among them, in place of the one that had its instance id."""
+    """Returns all members with ``updated``, which replaces the member that had its instance id."""
     replaced = group.static_members.get(updated.instance_id) if updated.instance_id is not None else None
     members = dict(group.members)
     targets: dict[str, Assignment] = group.target_assignment

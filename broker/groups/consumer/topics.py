@@ -1,4 +1,4 @@
-"""What a consumer group knows of topics: names, ids, partitions, racks, and whether there are new ones.
+"""The topics that consumer groups see: names, ids, partitions, racks, and whether there are new ones.
 
 Owns: the cache of the hashes of topics. Never does: I/O, changing the metadata. Source: ``CoordinatorMetadataImage``,
 ``GroupMetadataManager.onMetadataUpdate``.
@@ -19,7 +19,7 @@ class GroupTopics:
         self.hashes: dict[str, int] = {}
         """The hashes of topics that were asked for, until they change."""
         self.version_with_new_topics = self.version
-        """The metadata offset with which topics came into being last."""
+        """The metadata offset at which topics were last created."""
 
     @property
     def version(self) -> int:
@@ -27,7 +27,7 @@ class GroupTopics:
         return self._image().last_offset
 
     def changed(self, names: Iterable[str], has_new: bool) -> None:
-        """Topics were created, changed or deleted."""
+        """Notes that topics were created, changed or deleted."""
         for name in names:
             self.hashes.pop(name, None)
         if has_new:
@@ -53,7 +53,7 @@ class GroupTopics:
         return None if topic is None else topic.name
 
     def partition_count(self, topic_id: bytes) -> int:
-        """The number of partitions of a topic, -1 where it does not exist."""
+        """The number of partitions of a topic, or -1 if it does not exist."""
         topic = self._image().topics_by_id.get(topic_id)
         return -1 if topic is None else len(topic.partitions)
 
@@ -63,7 +63,7 @@ class GroupTopics:
         return any(broker.rack is not None for broker in self._image().brokers.values())
 
     def partition_racks(self, topic_id: bytes, index: int) -> list[str]:
-        """The racks of the brokers that have replicas of a partition, sorted; those without a rack are left out."""
+        """The racks of the brokers that have replicas of a partition, sorted. Brokers without a rack are left out."""
         image = self._image()
         replicas = image.topics_by_id[topic_id].partitions[index].replicas
         brokers = (image.brokers.get(broker_id) for broker_id in replicas)
@@ -89,6 +89,6 @@ class TopicsSnapshot:
 
 
 def no_topics() -> GroupTopics:
-    """Of a coordinator that knows no metadata."""
+    """The topics of a coordinator without metadata."""
     empty = MetadataImage()
     return GroupTopics(lambda: empty)

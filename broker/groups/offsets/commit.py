@@ -48,12 +48,12 @@ def commit_offsets(
     api_version: int,
     effects: GroupEffects,
 ) -> None:
-    """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
+    """Commits offsets. The topics of the response have name and id. Raises KafkaError if the sender may not commit."""
     validate_partition = _validate_commit(core, request, api_version, effects)
     now_ms = effects.now_ms
     expire_timestamp_ms = NO_TIMESTAMP
     if request.retention_time_ms != NO_RETENTION:
-        # What a client asks for may lie beyond an int64; Java's long wraps, and so does Kafka's answer to it.
+        # The sum may exceed an int64. Java's long wraps then, and so does Kafka's answer.
         expire_timestamp_ms = (now_ms + request.retention_time_ms + 2**63) % 2**64 - 2**63
     max_metadata = core.config.offset_metadata_max_bytes
     response_topics = []
@@ -96,7 +96,7 @@ def commit_offsets(
 def _validate_commit(
     core: OffsetRegistry, request: OffsetCommitRequest, api_version: int, effects: GroupEffects
 ) -> Callable[[bytes, int], None] | None:
-    """What further has to be asked of each partition, if anything. Raises KafkaError."""
+    """Returns a check for each partition, or None if none is needed. Raises KafkaError."""
     group = core.groups.get(request.group_id)
     generation_id = request.generation_id_or_member_epoch
     if group is None:
@@ -109,23 +109,23 @@ def _validate_commit(
             validate_unserved(core.unserved_groups[request.group_id], generation_id)
             return None
         if generation_id < 0:
-            # An admin, or a consumer that manages itself: replaying the commit makes a simple group.
+            # An administrator, or a consumer without a group: replaying the commit creates a simple group.
             return None
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     validate_committer(group, request.member_id, request.group_instance_id, generation_id)
     if group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
-        # A commit is a sign of life like a heartbeat.
+        # A commit renews the session, as a heartbeat does.
         member = group.members[request.member_id]
         effects.set_timer(member.session_timer)
     return None
 
 
 def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
-    """Raises KafkaError where offsets of a share or streams group may not be committed.
+    """Raises KafkaError if offsets of a share or streams group may not be committed.
 
-    A streams group without members takes those of an administrator. Members can't be there: they are not served.
+    An administrator may commit for a streams group without members. Its members are not served.
     """
     if group.group_type == SHARE_TYPE:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -134,19 +134,19 @@ def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
 
 
 def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int) -> None:
-    """Raises KafkaError where this member of this generation may not commit now."""
+    """Raises KafkaError if this member of this generation may not commit now."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if generation_id < 0 and group.state is GroupState.EMPTY:
         return
     if generation_id < 0 and not member_id and group_instance_id is None:
-        # Nobody in particular: only while the group has no members.
+        # A commit without a member id: allowed only if the group has no members.
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     group.validate_member(member_id, group_instance_id)
     if generation_id != group.generation_id:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if group.state is GroupState.COMPLETING_REBALANCE:
-        # A member of this very generation: it joined, and shall synchronise before it commits.
+        # A member of this generation that has joined must synchronise before it commits.
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
@@ -156,7 +156,7 @@ def delete_offsets(
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic],
     effects: GroupEffects,
 ) -> None:
-    """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
+    """Deletes offsets of topics that the group does not read. Raises KafkaError if the group may not be changed."""
     group = _group_to_delete_from(core, group_id)
     response_topics = []
     for topic in topics:
@@ -186,6 +186,6 @@ def _group_to_delete_from(core: OffsetRegistry, group_id: str) -> Union[ClassicG
     if group is None or group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
-        # What its members read, nobody knows.
+        # The topics that its members read are not known.
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
     return group

@@ -1,15 +1,15 @@
-"""Which offsets are old enough to be forgotten, and which groups with them.
+"""Which offsets have expired, and which groups are deleted with them.
 
-Kafka's rules (KIP-211), for offsets without an expiry of their own (old commits brought one: it counts alone):
+Kafka's rules (KIP-211), for offsets without an expiry of their own (old commits have one, and only it counts then):
 
-- a group with a protocol type that is Empty: ``offsets.retention.minutes`` after it became empty (after the commit,
-  where an old record does not say when that was);
+- a group with a protocol type that is Empty: ``offsets.retention.minutes`` after it became empty (after the commit, if
+  the group's record is of an old version without that time);
 - a Stable consumer group: for topics that no member reads any more, that long after the commit;
-- a simple group (nobody ever joined): that long after the commit;
+- a simple group (it never had members): that long after the commit;
 - a consumer group (KIP-848): for topics that no member reads, that long after the commit;
-- any other group keeps everything, and so does any offset with a transaction open on it.
+- any other group keeps everything. An offset with an open transaction is kept too.
 
-An Empty group without offsets is forgotten too. Source: ``OffsetMetadataManager.cleanupExpiredOffsets``,
+An Empty group without offsets is deleted too. Source: ``OffsetMetadataManager.cleanupExpiredOffsets``,
 ``ClassicGroup.offsetExpirationCondition``.
 """
 
@@ -33,13 +33,14 @@ GROUP_US = 1
 OFFSET_US = 2
 TOMBSTONE_US = 10
 OFFSETS_A_US = 50
-"""What it costs to look at a group, at an offset, at the oldest of many, and to forget one; measured."""
+"""Measured costs of looking at a group, at an offset, at the oldest of many offsets, and of deleting one."""
 
 AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 
 
 class Expiration:
-    """One look at all offsets of a partition, in steps of 0.5 ms; what comes or goes in between is taken as it is."""
+    """One search through all offsets of a partition, in steps of 0.5 ms. Offsets may be committed or deleted between
+    steps."""
 
     def __init__(self, core: OffsetRegistry, now_ms: int) -> None:
         self._core = core
@@ -49,7 +50,7 @@ class Expiration:
         self._steps = self._look()
 
     def step(self) -> tuple[list[CoordinatorRecord], bool]:
-        """Tombstones that are due, to be replayed before the next step; whether there is a next step."""
+        """Returns tombstones, which must be replayed before the next step, and whether there is a next step."""
         self._records = []
         self._cost_us = 0
         goes_on = next(self._steps, False)
@@ -73,12 +74,12 @@ class Expiration:
                 self._records += group_tombstones(consumer_group)
 
     def _ends_step(self, cost_us: int) -> bool:
-        """Whether the step is long enough by now."""
+        """Whether the step has used its time."""
         self._cost_us += cost_us
         return self._cost_us >= STEP_US
 
     def _expire_offsets(self, group: AnyGroup) -> Generator[bool, None, bool]:
-        """Adds the tombstones of one group; whether nothing of its offsets remains."""
+        """Adds the tombstones of one group. Returns whether none of its offsets remains."""
         core, now_ms, group_id = self._core, self._now_ms, group.group_id
         if self._ends_step(GROUP_US):
             yield True
@@ -116,7 +117,8 @@ class Expiration:
         return all_expired and not core.offsets.has_open_transactions(group_id) and self._forgets_all(group_id)
 
     def _forgets_all(self, group_id: str) -> bool:
-        """Whether the group has no offset but those that this step forgets: commits may have come since it began."""
+        """Whether this step deletes all offsets of the group. Offsets may have been committed since the search
+        began."""
         remaining = sum(map(len, self._core.offsets.topics_of(group_id).values()))
         return remaining <= len(self._records) and remaining == sum(
             1 for one in self._records if isinstance(one.key, OffsetCommitKey) and one.key.group == group_id
@@ -138,7 +140,7 @@ def _is_expired(core: OffsetRegistry, group: AnyGroup, committed: CommittedOffse
 
 
 def _is_old(core: OffsetRegistry, group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
-    """Whether what was committed at a time, without an expiry of its own, has been kept for long enough."""
+    """Whether an offset that was committed at a time, without an expiry of its own, has expired."""
     since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):
         left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY

@@ -1,6 +1,7 @@
 """OffsetFetch for one group, after the topics were looked up.
 
-Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that is not there has no offsets: no error.
+Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that does not exist has no offsets; that is
+not an error.
 """
 
 from collections.abc import Generator, Mapping
@@ -22,7 +23,7 @@ FetchedPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
 
 
 class TopicFetch:
-    """The partitions of one topic whose offsets are wanted; ``topic_id`` is zero where it is not known."""
+    """The partitions of one topic whose offsets are asked for. ``topic_id`` is zero if it is not known."""
 
     __slots__ = ("name", "partition_indexes", "topic_id")
 
@@ -33,7 +34,8 @@ class TopicFetch:
 
 
 def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, member_epoch: int) -> None:
-    """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
+    """Raises KafkaError if the sender names a member of a consumer group that does not exist, or with a wrong epoch
+    (KIP-848)."""
     unserved = core.unserved_groups.get(group_id)
     if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -47,7 +49,7 @@ def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, m
 def fetch_offsets(
     core: OffsetRegistry, group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
-    """The offsets asked for, in steps, each of which reads what is committed then.
+    """Returns the offsets that are asked for, in steps. Each step reads the current offsets.
 
     ``require_stable``: a partition with an open transaction is an error instead (KIP-447).
     """
@@ -85,7 +87,7 @@ def _fetch_portion(
 def fetch_all_offsets(
     core: OffsetRegistry, group_id: str, require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
-    """Every offset that the group has at the beginning, in steps; topic ids are the caller's to fill in."""
+    """Returns every offset that the group has when this begins, in steps. The caller adds the topic ids."""
     topics = [
         TopicFetch(topic, ZERO_UUID, list(partitions)) for topic, partitions in _offsets_of(core, group_id).items()
     ]
@@ -103,7 +105,7 @@ def _offsets_of(core: OffsetRegistry, group_id: str) -> TopicOffsets:
 
 
 def _of_this_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
-    """None where the offset was committed for a topic of the same name that is no more."""
+    """Returns None if the offset was committed for a deleted topic of the same name."""
     if committed is None or ZERO_UUID in (topic_id, committed.topic_id) or topic_id == committed.topic_id:
         return committed
     return None

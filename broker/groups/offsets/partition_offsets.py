@@ -1,11 +1,11 @@
-"""The committed offsets of one group for one topic, by partition, in few bytes.
+"""The committed offsets of one group for one topic, by partition, in little memory.
 
-Owns: them. Never does: I/O, deciding. Invariants: rows stand in the order of their partitions; what a row does not hold
-is ``_shared``, or an entry of ``_unshared``. Source of what is kept: ``OffsetAndMetadata``.
+Owns: these offsets. Never does: I/O, deciding. Invariants: rows are in the order of their partitions. The fields that a
+row lacks are in ``_shared``, or in an entry of ``_unshared``. Source of the fields: ``OffsetAndMetadata``.
 
-A row of four 64-bit words in one array: partition and leader epoch, offset, commit time, where the record stands. All
-else (metadata, expiry, topic id) is nearly always the same for all partitions of a group's topic. So an offset takes 32
-bytes, and ten millions fit where a tuple and an entry of a dictionary for each would take 270 bytes.
+A row is four 64-bit words in one array: partition and leader epoch, offset, commit time, offset of the record. The
+other fields (metadata, expiry, topic id) are nearly always the same for all partitions of a group's topic. So an offset
+takes 32 bytes; as a tuple in a dictionary it would take 270.
 """
 
 from array import array
@@ -15,14 +15,14 @@ from typing import NamedTuple
 NO_TIMESTAMP = -1
 _WORDS = 4
 _COMMIT_TIME = 2
-"""Where in a row."""
+"""Indexes of the words of a row."""
 _PARTITION_SHIFT = 32
 _EPOCH_MASK = 0xFFFFFFFF
 _EPOCH_SIGN = 0x80000000
 
 
 class CommittedOffset(NamedTuple):
-    """One committed offset; ``record_offset`` is where its record stands in the log. Times in ms, -1 for none."""
+    """One committed offset; ``record_offset`` is the offset of its record in the log. Times in ms, -1 for none."""
 
     offset: int
     leader_epoch: int
@@ -40,8 +40,8 @@ _Rest = tuple[str, int, bytes]
 class PartitionOffsets(MutableMapping[int, CommittedOffset]):
     """A mapping of partitions to committed offsets, in the order of the partitions.
 
-    A look-up is a step where partitions 0 to n are all there, else a binary search. Any int32 is a partition: a log
-    or a request may hold negative ones.
+    A look-up is one step if all partitions from 0 to n are present, otherwise a binary search. Any int32 is a
+    partition: a log or a request may hold negative ones.
     """
 
     __slots__ = ("_rows", "_shared", "_unshared")
@@ -96,22 +96,22 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
 
     @property
     def brings_expiry(self) -> bool:
-        """Whether one of them may have an expiry of its own."""
+        """Whether an offset may have an expiry of its own."""
         return self._shared[1] != NO_TIMESTAMP or self._unshared is not None
 
     @property
     def oldest_commit_ms(self) -> int:
-        """The earliest time of a commit; there must be one. Costs 20 ns for each, where a look at each costs 2 us."""
+        """The earliest time of a commit; there must be one. It costs 20 ns for each offset, a look-up 2 us."""
         return min(self._rows[_COMMIT_TIME::_WORDS])
 
     def last(self, most: int) -> list[int]:
-        """The last ``most`` partitions, the last one first."""
+        """Returns the last ``most`` partitions, the last one first."""
         rows = self._rows
         first = max(0, len(rows) - most * _WORDS)
         return [word >> _PARTITION_SHIFT for word in reversed(rows[first::_WORDS])]
 
     def _find(self, partition: int) -> tuple[int, bool]:
-        """Where the row of a partition begins, or would, and whether it is there."""
+        """Returns the index at which the row of a partition begins or would begin, and whether it exists."""
         rows = self._rows
         end = len(rows)
         guess = partition * _WORDS

@@ -1,6 +1,6 @@
 """The records of committed offsets in ``__consumer_offsets``, as Kafka 4.3.1 writes them.
 
-Owns: which record says what. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
+Owns: the content of the records. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
 """
 
 from ....protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
@@ -13,7 +13,7 @@ from ..records import (
 
 
 def offset_commit_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
-    """A committed offset."""
+    """Returns the record of a committed offset."""
     version = OFFSET_COMMIT_VALUE_VERSION
     if value.expire_timestamp != NO_TIMESTAMP:
         version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION
@@ -21,5 +21,5 @@ def offset_commit_record(group_id: str, topic: str, partition: int, value: Offse
 
 
 def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
-    """Forgets a committed offset."""
+    """Returns the record that deletes a committed offset."""
     return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)

@@ -1,8 +1,8 @@
-"""Which groups are about to lose their next offset to retention.
+"""The groups whose next offset retention is about to remove.
 
-Pure; times are ms since 1970. A group loses records where its committed offset, the next that it would read, lies in a
-segment that retention takes soon. Source: our own; Kafka says nothing, and the group's consumers find out by
-auto.offset.reset. The segments are those that storage/log/log_retention.py would take.
+Pure; times are ms since 1970. A group loses records if its committed offset, the next one that it would read, is in a
+segment that retention removes soon. Source: our own. Kafka does not warn; the group's consumers then use
+auto.offset.reset. The segments are those that storage/log/log_retention.py would remove.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ TopicPartition = tuple[str, int]
 
 
 class Removal(NamedTuple):
-    """A segment that retention takes soon. `due_ms`: when by its age; None where its partition's size decides, or
-    the cap of the whole node (`by_cap`)."""
+    """A segment that retention removes soon. `due_ms`: when it reaches its age limit; None if the size limit of its
+    partition decides, or the cap of the whole node (`by_cap`)."""
 
     end_offset: int
     due_ms: int | None
@@ -30,7 +30,7 @@ class Removal(NamedTuple):
 
 
 class GroupAtRisk(NamedTuple):
-    """A group whose committed offset lies in a segment that goes."""
+    """A group whose committed offset is in a segment that is removed soon."""
 
     group_id: str
     topic: str
@@ -48,7 +48,7 @@ def upcoming_removals(
     check_interval_ms: int,
     now_ms: int,
 ) -> list[Removal]:
-    """The segments that retention takes within the horizon, oldest first."""
+    """Returns the segments that retention removes within the horizon, the oldest first."""
     if not config.is_deleted or config.is_compacted:
         return []
     facts = list(segments)
@@ -81,7 +81,7 @@ def groups_at_risk(
 ) -> list[GroupAtRisk]:
     """The groups among (group, topic, partition, committed offset) whose next offset goes with one of the removals.
 
-    One that is below the log's start has lost its records already.
+    An offset below the log's start is left out: its records are gone.
     """
     found = []
     for group_id, topic, partition, offset in committed:
@@ -95,7 +95,7 @@ def groups_at_risk(
 
 
 class WarningThrottle:
-    """Limits the warnings: one an hour for each group and partition, and one more when another segment is at risk."""
+    """Limits the warnings to one an hour for each group and partition, and one more if another segment is at risk."""
 
     def __init__(self, pause_ms: int = 0) -> None:
         """``pause_ms``: the shortest time in ms between warnings of two segments."""
@@ -103,7 +103,7 @@ class WarningThrottle:
         self._said: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def new(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
-        """The risks to warn of now. A group and partition that is not among ``risks`` is forgotten."""
+        """Returns the risks to warn about now. Groups and partitions that are not among ``risks`` are dropped."""
         fresh, still = [], {}
         for risk in risks:
             key = risk.group_id, risk.topic, risk.partition

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit, after the topics were looked up: offsets that count when a transaction commits.
+"""TxnOffsetCommit, after the topics were looked up: offsets that take effect when a transaction commits.
 
 Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransactionalOffsetCommit``; KIP-98, KIP-447.
 """
@@ -37,7 +37,7 @@ def commit_transactional_offsets(
     topics: list[TransactionalTopicCommit],
     effects: GroupEffects,
 ) -> None:
-    """Stores the offsets as part of the producer's transaction. Raises KafkaError for who may not commit."""
+    """Stores the offsets as part of the producer's transaction. Raises KafkaError if the sender may not commit."""
     group = core.groups.get(request.group_id)
     consumer_group = core.consumer_groups.get(request.group_id)
     validate_partition = None
@@ -94,7 +94,7 @@ def _is_too_large(core: OffsetRegistry, partition: TxnOffsetCommitRequest.TxnOff
 
 
 def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) -> None:
-    """Clients before KIP-447 don't say which member they are: they may commit whatever state the group is in."""
+    """Clients before KIP-447 do not send a member id. They may commit in any state of the group."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if request.generation_id < 0 and group.state is GroupState.EMPTY:

@@ -1,1 +1,1 @@
-"""Server-side assignors: which member shall own which partitions. Pure functions of what a group looks like."""
+"""Server-side assignors: they compute the partitions of each member. Pure functions of the state of a group."""

@@ -1,9 +1,8 @@
-"""What a server-side assignor is given and what it answers.
+"""The input and the result of a server-side assignor.
 
-Owns: the words between a consumer group and its assignors. Never does: assigning, state. Invariants: an assignor is a
-pure function, equal input gives equal output; its input is not changed, and what it answers is not changed afterwards.
-Source: ``GroupSpec``, ``MemberSubscription``, ``SubscribedTopicDescriber``, ``GroupAssignment``,
-``ConsumerGroupPartitionAssignor``; KIP-848.
+Owns: the types that a consumer group and its assignors share. Never does: assigning, state. Invariants: an assignor is
+a pure function, equal input gives equal output; neither its input nor its result is changed. Source: ``GroupSpec``,
+``MemberSubscription``, ``SubscribedTopicDescriber``, ``GroupAssignment``, ``ConsumerGroupPartitionAssignor``; KIP-848.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,9 +25,9 @@ SubscribedTopics = frozenset[TopicId]
 class MemberSpec:
     """One member, as an assignor sees it.
 
-    ``subscribed_topic_ids``: of all topics that it subscribes to, by name and by regular expression, those that exist.
-    Members with equal subscriptions may share one set. ``assignment``: its target assignment until now, of which a
-    sticky assignor keeps what it can; partitions and topics that no longer exist may be in it.
+    ``subscribed_topic_ids``: the existing topics that it subscribes to, by name and by regular expression. Members with
+    equal subscriptions may share one set. ``assignment``: its present target assignment, which a sticky assignor keeps
+    as far as it can; partitions and topics that no longer exist may be in it.
     """
 
     subscribed_topic_ids: SubscribedTopics
@@ -46,14 +45,14 @@ class GroupSpec:
 
 
 class SubscribedTopicDescriber(Protocol):
-    """What there is to assign."""
+    """The partitions of topics."""
 
     def partition_count(self, topic_id: TopicId) -> int:
-        """The number of partitions of a topic, or -1 where it does not exist."""
+        """The number of partitions of a topic, or -1 if it does not exist."""
 
 
 GroupAssignment = dict[str, Assignment]
-"""Member id -> what it shall own. A member without an entry shall own nothing."""
+"""Member id -> its target assignment. A member without an entry gets no partitions."""
 
 
 class PartitionAssignorError(Exception):
@@ -61,7 +60,7 @@ class PartitionAssignorError(Exception):
 
 
 Assignor = Callable[[GroupSpec, SubscribedTopicDescriber], Steps[GroupAssignment]]
-"""Computes in steps, so that a large group holds up no one. Raises PartitionAssignorError."""
+"""Computes in steps, so that a large group does not block other requests. Raises PartitionAssignorError."""
 
 A_STEP = 256
 """Members, or partitions, that one step looks at, each in some 2 us."""

@@ -1,8 +1,8 @@
-"""Who of a topic's subscribers owns least and who most, while partitions go from these to those.
+"""The subscribers of a topic with the fewest and the most partitions, while partitions move between them.
 
-Owns: the two ends of the members sorted by load. Never does: moving a partition; the caller does, and the loads follow.
-Invariants: the low end grows to the right, the high end to the left, and the members of one end own equally many.
-Source: ``MemberAssignmentBalancer`` of Kafka's ``UniformHeterogeneousAssignmentBuilder``.
+Owns: the two ends of the members sorted by load. Never does: moving a partition; the caller does, and changes the
+loads. Invariants: the low end grows to the right, the high end to the left, and the members of one end own equally
+many. Source: ``MemberAssignmentBalancer`` of Kafka's ``UniformHeterogeneousAssignmentBuilder``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,12 @@ class LoadBalancer:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether what was last handed out at both ends came from loads that differ by one at most."""
+        """Whether the members last returned at both ends have loads that differ by one at most."""
         return self._high_load - self._low_load <= 1
 
     def next_least_loaded(self) -> int:
-        """Who gets the next partition: each of the low end once; then that takes in who owns as many as they do now."""
+        """Returns the member that gets the next partition: each of the low end once. Then the end grows by the members
+        with as many."""
         if self._next_low >= self._low_end:
             self._low_load += 1
             while self._low_end < len(self._sorted) and self._load(self._low_end) == self._low_load:
@@ -40,7 +41,8 @@ class LoadBalancer:
         return member
 
     def next_most_loaded(self, to_give: Mapping[int, Sequence[int]]) -> int | None:
-        """Who gives the next partition, of those that ``to_give`` says own any of this topic; None when nobody can."""
+        """Returns the member that gives the next partition, among those with partitions ``to_give``; None if there is
+        none."""
         while (member := self._step_high()) is not None:
             if to_give.get(member):
                 return member
@@ -50,7 +52,7 @@ class LoadBalancer:
     def _step_high(self) -> int | None:
         if self._next_high < self._high_start:
             if self._high_end <= self._high_start and self._high_start > 0:
-                # All of the high end were excluded: it begins anew at whatever comes next.
+                # All of the high end were excluded: it begins again with the next member.
                 self._high_load = self._load(self._high_start - 1)
             else:
                 self._high_load -= 1
@@ -64,7 +66,7 @@ class LoadBalancer:
         return member
 
     def _exclude_last(self) -> None:
-        """The member last handed out has nothing to give: it leaves the high end."""
+        """Removes the member last returned from the high end, because it has no partition to give."""
         at, last = self._next_high + 1, self._high_end - 1
         self._sorted[at], self._sorted[last] = self._sorted[last], self._sorted[at]
         self._high_end = last

@@ -1,4 +1,4 @@
-"""The assignor ``range``: of every topic each subscriber owns one run of neighbouring partitions.
+"""The assignor ``range``: each subscriber of a topic owns one run of neighbouring partitions.
 
 Owns: that rule. Never does: looking at what members own now (it is sticky only as far as its order is). Invariants:
 equal input, equal output; with equal subscriptions and equal partition counts a member owns the same partition numbers
@@ -29,7 +29,7 @@ def assign_in_steps(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Ste
     members = sorted(spec.members.items(), key=_static_first)
     yield
     assignment: GroupAssignment = {member_id: {} for member_id, _ in members}
-    shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # the runs of all topics that are divided alike
+    shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # the runs of topics that are divided in the same way
     subscribers_of = yield from _subscribers(members, spec.is_homogeneous)
     for topic_id, subscribers in subscribers_of.items():
         partition_count = describer.partition_count(topic_id)
@@ -59,7 +59,8 @@ def _subscribers(members: Sequence[tuple[str, MemberSpec]], is_homogeneous: bool
 
 
 def _runs(partition_count: int, subscriber_count: int) -> list[frozenset[int]]:
-    """The run of each subscriber that gets one; the first ones have one partition more where it doesn't divide."""
+    """Returns the run of each subscriber that gets one. The first ones have one partition more if the division has a
+    remainder."""
     quota, extra = divmod(partition_count, subscriber_count)
     runs: list[frozenset[int]] = []
     start = 0

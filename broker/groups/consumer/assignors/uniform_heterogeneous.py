@@ -1,7 +1,7 @@
 """``uniform`` for a group whose members subscribe to different topics: balance topic by topic, in up to 16 rounds.
 
-Owns: that case. Never does: looking further than one topic at a time (so three members in a chain may differ by two).
-Invariants: equal input, equal output; what need not move stays. Source: Kafka's
+Owns: that case. Never does: balancing over several topics at once (so three members in a chain may differ by two).
+Invariants: equal input, equal output; partitions that need not move stay. Source: Kafka's
 ``UniformHeterogeneousAssignmentBuilder``.
 """
 
@@ -27,7 +27,7 @@ _SIGNED_UUID = Struct(">2q")
 
 
 def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
-    """The target assignment; empty when nobody subscribes to a topic that exists.
+    """Returns the target assignment; empty if no member subscribes to an existing topic.
 
     Raises PartitionAssignorError for a topic that does not exist.
     """
@@ -52,7 +52,7 @@ class _Builder:
         self.subscribers: dict[TopicId, list[int]] = {}
         self._owners: dict[TopicId, list[int]] = {}
         self._changed: set[int] = set()
-        """Members whose assignment is no longer the one that they had."""
+        """Members whose assignment has changed."""
         self._until_yield = A_STEP
 
     def _is_step(self, count: int) -> bool:
@@ -94,7 +94,8 @@ class _Builder:
                     owners[partition] = index
 
     def assign_remaining(self) -> Steps[None]:
-        """What nobody owns goes to the subscriber that owns least, the topics with most for each subscriber first."""
+        """Assigns partitions without an owner to the subscriber with the fewest, first of topics with most for each
+        subscriber."""
         unassigned = {
             topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
             for topic_id, owners in self._owners.items()
@@ -122,7 +123,7 @@ class _Builder:
                     last_changed = topic_id
 
     def _balance_topic(self, topic_id: TopicId) -> Steps[bool]:
-        """Moves partitions of one topic from who owns most to who owns least; whether it moved any."""
+        """Moves partitions of one topic from members with most to members with fewest. Returns whether it moved any."""
         balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
         if self._is_step(1 + len(self.subscribers[topic_id]) // 8):
             yield
@@ -165,7 +166,7 @@ class _Builder:
         return sorted(topic_ids, key=order)
 
     def assignment(self) -> Steps[GroupAssignment]:
-        """Every member's partitions; who kept what it had shares it."""
+        """Returns every member's partitions. Unchanged assignments are shared with the input."""
         owned: dict[int, dict[TopicId, list[int]]] = {member: {} for member in self._changed}
         for topic_id, owners in self._owners.items():
             for partition, owner in enumerate(owners):

@@ -1,7 +1,7 @@
 """``uniform`` for a group whose members all subscribe to the same topics: sizes differ by one partition at most.
 
 Owns: that case. Never does: balancing topic by topic (only the number of partitions of a member counts). Invariants:
-equal input, equal output; nobody gives up more than balance asks for. Source: Kafka 4.3's
+equal input, equal output; no member gives up more than balance requires. Source: Kafka 4.3's
 ``UniformHomogeneousAssignmentBuilder``; where its result depends on the order of a hash collection, Java's is kept.
 """
 
@@ -26,7 +26,7 @@ _TopicPartition = tuple[TopicId, int]
 
 
 def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
-    """The target assignment; empty when nobody subscribes to a topic that exists.
+    """Returns the target assignment; empty if no member subscribes to an existing topic.
 
     Raises PartitionAssignorError for a topic that does not exist.
     """
@@ -49,7 +49,7 @@ def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> 
         unassigned += given_up
         quota -= sum(map(len, kept.values()))
         if quota > 0 and takes_extra and members_left > extra_members:
-            # Somebody after it may already own one partition more, and would have to give it up.
+            # A member after it may already own one partition more, and would have to give it up.
             quota -= 1
             takes_extra = False
         if quota > 0:
@@ -85,7 +85,7 @@ def _unassigned_partitions(
 def _revoke(
     old: Mapping[TopicId, frozenset[int]], topic_ids: SubscribedTopics, quota: int
 ) -> tuple[Assignment, list[_TopicPartition]]:
-    """What a member keeps of ``old`` within its quota, and what it gives up to others."""
+    """Returns the part of ``old`` that a member keeps within its quota, and the part that it gives up."""
     if topic_ids.issuperset(old) and sum(map(len, old.values())) <= quota:
         return dict(old), []
     kept: Assignment = {}
