@@ -7,7 +7,7 @@ one.
 import asyncio
 from collections.abc import Callable
 
-from .timer_queue import TimerHandle, TimerQueue
+from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
 from .timers import Timer
 
 
@@ -19,6 +19,7 @@ class LoopTimers:
         self.time_s: Callable[[], float] = loop.time
         """The loop's monotonic clock in seconds, for code that reads it with every request."""
         self._queue = TimerQueue()
+        self._due = DueCallbacks(loop.call_soon)
         self._wake_up: asyncio.TimerHandle | None = None
         self._wake_up_ms = 0
         self._closed = False
@@ -58,9 +59,7 @@ class LoopTimers:
 
     def _fire(self) -> None:
         self._wake_up = None
-        for callback in self._queue.pop_due(self.now_ms()):
-            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
-            self._loop.call_soon(callback)
+        self._due.add(self._queue.pop_due(self.now_ms()))
         if not self._closed and self._wake_up is None:
             deadline_ms = self._queue.next_deadline_ms()
             if deadline_ms is not None:

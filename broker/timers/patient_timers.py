@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .patience import TICK_MS, Patience
-from .timer_queue import TimerHandle, TimerQueue
+from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
 from .timers import Timer
 
 HOLD_CHECK_MS = 10
@@ -58,6 +58,7 @@ class PatientTimers:
         self._patience = Patience(suspended_ms())
         self._is_drained: Callable[[], bool] = bool
         self._queue = TimerQueue()
+        self._due = DueCallbacks(loop.call_soon)
         self._wake_up: CancelHandle | None = None
         self._wake_up_ms = 0
         self._closed = False
@@ -122,9 +123,7 @@ class PatientTimers:
             self._arm(now_ms + HOLD_CHECK_MS)
             return
         self._is_drained = bool
-        for callback in self._queue.pop_due(now_ms - self._patience.stalled_ms):
-            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
-            self._loop.call_soon(callback)
+        self._due.add(self._queue.pop_due(now_ms - self._patience.stalled_ms))
         if not self._closed and self._wake_up is None:
             deadline_ms = self._queue.next_deadline_ms()
             if deadline_ms is not None:

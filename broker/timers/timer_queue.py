@@ -8,10 +8,13 @@ moves once. Source: Kafka's hierarchical timing wheel (``SystemTimer``), for the
 in a heap suffices, since the heap holds ticks and not timers.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 TICK_MS = 4
+FIRED_A_TURN = 32
+"""Callbacks of timers in one turn of the event loop. The end of a session takes 0.1 to 0.3 ms."""
 FEW_CANCELLED = 1024
 """Up to this number, cancelled timers are kept. Above it, they are removed when they are more than half of all."""
 
@@ -139,6 +142,39 @@ class TimerQueue:
                 handle.leave()
                 due.append(handle)
         return due
+
+
+class DueCallbacks:
+    """Calls what is due in order, FIRED_A_TURN callbacks in each turn of the event loop.
+
+    A callback that raises is reported by the event loop; the others are called in the next turn.
+    """
+
+    __slots__ = ("_call_soon", "_waiting")
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        self._call_soon = call_soon
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def add(self, callbacks: Iterable[Callable[[], None]]) -> None:
+        """Calls these after all that were added before, from the next turn on."""
+        is_running = bool(self._waiting)
+        self._waiting.extend(callbacks)
+        if self._waiting and not is_running:
+            self._call_soon(self._run)
+
+    def _run(self) -> None:
+        try:
+            for _ in range(min(FIRED_A_TURN, len(self._waiting))):
+                callback = self._waiting[0]
+                try:
+                    callback()
+                finally:
+                    # Only now: while it runs, what it adds must not start a second run.
+                    self._waiting.popleft()
+        finally:
+            if self._waiting:
+                self._call_soon(self._run)
 
 
 def _tick(deadline_ms: int) -> int:

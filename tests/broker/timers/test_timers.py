@@ -2,12 +2,13 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from odradek.broker.timers.loop_timers import LoopTimers
-from odradek.broker.timers.timer_queue import FEW_CANCELLED, TICK_MS, TimerQueue
+from odradek.broker.timers.timer_queue import FEW_CANCELLED, FIRED_A_TURN, TICK_MS, DueCallbacks, TimerQueue
 
 
 def test_never_early_and_at_most_a_tick_late() -> None:
@@ -158,3 +159,30 @@ def test_against_a_model(seed: int) -> None:
     assert set(fired) == set(expected), f"seed {seed}"
     assert all(fired[identity] >= expected[identity] for identity in fired)
     assert len(queue) == 0
+
+
+def test_many_timers_that_are_due_at_once_share_several_turns() -> None:
+    soon: list[Callable[[], None]] = []
+    called: list[int] = []
+    due = DueCallbacks(soon.append)
+    due.add(partial(called.append, number) for number in range(2 * FIRED_A_TURN))
+    due.add([lambda: due.add([partial(called.append, -1)])])
+    turns = []
+    while soon:
+        soon.pop(0)()
+        turns.append(len(called))
+        assert len(soon) <= 1
+    assert turns == [FIRED_A_TURN, 2 * FIRED_A_TURN, 2 * FIRED_A_TURN, 2 * FIRED_A_TURN + 1]
+    assert called == [*range(2 * FIRED_A_TURN), -1]
+
+
+def test_a_timer_that_fails_takes_no_other_with_it() -> None:
+    soon: list[Callable[[], None]] = []
+    called: list[str] = []
+    due = DueCallbacks(soon.append)
+    due.add([partial(called.append, "before"), lambda: called.append("failing" + 1), partial(called.append, "after")])  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        soon.pop(0)()
+    soon.pop(0)()
+    assert called == ["before", "after"]
+    assert not soon
