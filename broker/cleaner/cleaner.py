@@ -104,7 +104,7 @@ class LogCleaner:
                 break
         if threads:
             await self._delete_old_segments()
-        await self._checkpoint_what_has_gone()
+        await self._checkpoint_removed_partitions()
 
     async def _run(self) -> None:
         while True:
@@ -275,7 +275,7 @@ class LogCleaner:
             return False
         return log.config.is_deleted or log.segments.first.base_offset < log.log_start_offset
 
-    async def _checkpoint_what_has_gone(self) -> None:
+    async def _checkpoint_removed_partitions(self) -> None:
         """Removes the offsets of deleted topics from the checkpoint, so that a new topic of the same name does not get
         them.
         """

@@ -183,7 +183,7 @@ class Coordinator(Generic[Core, EffectsOf]):
             self._by_key.clear()
             shard.unload()
 
-    def shutdown(self) -> None:
+    def stop(self) -> None:
         """Unloads all partitions. Parked requests are answered NOT_COORDINATOR, later ones
         COORDINATOR_NOT_AVAILABLE."""
         self._active = False

@@ -184,7 +184,7 @@ class GroupCore(OffsetRegistry):
         for group in self.groups.values():
             group.transition_to(GroupState.DEAD, effects.now_ms)
             for member in group.members.values():
-                token = group.take_join_token(member)
+                token = group.pop_join_token(member)
                 if token is not None:
                     response = JoinGroupResponse(
                         error_code=ErrorCode.NOT_COORDINATOR, protocol_name=None, member_id=member.member_id

@@ -20,7 +20,7 @@ from ...storage.files.disk_usage import allocated_bytes
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..timers.loop_timers import LoopTimers
-from ..timers.slices import Slices, take_in_slices
+from ..timers.slices import Slices, run_in_slices
 from .disk_space import (
     CAP_KEY,
     MIN_FREE_KEY,
@@ -139,7 +139,7 @@ class DiskWatch:
         if self._removing is not None:
             await asyncio.wait([self._removing])
 
-    def finish(self) -> None:
+    def fill_reserves(self) -> None:
         """Fills the reserve as far as there is room, for the next start. Call it after `stop`."""
         for watched in self._watched:
             self._fill_reserve(watched, least_room=0)
@@ -174,7 +174,7 @@ class DiskWatch:
         return min(delays)
 
     async def _in_slices(self, steps: Steps[Result]) -> Result:
-        return await take_in_slices(self._slices, steps)
+        return await run_in_slices(self._slices, steps)
 
     # Checking -------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ..controller.controller import Controller
 from ..controller.directories import offline_records
 from ..metadata.service import MetadataService
-from ..replicas.hosting import HostedReplicas
+from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.partition import Partition
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from functools import partial
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps
 from ...storage.log.log import Log
-from ...storage.log.log_retention import SegmentFacts
+from ...storage.log.log_retention import RetentionSegment
 from ..groups.coordinator import GroupCoordinator
 from ..groups.offsets.retention_risk import (
     GroupAtRisk,
@@ -138,7 +138,7 @@ class RetentionWarnings:
         segments = list(log.segments)
         ends = [segment.base_offset for segment in segments[1:]] + [log.log_end_offset]
         facts = [
-            SegmentFacts(end, segment.size, partial(getattr, segment, "largest_timestamp"))
+            RetentionSegment(end, segment.size, partial(getattr, segment, "largest_timestamp"))
             for segment, end in zip(segments, ends, strict=True)
         ]
         return upcoming_removals(

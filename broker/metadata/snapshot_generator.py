@@ -23,7 +23,7 @@ CHECK_MS = 60_000
 
 
 class SnapshotGenerator:
-    """Writes and removes snapshots until :meth:`finish` or until the timers are closed."""
+    """Writes and removes snapshots until :meth:`stop` or until the timers are closed."""
 
     def __init__(self, metadata: PublishedMetadata, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
         """``clock_ms``: milliseconds since the epoch."""
@@ -32,7 +32,7 @@ class SnapshotGenerator:
         self._clock_ms = clock_ms
         self._running: asyncio.Task[None] | None = None
         self._not_before_ms = 0
-        self._is_finished = False
+        self._is_stopped = False
 
     def start(self) -> None:
         """Checks now, after every change of the metadata, and every minute."""
@@ -44,9 +44,9 @@ class SnapshotGenerator:
         """Whether a snapshot is in progress."""
         return self._running is not None and not self._running.done()
 
-    async def finish(self) -> None:
+    async def stop(self) -> None:
         """Starts no more snapshots, and waits for a file that is being written. Cancels one that is being encoded."""
-        self._is_finished = True
+        self._is_stopped = True
         await self.idle()
 
     async def idle(self) -> None:
@@ -64,7 +64,7 @@ class SnapshotGenerator:
         self._generate_if_due()
 
     def _generate_if_due(self) -> None:
-        if self._is_finished or self.is_writing:
+        if self._is_stopped or self.is_writing:
             return
         now_ms = self._clock_ms()
         if now_ms < self._not_before_ms:
@@ -82,7 +82,7 @@ class SnapshotGenerator:
             for batch in pending.batches:
                 batches.append(batch)
                 await asyncio.sleep(0)
-                if self._is_finished:
+                if self._is_stopped:
                     return
             await asyncio.get_running_loop().run_in_executor(None, log.write_snapshot, pending.snapshot_id, batches)
         except (OSError, UnwritableMetadataError) as error:

@@ -83,7 +83,7 @@ class GroupCommit:
         if new.offsets.wants_sync:
             self.appended(new)
 
-    async def finish(self) -> None:
+    async def stop(self) -> None:
         """Starts no more rounds, and waits for those in progress."""
         self._is_closed = True
         if self._running:

@@ -20,7 +20,7 @@ from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 from ..controller.directories import assignment_records
 from ..metadata.service import MetadataService
 from .group_commit import GroupCommit
-from .hosting import HostedReplicas
+from .hosted_replicas import HostedReplicas
 from .partition import Partition
 from .partitions import Partitions
 
@@ -147,7 +147,7 @@ class ReplicaMoves:
         for key in [key for key in self._moves if key[0] == topic]:
             self._give_up(key)
 
-    async def finish(self) -> None:
+    async def stop(self) -> None:
         """Stops copying. The next start resumes the moves."""
         for active in self._moves.values():
             active.stop.set()
@@ -177,7 +177,7 @@ class ReplicaMoves:
         loop = asyncio.get_running_loop()
         move = active.move
         while True:
-            await self._copy_what_is_there(active)
+            await self._copy_existing_records(active)
             if move.future.offsets.unflushed_records:
                 # Through the directory, so that a failed sync takes the right one offline.
                 flushes = move.target.prepare_flushes([move.future])
@@ -197,7 +197,7 @@ class ReplicaMoves:
             finally:
                 self._metadata.turns.give_back()
 
-    async def _copy_what_is_there(self, active: ActiveMove) -> None:
+    async def _copy_existing_records(self, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()
         move = active.move
         while not active.stop.is_set():

@@ -96,7 +96,7 @@ class Background:
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
 
-    async def finish(self) -> None:
+    async def stop(self) -> None:
         """Stops the cleaner, the removal of files, and the metrics."""
         self._is_stopped.set()
         if self._retaining is not None:

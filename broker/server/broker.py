@@ -77,10 +77,10 @@ class Broker:
         names = ("", str(self.metadata.node_id))
         if not any((ResourceType.BROKER, name) in delta.changed_configs for name in names):
             return False
-        self.take_dynamic_configs(image)
+        self.update_dynamic_configs(image)
         return True
 
-    def take_dynamic_configs(self, image: MetadataImage) -> None:
+    def update_dynamic_configs(self, image: MetadataImage) -> None:
         """Computes the configuration from the file and the metadata (``DynamicBrokerConfig``).
 
         Logs the keys that were set or changed without effect here, as a start does for those of the file.

@@ -43,7 +43,7 @@ from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..network.unread import Unread
 from ..replicas.group_commit import GroupCommit
-from ..replicas.hosting import HostedReplicas
+from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
@@ -155,7 +155,7 @@ class BrokerServer:
         self._undo.callback(_abandon, log_dirs)
         metadata = self._open_metadata(log_dirs, now_ms)
         parts = self._make_parts(log_dirs, metadata, advertised)
-        parts.broker.take_dynamic_configs(metadata.image)
+        parts.broker.update_dynamic_configs(metadata.image)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
@@ -346,8 +346,8 @@ class BrokerServer:
         running.broker.connections.abort_all()
         if running.disk_watch is not None:
             await running.disk_watch.stop()
-        await running.background.finish()
-        await running.snapshots.finish()
+        await running.background.stop()
+        await running.snapshots.stop()
         self._undo.close()
         # One turn of the loop lets the transports and the listeners close.
         await asyncio.sleep(0)

@@ -89,12 +89,12 @@ async def run(
     count_lines_on(loop)
     server = BrokerServer(config, cluster_id, stop.set, read_only)
 
-    def told_to_stop() -> None:
+    def stop_requested() -> None:
         stop.set()
         server.stop_recovery()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_stop)
+        loop.add_signal_handler(number, stop_requested)
     # The image's entry point blocks these signals until here: as process 1 it would lose earlier ones.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
@@ -102,7 +102,7 @@ async def run(
     except RecoveryStopped:
         return None  # the recovery has logged its progress itself
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
-    collections.begin()
+    collections.start()
     gc.enable()  # serve_options has disabled it
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
@@ -113,7 +113,7 @@ async def run(
         await stop.wait()
     finally:
         await server.stop()
-        collections.end()
+        collections.stop()
         if ready_file is not None:
             remove_ready_file(Path(ready_file))
     if server.failure is None:

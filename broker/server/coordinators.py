@@ -129,7 +129,7 @@ class Coordinators:
         if deleted:
             yield from self.groups.topics_deleted(set(deleted))
 
-    def shutdown(self) -> None:
+    def stop(self) -> None:
         """Stops both coordinators."""
         for coordinator in reversed(self._by_topic.values()):
-            coordinator.shutdown()
+            coordinator.stop()

@@ -45,14 +45,14 @@ class FullCollections:
         self._began_ms = 0.0
         self._thresholds = gc.get_threshold()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Freezes all existing objects, and watches collections from now on."""
         gc.freeze()
         young, middle, _ = self._thresholds
         gc.set_threshold(min(young, YOUNG_MAX), middle, MIDDLE)
         gc.callbacks.append(self._watch)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stops watching. Frozen objects stay frozen: the process ends, and its last collection is short."""
         gc.callbacks.remove(self._watch)
         gc.set_threshold(*self._thresholds)

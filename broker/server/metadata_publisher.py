@@ -20,7 +20,7 @@ from ..controller.directories import cordoned_records
 from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
 from ..log_dirs.identity import cordoned_paths
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
-from ..replicas.hosting import HostedReplicas
+from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
 from .broker import Broker
 

@@ -17,7 +17,7 @@ from ..metadata.image import Endpoint
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
 from ..replicas.group_commit import GroupCommit
-from ..replicas.hosting import HostedReplicas
+from ..replicas.hosted_replicas import HostedReplicas
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers
 from ..timers.stall_watch import StallWatch
@@ -73,7 +73,7 @@ class RunningBroker:
         """
         parts, broker = self.parts, self.parts.broker
         self.acceptor.close()
-        broker.coordinators.shutdown()
+        broker.coordinators.stop()
         broker.connections.close_all()
         # One turn of the loop lets the transports close.
         await asyncio.sleep(0)
@@ -82,15 +82,15 @@ class RunningBroker:
         parts.stalls.stop()
         if self.disk_watch is not None:
             await self.disk_watch.stop()
-        await self.background.finish()
-        await broker.replica_moves.finish()
+        await self.background.stop()
+        await broker.replica_moves.stop()
         # A metadata change in progress ends as in a crash: the next start applies the records in the log.
         broker.metadata.turns.close()
         broker.slices.close()
-        await parts.group_commit.finish()
-        await self.snapshots.finish()
+        await parts.group_commit.stop()
+        await self.snapshots.stop()
         if self.disk_watch is not None:
-            self.disk_watch.finish()
+            self.disk_watch.fill_reserves()
         parts.lifecycle.stop(clock_ms())
         refusals = []
         for directory in parts.log_dirs.online:

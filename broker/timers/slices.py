@@ -152,7 +152,7 @@ class Slices:
             self._begun.append(work)
 
 
-async def take_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
+async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
     """Runs steps in slices and returns their result. Raises their exceptions. Cancelling it cancels the work."""
     done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 

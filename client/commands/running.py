@@ -78,7 +78,7 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         if isinstance(error, click.NoSuchOption):
-            error = with_what_is_meant(error, command)
+            error = with_suggestion(error, command)
         error.show()
         return EXIT_USAGE
     except click.ClickException as error:
@@ -94,7 +94,7 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def with_what_is_meant(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
+def with_suggestion(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
     """The error that names the equivalent flag, or why there is none; click suggests flags with similar spelling."""
     flags = {flag for parameter in command.params for flag in parameter.opts}
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]

@@ -158,7 +158,7 @@ class Consumer(ConsumerBase):
             await self._fetcher.close()
             if self._group is not None:
                 await self._give_up(self._group)
-                await self._group.commits.finish()
+                await self._group.commits.idle()
                 await self._group.member.leave("the consumer is being closed")
         finally:
             await self._cluster.close()

@@ -153,7 +153,7 @@ class OffsetCommits:
         except (KafkaError, ClientError) as error:
             logger.warning("automatic commit failed, records may be read again: %s", error)
 
-    async def finish(self) -> None:
+    async def idle(self) -> None:
         """Waits until no commit is under way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

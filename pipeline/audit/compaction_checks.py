@@ -4,7 +4,7 @@ Pure. Imported with the first compacted partition. Source: Kafka's LogCleanerMan
 storage/compaction/.
 """
 
-from ...storage.compaction.grouping import SegmentFacts, cleanable_range
+from ...storage.compaction.grouping import SegmentInfo, cleanable_range
 from ...storage.compaction.selection import log_to_clean
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
 from ...storage.log.log_config import LogConfig
@@ -24,7 +24,7 @@ def check_compaction(
         task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, report.log_end_offset),
         report.log_end_offset if first_open_offset is None else first_open_offset,
     )
-    facts = [SegmentFacts(s.file.base_offset, s.file.size, 0, 0, s.largest_timestamp) for s in segments]
+    facts = [SegmentInfo(s.file.base_offset, s.file.size, 0, 0, s.largest_timestamp) for s in segments]
     cleaned_to = task.checkpoints.get(CLEANER_OFFSET_CHECKPOINT)
     offsets = cleanable_range(
         facts,

@@ -14,7 +14,7 @@ from ..files.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, seg
 from ..files.files import Files
 from ..log.log_config import LogConfig
 from .batch_chunk import BatchChunk, read_chunks
-from .grouping import CleanableRange, SegmentFacts, group_segments
+from .grouping import CleanableRange, SegmentInfo, group_segments
 from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
 from .pace import Pace, full_speed
@@ -52,7 +52,7 @@ class RoundResult:
 class CleanedGroup:
     """Segments that become one segment of `size` bytes. Its `.cleaned` files exist after it was written."""
 
-    sources: list[SegmentFacts]
+    sources: list[SegmentInfo]
     size: int = 0
     is_changed: bool = False
 
@@ -148,7 +148,7 @@ class PartitionCleaner:
         result.is_changed = any(group.is_changed for group in groups)
         return result, groups
 
-    def _chunks(self, segment: SegmentFacts, *, checks_crcs: bool = True) -> Iterator[BatchChunk]:
+    def _chunks(self, segment: SegmentInfo, *, checks_crcs: bool = True) -> Iterator[BatchChunk]:
         """The batches of a segment. Raises KafkaError for damage, with its place."""
         path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
         return read_chunks(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..segment.segment import MAX_RELATIVE_OFFSET
 
 
-class SegmentFacts(NamedTuple):
+class SegmentInfo(NamedTuple):
     """A segment: offsets, bytes of its files, the greatest timestamp (or the file's time if there is none), in ms."""
 
     base_offset: int
@@ -44,7 +44,7 @@ def first_dirty_offset(cleaned_up_to: int | None, log_start_offset: int, log_end
 
 
 def cleanable_range(
-    segments: Sequence[SegmentFacts],
+    segments: Sequence[SegmentInfo],
     *,
     cleaned_up_to: int | None,
     log_start_offset: int,
@@ -68,7 +68,7 @@ def cleanable_range(
     return CleanableRange(first_dirty, segments[_slot_of(segments, uncleanable)].base_offset)
 
 
-def _slot_of(segments: Sequence[SegmentFacts], offset: int) -> int:
+def _slot_of(segments: Sequence[SegmentInfo], offset: int) -> int:
     """The index of the segment that holds `offset`."""
     slot = 0
     for index, segment in enumerate(segments):
@@ -78,12 +78,12 @@ def _slot_of(segments: Sequence[SegmentFacts], offset: int) -> int:
 
 
 def group_segments(
-    segments: Sequence[SegmentFacts], *, segment_bytes: int, segment_index_bytes: int, first_uncleanable_offset: int
-) -> list[list[SegmentFacts]]:
+    segments: Sequence[SegmentInfo], *, segment_bytes: int, segment_index_bytes: int, first_uncleanable_offset: int
+) -> list[list[SegmentInfo]]:
     """The segments, in order, in groups that each fit into one segment. A group has at least one segment of any
     size.
     """
-    groups: list[list[SegmentFacts]] = []
+    groups: list[list[SegmentInfo]] = []
     for index, segment in enumerate(segments):
         following = segments[index + 1].base_offset if index + 1 < len(segments) else first_uncleanable_offset
         if groups and _fits(groups[-1], segment, following - 1, segment_bytes, segment_index_bytes):
@@ -94,7 +94,7 @@ def group_segments(
 
 
 def _fits(
-    group: Sequence[SegmentFacts], segment: SegmentFacts, last_offset: int, segment_bytes: int, segment_index_bytes: int
+    group: Sequence[SegmentInfo], segment: SegmentInfo, last_offset: int, segment_bytes: int, segment_index_bytes: int
 ) -> bool:
     return (
         sum(member.size for member in group) + segment.size <= segment_bytes

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from .batch_chunk import BatchChunk
-from .grouping import CleanableRange, SegmentFacts
+from .grouping import CleanableRange, SegmentInfo
 from .offset_map import HASH_BITS, KeyLimit, KeyRange, OffsetMap
 from .partition_facts import PartitionFacts
 from .record_marks import RecordMarks
 from .record_steps import Latest, RecordSteps, decode
 from .transactions import CleanedTransactions
 
-Chunks = Callable[[SegmentFacts], Iterator[BatchChunk]]
+Chunks = Callable[[SegmentInfo], Iterator[BatchChunk]]
 """Reads a segment."""
 
 

@@ -17,7 +17,7 @@ from ..files.files import Files
 from ..log.log import Log
 from ..segment.segment import Segment
 from .cleaning import CleanedGroup
-from .grouping import CleanableRange, SegmentFacts, cleanable_range
+from .grouping import CleanableRange, SegmentInfo, cleanable_range
 from .order import CleaningOrder, CleaningOutcome, RoundLimits, carry_out, discard_cleaned
 from .pace import CleaningStoppedError, full_speed
 from .partition_facts import last_records_of
@@ -158,7 +158,7 @@ class LiveRound:
             self.files.rename(source, segment_path(self.order.directory, base_offset, new_suffix))
 
 
-def sealed_and_active(log: Log) -> list[SegmentFacts]:
+def sealed_and_active(log: Log) -> list[SegmentInfo]:
     """The segments for the selection, without the sizes of indexes, and with times only if they matter.
 
     Raises OSError, CorruptRecordError.
@@ -166,7 +166,7 @@ def sealed_and_active(log: Log) -> list[SegmentFacts]:
     with_times = log.config.min_compaction_lag_ms > 0
     active = log.segments.active
     return [
-        SegmentFacts(
+        SegmentInfo(
             segment.base_offset,
             segment.size,
             0,
@@ -177,7 +177,7 @@ def sealed_and_active(log: Log) -> list[SegmentFacts]:
     ]
 
 
-def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, now_ms: int) -> CleanableRange:
+def range_of(log: Log, segments: list[SegmentInfo], cleaned_up_to: int | None, now_ms: int) -> CleanableRange:
     """The range of an open log that may be cleaned now.
 
     Only synced records: otherwise a record could be removed because of a later one with its key, which a power failure

@@ -13,7 +13,7 @@ from ..files.files import Files
 from ..log.log_config import LogConfig
 from ..segment.transaction_index import TransactionIndex
 from .cleaning import CleanedGroup, PartitionCleaner, RoundResult
-from .grouping import CleanableRange, SegmentFacts
+from .grouping import CleanableRange, SegmentInfo
 from .offset_map import KeyLimit
 from .pace import Pace
 from .partition_facts import PartitionFacts, read_transaction_indexes, size_of
@@ -104,7 +104,7 @@ def _facts(order: CleaningOrder, files: Files) -> PartitionFacts:
     """The facts about the partition for the cleaner, without reading any batch."""
     bases = [base_offset for base_offset, _ in order.segments]
     segments = [
-        SegmentFacts(
+        SegmentInfo(
             base_offset,
             size,
             size_of(files, segment_path(order.directory, base_offset, OFFSET_INDEX_SUFFIX)),

@@ -21,11 +21,11 @@ from ..files.file_names import (
 )
 from ..files.files import READ_ONLY, Files
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import ProducerState
+from ..producers.producer_state import ProducerStateManager
 from ..producers.transaction_markers import read_marker
 from ..segment.batch_scan import scan_headers
 from ..segment.transaction_index import AbortedTransaction, TransactionIndex
-from .grouping import SegmentFacts
+from .grouping import SegmentInfo
 from .retention import LastRecord
 
 
@@ -33,7 +33,7 @@ from .retention import LastRecord
 class PartitionFacts:
     """Segments in order (the last is the active one), the end offset of each, and the producers at the log's end."""
 
-    segments: list[SegmentFacts]
+    segments: list[SegmentInfo]
     next_offsets: dict[int, int]
     """Segment's base offset -> its end offset: anything from the offset after its last batch to the next segment's
     base.
@@ -81,7 +81,7 @@ def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_ex
     return facts
 
 
-def last_records_of(producers: ProducerState) -> dict[int, LastRecord]:
+def last_records_of(producers: ProducerStateManager) -> dict[int, LastRecord]:
     """The last record of each producer (``UnifiedLog.lastRecordsOfActiveProducers``)."""
     return {
         producer_id: LastRecord(entry.last_offset if entry.last_offset >= 0 else None, entry.producer_epoch)
@@ -99,10 +99,10 @@ def read_transaction_indexes(files: Files, directory: Path, bases: Iterable[int]
     return found
 
 
-def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tuple[ProducerState, int]:
+def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tuple[ProducerStateManager, int]:
     """(state, offset) of the newest readable snapshot; an empty state at 0 without one."""
     snapshots = ProducerSnapshots(directory, files, names)
-    state = ProducerState()
+    state = ProducerStateManager()
     for offset in reversed(snapshots.offsets):
         try:
             state.reset(offset, snapshots.read(offset))
@@ -117,10 +117,10 @@ def _read_segment(
     directory: Path,
     base_offset: int,
     facts: PartitionFacts,
-    producers: ProducerState,
+    producers: ProducerStateManager,
     replay_from: int,
     is_active: bool,
-) -> SegmentFacts:
+) -> SegmentInfo:
     """The facts about one segment. An active segment counts up to its first damage, which a killed broker may leave."""
     path = segment_path(directory, base_offset, LOG_SUFFIX)
     largest_timestamp = NO_TIMESTAMP
@@ -143,7 +143,7 @@ def _read_segment(
     finally:
         files.close(fd)
     facts.next_offsets[base_offset] = next_offset
-    return SegmentFacts(
+    return SegmentInfo(
         base_offset,
         size,
         size_of(files, segment_path(directory, base_offset, OFFSET_INDEX_SUFFIX)),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..log.log_config import LogConfig
-from .grouping import CleanableRange, SegmentFacts
+from .grouping import CleanableRange, SegmentInfo
 
 TopicPartition = tuple[str, int]
 
@@ -46,7 +46,7 @@ class LogToClean:
 
 def log_to_clean(
     key: TopicPartition,
-    segments: Sequence[SegmentFacts],
+    segments: Sequence[SegmentInfo],
     offsets: CleanableRange,
     config: LogConfig,
     earliest_dirty_timestamp: int | None,

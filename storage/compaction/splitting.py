@@ -17,7 +17,7 @@ from ..segment.segment import MAX_RELATIVE_OFFSET
 from ..segment.transaction_index import TransactionIndex
 from .batch_chunk import BatchChunk, read_chunks
 from .cleaned_indexes import CleanedIndexes
-from .grouping import SegmentFacts
+from .grouping import SegmentInfo
 from .pace import Pace
 from .record_steps import Piece
 from .segment_writer import SegmentWriter, write_indexes
@@ -25,7 +25,7 @@ from .swap import swap_in
 
 
 def split_overflowed_segment(
-    files: Files, directory: Path, segment: SegmentFacts, index_interval_bytes: int, pace: Pace, buffer_bytes: int
+    files: Files, directory: Path, segment: SegmentInfo, index_interval_bytes: int, pace: Pace, buffer_bytes: int
 ) -> list[int]:
     """Replaces one segment by several whose offsets fit their base offsets. Returns the base offsets.
 

@@ -220,7 +220,7 @@ class Log:
         The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
         offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
         nothing else. `inspected`: the result of `inspect_client_batch`. Raises KafkaError with the code for the
-        producer: as `plan_append` and `ProducerState.check`, or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
+        producer (`plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
         """
         return self._appender.append_as_leader(buffer, leader_epoch, now_ms, origin, header, inspected)
 

@@ -220,7 +220,7 @@ class LogAppender:
         return self._files.segments.active
 
     def _duplicate(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
-        """The earlier append of the same batch, None for a new batch. Raises as `ProducerState.check`."""
+        """The earlier append of the same batch, None for a new batch. Raises as `ProducerStateManager.check`."""
         duplicate = self._producers.check(plan, first_offset, origin)
         if duplicate is None:
             return None

@@ -26,7 +26,7 @@ from ..files.file_names import (
 )
 from ..files.files import Files
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import ProducerState
+from ..producers.producer_state import ProducerStateManager
 from ..segment.recovery import resume_recovery
 from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
 from .epoch_repair import DAMAGE, complete_epochs, epochs_fit
@@ -51,7 +51,7 @@ class LoadedLog:
 
     segments: LogSegments
     leader_epochs: LeaderEpochs
-    producer_state: ProducerState
+    producer_state: ProducerStateManager
     snapshots: ProducerSnapshots
     log_start_offset: int
     log_end_offset: int
@@ -95,7 +95,7 @@ class LogLoader:
         self.clean_shutdown = clean_shutdown
         self.jitter_seed = jitter_seed
         self.segments = LogSegments()
-        self.state = ProducerState()
+        self.state = ProducerStateManager()
         self.epochs_are_lost = False
         self.unsynced_paths: list[Path] = []
 

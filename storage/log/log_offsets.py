@@ -6,7 +6,7 @@ UnifiedLog.
 """
 
 from ..errors import OffsetOutOfRangeError
-from ..producers.producer_state import ProducerState
+from ..producers.producer_state import ProducerStateManager
 from .flush_policy import FlushPolicy
 from .leader_epochs import LeaderEpochs
 
@@ -21,7 +21,7 @@ class LogOffsets:
     def __init__(
         self,
         leader_epochs: LeaderEpochs,
-        producer_state: ProducerState,
+        producer_state: ProducerStateManager,
         flush_policy: FlushPolicy,
         *,
         log_start_offset: int,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader, Buffer
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import BatchMetadata, ProducerState
+from ..producers.producer_state import BatchMetadata, ProducerStateManager
 from ..producers.transaction_markers import read_marker
 from ..segment.segment import Segment
 from .append_plan import AppendOrigin, AppendPlan
@@ -21,7 +21,7 @@ class LogProducers:
 
     __slots__ = ("snapshots", "state")
 
-    def __init__(self, state: ProducerState, snapshots: ProducerSnapshots) -> None:
+    def __init__(self, state: ProducerStateManager, snapshots: ProducerSnapshots) -> None:
         self.state = state
         self.snapshots = snapshots
 

@@ -14,7 +14,7 @@ from ..segment.segment import Segment
 from .log_config import LogConfig
 
 
-class SegmentFacts(NamedTuple):
+class RetentionSegment(NamedTuple):
     """The facts about a segment that retention needs; `end_offset` is exclusive, `largest_timestamp` ms."""
 
     end_offset: int
@@ -23,7 +23,7 @@ class SegmentFacts(NamedTuple):
 
 
 def breached_segments(
-    facts: Sequence[SegmentFacts], config: LogConfig, *, log_start_offset: int, high_watermark: int, now_ms: int
+    facts: Sequence[RetentionSegment], config: LogConfig, *, log_start_offset: int, high_watermark: int, now_ms: int
 ) -> tuple[int, str]:
     """The number of oldest segments to remove, and the reason (empty if none).
 
@@ -74,7 +74,7 @@ def oldest_breached(
     ordered = list(segments)
     ends = [segment.base_offset for segment in ordered[1:]] + [log_end_offset]
     facts = [
-        SegmentFacts(end, segment.size, partial(getattr, segment, "largest_timestamp"))
+        RetentionSegment(end, segment.size, partial(getattr, segment, "largest_timestamp"))
         for segment, end in zip(ordered, ends, strict=True)
     ]
     count, reason = breached_segments(

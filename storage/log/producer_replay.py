@@ -9,7 +9,7 @@ import logging
 from ...protocol.records.batch import BatchHeader, Buffer
 from ..errors import CorruptSnapshotError
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import ProducerState, is_expired
+from ..producers.producer_state import ProducerStateManager, is_expired
 from ..producers.transaction_markers import read_marker
 from ..segment.segment import Segment
 from ..segment.transaction_index import AbortedTransaction
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def apply_to_producers(
-    state: ProducerState, segment: Segment, header: BatchHeader, batch: Buffer, *, index: bool = True
+    state: ProducerStateManager, segment: Segment, header: BatchHeader, batch: Buffer, *, index: bool = True
 ) -> None:
     """Applies a batch of the log to the producer state. With `index`, adds an abort to the segment's index, too."""
     if header.has_producer_id:
@@ -37,7 +37,7 @@ def apply_to_producers(
 
 
 def rebuild_producers(
-    state: ProducerState,
+    state: ProducerStateManager,
     snapshots: ProducerSnapshots,
     segments: LogSegments,
     log_start_offset: int,
@@ -78,7 +78,7 @@ def rebuild_producers(
     state.forget_unreplicated(log_end_offset)
 
 
-def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int) -> None:
+def _replay_segment(state: ProducerStateManager, segment: Segment, start: int, end: int) -> None:
     """Applies the batches of one segment from `start` to `end`. Reads markers whole, of other batches only the
     headers.
     """

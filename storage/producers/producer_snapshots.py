@@ -16,7 +16,7 @@ from ...protocol.records.checksum import crc32c
 from ..errors import CorruptSnapshotError
 from ..files.file_names import SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from ..files.files import Files
-from .producer_state import BatchMetadata, ProducerEntry, ProducerState
+from .producer_state import BatchMetadata, ProducerEntry, ProducerStateManager
 
 VERSION = 1
 CRC_POSITION = 2
@@ -101,7 +101,7 @@ class ProducerSnapshots:
         """Follows a rename of the partition's directory."""
         self._directory = directory
 
-    def take(self, state: ProducerState) -> Path | None:
+    def take(self, state: ProducerStateManager) -> Path | None:
         """Writes a snapshot of the producers at the state's end offset, without a sync.
 
         Returns its path, or None if the newest snapshot has that offset already. Raises OSError.

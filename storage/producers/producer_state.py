@@ -121,7 +121,7 @@ class ProducerEntry:
             self.batches = []
 
 
-class ProducerState:
+class ProducerStateManager:
     """The producers of one partition."""
 
     __slots__ = ("_ongoing", "_unreplicated", "map_end_offset", "producers")

@@ -276,7 +276,7 @@ class ClassicGroup:
                 return True
         return False
 
-    def take_join_token(self, member: ClassicMember) -> Token | None:
+    def pop_join_token(self, member: ClassicMember) -> Token | None:
         """Removes the token of the member's parked JoinGroup and returns it; None if none is parked."""
         token = member.join_token
         if token is not None:

@@ -103,7 +103,7 @@ def _store_new_group(
             follow.cancel_timer(session_key(group.group_id, member_id))
         for member in group.members.values():
             follow.cancel_timer(member.session_key)
-            token = group.take_join_token(member)
+            token = group.pop_join_token(member)
             if token is not None:
                 refuse_join(token, "", error, follow)
 
@@ -247,7 +247,7 @@ def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: Classi
 
     Kafka drops the older request without an answer, which blocks its connection until the client gives up.
     """
-    token = group.take_join_token(member)
+    token = group.pop_join_token(member)
     if token is not None:
         refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
 
@@ -310,7 +310,7 @@ def _replace_static_member(
 
 
 def _fence(group: ClassicGroup, member: ClassicMember, effects: GroupEffects) -> None:
-    token = group.take_join_token(member)
+    token = group.pop_join_token(member)
     if token is not None:
         refuse_join(token, member.member_id, ErrorCode.FENCED_INSTANCE_ID, effects)
     refuse_parked_sync(member, ErrorCode.FENCED_INSTANCE_ID, effects)
@@ -324,7 +324,7 @@ def _store_replaced(
     assert instance_id is not None
 
     def appended(error: ErrorCode, follow: GroupEffects) -> None:
-        token = group.take_join_token(member)
+        token = group.pop_join_token(member)
         if error:
             group.update_member(member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
             restored = group.replace_static_member(instance_id, member.member_id, old.member_id)

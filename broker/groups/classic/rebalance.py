@@ -98,7 +98,7 @@ def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
         return
     logger.info("group %r, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
     for member in group.members.values():
-        token = group.take_join_token(member)
+        token = group.pop_join_token(member)
         if token is not None:
             effects.reply(token, generation_response(group, member.member_id))
         effects.set_timer(member.session_timer)
@@ -149,7 +149,7 @@ def refuse_join(token: Token, member_id: str, error: ErrorCode, effects: GroupEf
 
 def refuse_parked_join(group: ClassicGroup, member: ClassicMember, error: ErrorCode, effects: GroupEffects) -> None:
     """Answers the member's parked JoinGroup, if there is one, with an error and without its member id."""
-    token = group.take_join_token(member)
+    token = group.pop_join_token(member)
     if token is not None:
         refuse_join(token, "", error, effects)
 

@@ -63,7 +63,7 @@ def upgraded(
     # As in Kafka, these answers are sent even if the new member is refused later, and again at its next attempt. The
     # parked members join again, and the group stays a classic group.
     for member in classic.members.values():
-        token = classic.take_join_token(member)
+        token = classic.pop_join_token(member)
         if token is not None:
             refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, effects)
         refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, effects)

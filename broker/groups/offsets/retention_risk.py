@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ....storage.log.log_config import LogConfig
-from ....storage.log.log_retention import SegmentFacts, breached_segments
+from ....storage.log.log_retention import RetentionSegment, breached_segments
 
 HORIZON_SHARE = 10
 """Warned is a tenth of retention.ms or retention.bytes before the end, two check intervals before at least; but no
@@ -40,7 +40,7 @@ class GroupAtRisk(NamedTuple):
 
 
 def upcoming_removals(
-    segments: Iterable[SegmentFacts],
+    segments: Iterable[RetentionSegment],
     config: LogConfig,
     *,
     log_start_offset: int,

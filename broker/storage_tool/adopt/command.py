@@ -89,7 +89,7 @@ def command(
     paths = [path.absolute() for path in directories]
     properties = None if conf is None else conf.read()
     rescue = Rescue(paths, read_only=read_only, refusal=REFUSAL)
-    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=no_serve, say=say_plan)
+    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=no_serve, say=print_plan)
     if problems:
         for problem in problems:
             click.echo(f"odradek storage adopt: {problem}", err=True)
@@ -128,7 +128,7 @@ def partition_counts(texts: tuple[str, ...]) -> dict[str, int]:
     return counts
 
 
-def say_plan(plan: AdoptionPlan) -> None:
+def print_plan(plan: AdoptionPlan) -> None:
     """The findings and the notes about them."""
     lying = sum(len(topic.partitions) for topic in plan.topics)
     click.echo(

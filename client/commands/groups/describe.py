@@ -77,7 +77,7 @@ def _document(group: GroupDescription, options: GroupOptions, rows: list[GroupOf
 
 
 def _print(group: GroupDescription, options: GroupOptions, rows: list[GroupOffsetRow]) -> None:
-    say_state(group)
+    print_state_notice(group)
     if options.members:
         print_members(group, verbose=options.verbose)
     elif options.state is not None:
@@ -86,7 +86,7 @@ def _print(group: GroupDescription, options: GroupOptions, rows: list[GroupOffse
         print_offsets(rows, verbose=options.verbose, lag_seconds=options.lag_seconds)
 
 
-def say_state(group: GroupDescription) -> None:
+def print_state_notice(group: GroupDescription) -> None:
     """Prints Kafka's line for a group without members or in a rebalance, and the members it waits for, on stderr."""
     if group.state == "Empty":
         click.echo(f"\nConsumer group '{group.group_id}' has no active members.", err=True)

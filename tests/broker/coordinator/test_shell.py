@@ -71,7 +71,7 @@ def test_who_leads_a_partition_again_serves_its_groups_from_the_new_shard() -> N
 def test_after_shutdown_nothing_is_coordinated() -> None:
     coordinator, _ = _coordinator({43: MemoryLog()})
     shard = coordinator.shard_of("spurs")
-    coordinator.shutdown()
+    coordinator.stop()
     assert shard.state is ShardState.UNLOADED
     with pytest.raises(KafkaError) as refusal:
         coordinator.shard_of("spurs")

@@ -80,7 +80,7 @@ async def test_files_are_removed_on_a_thread(tmp_path: Path) -> None:
     work._remove_deleted()
     assert only(await path.produce({0: batch()})).base_offset == 10, "the loop goes on while a removal lasts"
     assert all(file.exists() for file in deleted)
-    stop = asyncio.ensure_future(work.finish())
+    stop = asyncio.ensure_future(work.stop())
     await turns()
     assert not stop.done(), "a stop waits for the removal that is under way, and begins no other"
     files.gate.set()

@@ -24,7 +24,7 @@ from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.log_retention import SegmentFacts
+from odradek.storage.log.log_retention import RetentionSegment
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 
@@ -33,15 +33,15 @@ HOUR = 3_600_000
 CHECK = 300_000
 
 
-def removals(config: LogConfig, *segments: SegmentFacts) -> list[Removal]:
+def removals(config: LogConfig, *segments: RetentionSegment) -> list[Removal]:
     end = segments[-1].end_offset
     return upcoming_removals(
         segments, config, log_start_offset=0, high_watermark=end, check_interval_ms=CHECK, now_ms=NOW
     )
 
 
-def segment(end_offset: int, age_ms: int, size: int = 100) -> SegmentFacts:
-    return SegmentFacts(end_offset, size, lambda: NOW - age_ms)
+def segment(end_offset: int, age_ms: int, size: int = 100) -> RetentionSegment:
+    return RetentionSegment(end_offset, size, lambda: NOW - age_ms)
 
 
 def test_what_is_older_than_nine_tenths_of_retention_goes_soon() -> None:

@@ -56,7 +56,7 @@ def test_a_running_broker_names_it_and_goes_on(tmp_path: Path, caplog: pytest.Lo
         lower(service, 16)
         generator.start()
         await generator.idle()
-        await generator.finish()
+        await generator.stop()
         timers.close()
 
     with open_service(tmp_path, "metadata.log.max.record.bytes.between.snapshots=1", crash=True) as service:

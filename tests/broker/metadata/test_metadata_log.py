@@ -152,7 +152,7 @@ def generate(
         work(generator)
         if not is_finished_early:
             await generator.idle()
-        await generator.finish()
+        await generator.stop()
         timers.close()
 
     asyncio.run(run())

@@ -21,11 +21,11 @@ def watch(phase, info):
     if phase == "start" and info["generation"] == FULL:
         visited.append(len(gc.get_objects()))  # those that are frozen are left out
 
-collections.begin()
+collections.start()
 gc.callbacks.append(watch)
 kept = [[number] for number in range(500_000)]
 print(max(visited))
-collections.end()
+collections.stop()
 assert gc.callbacks == [watch]
 """
 

@@ -13,7 +13,7 @@ from odradek.pipeline.compact.partition_job import CompactionTask, compact_parti
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.compaction.grouping import SegmentFacts
+from odradek.storage.compaction.grouping import SegmentInfo
 from odradek.storage.compaction.order import discard_cleaned
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
@@ -257,7 +257,7 @@ def test_a_segment_whose_offsets_are_too_far_from_its_base_is_split_as_by_kafka(
         shutil.copytree(path.parent, copy)
     order = RoundOrder(CompactionLog(path.parent).now_ms)
     assert "LogCleaningAbortedException" in cleaner_oracle.refusal(kafkas, COMPACTED, order)
-    segment = SegmentFacts(0, path.stat().st_size, 0, 0, 0)
+    segment = SegmentInfo(0, path.stat().st_size, 0, 0, 0)
     interval = COMPACTED.index_interval_bytes
     assert split_overflowed_segment(Files(), path.parent, segment, interval, full_speed(), 4096) == [0, 1 << 32]
     check_equal(path.parent, kafkas, "split")

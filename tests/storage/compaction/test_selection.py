@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from odradek.storage.compaction.grouping import CleanableRange, SegmentFacts, cleanable_range, first_dirty_offset
+from odradek.storage.compaction.grouping import CleanableRange, SegmentInfo, cleanable_range, first_dirty_offset
 from odradek.storage.compaction.pace import CleaningStoppedError, Pace, Throttle
 from odradek.storage.compaction.selection import (
     LogToClean,
@@ -18,9 +18,9 @@ from odradek.storage.log.log_config import LogConfig
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}))
 
 
-def segments(*sizes: int, times: tuple[int, ...] = ()) -> list[SegmentFacts]:
+def segments(*sizes: int, times: tuple[int, ...] = ()) -> list[SegmentInfo]:
     """Segments of ten offsets each."""
-    return [SegmentFacts(10 * index, size, 0, 0, times[index] if times else 0) for index, size in enumerate(sizes)]
+    return [SegmentInfo(10 * index, size, 0, 0, times[index] if times else 0) for index, size in enumerate(sizes)]
 
 
 def dirty(name: str, clean: int, cleanable: int, *, delay_ms: int = 0, ratio: float = 0.5) -> LogToClean:

@@ -8,7 +8,7 @@ import pytest
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.compaction.grouping import SegmentFacts
+from odradek.storage.compaction.grouping import SegmentInfo
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.files.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
@@ -60,7 +60,7 @@ class LimitedFiles(UnsyncedFiles):
         super().remove(path)
 
 
-def overflowed(directory: Path, chance: random.Random, base_offset: int) -> SegmentFacts:
+def overflowed(directory: Path, chance: random.Random, base_offset: int) -> SegmentInfo:
     """A segment of batches far apart, with aborted transactions; its indexes have no entries, as after their loss."""
     directory.mkdir(parents=True)
     offset = base_offset + chance.choice([0, 0, 7, 3 << 30])
@@ -87,7 +87,7 @@ def overflowed(directory: Path, chance: random.Random, base_offset: int) -> Segm
         index.append(entry)
     if aborted:
         segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX).write_bytes(index.to_bytes())
-    return SegmentFacts(base_offset, len(data), 0, 0, 0)
+    return SegmentInfo(base_offset, len(data), 0, 0, 0)
 
 
 def bytes_of_log(directory: Path) -> bytes:
@@ -103,7 +103,7 @@ def transactions(directory: Path) -> list[tuple[int, AbortedTransaction]]:
     ]
 
 
-def split(files: LimitedFiles, directory: Path, segment: SegmentFacts) -> list[int]:
+def split(files: LimitedFiles, directory: Path, segment: SegmentInfo) -> list[int]:
     return split_overflowed_segment(files, directory, segment, INTERVAL, full_speed(), 256)
 
 

@@ -10,7 +10,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.log_retention import SegmentFacts, breached_segments
+from odradek.storage.log.log_retention import RetentionSegment, breached_segments
 from support.disks.unsynced_files import UnsyncedFiles
 
 NOW_MS = 1_780_000_000_000
@@ -73,7 +73,7 @@ def test_max_compaction_lag_rolls_compacted_logs_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("sizes", "removed"), [((0, 10, 10), 3), ((10, 0, 10), 3), ((10, 10, 0), 2), ((0, 0, 0), 2)])
 def test_retention_passes_segments_that_were_cleaned_empty(sizes: tuple[int, ...], removed: int) -> None:
     """An empty active segment is the only one that stays."""
-    facts = [SegmentFacts(10 * (index + 1), size, lambda: NOW_MS) for index, size in enumerate(sizes)]
+    facts = [RetentionSegment(10 * (index + 1), size, lambda: NOW_MS) for index, size in enumerate(sizes)]
     config = LogConfig(retention_ms=1000)
     later_ms = NOW_MS + 1001
     count, reason = breached_segments(facts, config, log_start_offset=0, high_watermark=30, now_ms=later_ms)

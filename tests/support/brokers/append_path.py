@@ -107,13 +107,13 @@ class AppendPath:
 
     async def close(self) -> None:
         self.timers.close()
-        await self.group_commit.finish()
+        await self.group_commit.stop()
         self.directory.close(1)
 
     async def lose_power(self) -> None:
         """Ends without a word: nothing more is written or synced."""
         self.timers.close()
-        await self.group_commit.finish()
+        await self.group_commit.stop()
         self.directory.abort()
 
 

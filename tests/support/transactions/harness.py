@@ -23,7 +23,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
-from odradek.storage.producers.producer_state import ProducerState
+from odradek.storage.producers.producer_state import ProducerStateManager
 from odradek.storage.producers.transaction_markers import read_marker
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker, ProducerIdsFrom
 from support.groups.harness import VirtualTimers, image_with_topics
@@ -39,7 +39,7 @@ class Floor:
     batches: int = 0
     next_offset: int = 0
     aborted: int = 0
-    producer_state: ProducerState = field(default_factory=ProducerState)
+    producer_state: ProducerStateManager = field(default_factory=ProducerStateManager)
 
 
 class SyncedLog:
@@ -51,7 +51,7 @@ class SyncedLog:
         self.synced = 0
         self.is_synced = True
         self.fail_next: ErrorCode | None = None
-        self.producer_state = ProducerState()
+        self.producer_state = ProducerStateManager()
         self.aborted: list[tuple[int, int, int]] = []
         """(producer id, first offset, offset of the marker) of aborted transactions."""
         self.log = self

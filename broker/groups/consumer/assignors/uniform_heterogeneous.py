@@ -36,7 +36,7 @@ def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -
     yield from builder.find_subscribers(describer)
     if not builder.subscribers:
         return {}
-    yield from builder.keep_what_is_subscribed()
+    yield from builder.retain_subscribed()
     yield from builder.assign_remaining()
     yield from builder.balance()
     return (yield from builder.assignment())
@@ -78,7 +78,7 @@ class _Builder:
                 raise PartitionAssignorError(text)
             self._owners[topic_id] = [_NOBODY] * count
 
-    def keep_what_is_subscribed(self) -> Steps[None]:
+    def retain_subscribed(self) -> Steps[None]:
         """Members keep their partitions of the topics that they still subscribe to."""
         for index, member_id in enumerate(self._member_ids):
             member = self._spec.members[member_id]
