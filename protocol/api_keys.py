@@ -124,6 +124,12 @@ class ApiDescription(NamedTuple):
     latest_version_unstable: bool
     """The highest version is not announced unless ``unstable.api.versions.enable`` says so."""
 
+    @property
+    def stable_versions(self) -> tuple[int, int]:
+        """:attr:`versions` without a latest version that is unstable, as Kafka announces them."""
+        lowest, highest = self.versions
+        return lowest, highest - self.latest_version_unstable
+
     def request_class(self) -> type[Any]:
         """The class of its requests; imports their family."""
         from .messages import message_class

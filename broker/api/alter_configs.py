@@ -25,7 +25,7 @@ def handle(
     reply: Callable[[AlterConfigsResponse], None],
 ) -> None:
     """Decides, writes the records, answers: after earlier changes are done, and in slices."""
-    metadata = broker.metadata
+    metadata = broker.own_metadata
 
     def answer(outcome: AlterConfigsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)

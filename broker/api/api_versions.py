@@ -14,8 +14,9 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ..dispatch.request import RequestContext
-from ..dispatch.served import ANNOUNCED, served_versions
-from ..metadata.service import MetadataService
+from ..dispatch.served import ANNOUNCED, NOT_IN_A_CLUSTER, served_versions
+from ..metadata.published import PublishedMetadata
+from ..quorum.forwarded_apis import FORWARDED
 from ..server.broker import Broker
 
 API_KEY = ApiKey.API_VERSIONS
@@ -39,21 +40,26 @@ def handle(
     ):
         reply(ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    response = ApiVersionsResponse(api_keys=_served())
+    response = ApiVersionsResponse(api_keys=_served(broker))
     if context.api_version >= 3:
         _add_features(response, broker.metadata, context.api_version)
     reply(response)
 
 
-def _served() -> list[ApiVersionsResponse.ApiVersion]:
-    entries = []
-    for api_key in sorted(ANNOUNCED):
-        lowest, highest = served_versions(api_key)
-        entries.append(ApiVersionsResponse.ApiVersion(api_key=api_key, min_version=lowest, max_version=highest))
-    return entries
+def _served(broker: Broker) -> list[ApiVersionsResponse.ApiVersion]:
+    versions = {api_key: served_versions(api_key) for api_key in ANNOUNCED}
+    if broker.is_cluster_member:
+        # What is passed on is answered in the versions of the controllers, and by no one where they don't know it.
+        for api_key in FORWARDED | NOT_IN_A_CLUSTER:
+            versions.pop(api_key, None)
+        versions.update(broker.forwarded_versions())
+    return [
+        ApiVersionsResponse.ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
+        for api_key, (lowest, highest) in sorted(versions.items())
+    ]
 
 
-def _add_features(response: ApiVersionsResponse, features: MetadataService, version: int) -> None:
+def _add_features(response: ApiVersionsResponse, features: PublishedMetadata, version: int) -> None:
     response.supported_features = [
         ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
         for name, (lowest, highest) in features.supported_features().items()

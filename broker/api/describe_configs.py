@@ -25,7 +25,7 @@ from ..config.describe import (
 from ..dispatch.request import RequestContext
 from ..metadata.decision import ApiError
 from ..metadata.image import ResourceType
-from ..metadata.service import MetadataService
+from ..metadata.published import PublishedMetadata
 from ..metadata.topic_names import check_topic_name
 from ..server.broker import Broker
 
@@ -143,13 +143,13 @@ def _describe(
     return partial(describe_group, server, overrides, cluster, own)
 
 
-def _advertised(metadata: MetadataService) -> str:
+def _advertised(metadata: PublishedMetadata) -> str:
     """The addresses for clients, in the form of ``advertised.listeners``."""
     endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
     return ",".join(f"{one.name}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}" for one in endpoints)
 
 
-def _check_broker_id(metadata: MetadataService, name: str, alternative: str) -> None:
+def _check_broker_id(metadata: PublishedMetadata, name: str, alternative: str) -> None:
     try:
         broker_id = int(name)
     except ValueError:

@@ -29,7 +29,7 @@ def handle(
     if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
         reply(_refusal(request))
         return
-    metadata = broker.metadata
+    metadata = broker.own_metadata
     log_end_offset = metadata.log.log_end_offset
     voter = DescribeQuorumResponse.ReplicaState(
         replica_id=metadata.node_id,

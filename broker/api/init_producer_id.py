@@ -12,7 +12,7 @@ transactional id, each request gets a new producer id with epoch 0. Source: KIP-
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
@@ -35,8 +35,12 @@ def handle(
     if half_known or request.transactional_id == "":
         reply(_refusal(ErrorCode.INVALID_REQUEST))
     elif request.transactional_id is None:
-        producer_id = broker.producer_ids.next_id(context.now_ms)
-        reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+        try:
+            producer_id = broker.producer_ids.next_id(context.now_ms)
+        except KafkaError as error:
+            reply(_refusal(error.error_code))
+        else:
+            reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
     else:
         _initialise(broker.transaction_coordinator, request.transactional_id, request, context, reply)
 

@@ -11,14 +11,14 @@ EFFECTIVE: dict[str, str] = {
     # the node and its listeners
     "node.id": "The id of this broker; 1 unless set. The same as broker.id.",
     "broker.id": "The same as node.id.",
-    "process.roles": "broker,controller (or empty): this broker also manages the cluster's metadata.",
+    "process.roles": "broker,controller (or empty): this broker is its own controller. broker: it joins Kafka's.",
     "listeners": "The addresses to listen on: NAME://host:port, ... An empty host is every interface, port 0 any free"
     " port.",
     "advertised.listeners": "The addresses that clients get for each listener; unless set, the addresses listened on.",
     "listener.security.protocol.map": "The security protocol of each listener name. Only PLAINTEXT is served.",
     "controller.listener.names": "Listeners that are not advertised to clients. The broker does not listen on them.",
-    "controller.quorum.voters": "Accepted if it names this node alone: id@host:port.",
-    "controller.quorum.bootstrap.servers": "Accepted if it names one address.",
+    "controller.quorum.voters": "The controllers to join: id@host:port, ... Otherwise: this node alone.",
+    "controller.quorum.bootstrap.servers": "The controllers to join: host:port, ... Otherwise: one address.",
     "inter.broker.listener.name": "The listener that other brokers would use; it must be advertised.",
     # connections
     "connections.max.idle.ms": "A connection without traffic for this long is closed; -1: never.",
@@ -83,6 +83,8 @@ EFFECTIVE: dict[str, str] = {
     "share.coordinator.state.topic.segment.bytes": "The segment size of __share_group_state, set at its creation.",
     "share.coordinator.state.topic.min.isr": "min.insync.replicas of __share_group_state, set at its creation.",
     "max.request.partition.size.limit": "The maximum number of partitions in one DescribeTopicPartitions response.",
+    "broker.heartbeat.interval.ms": "How often a broker of a cluster tells the controllers that it is alive.",
+    "broker.session.timeout.ms": "A broker of a cluster that has not heard from the controllers for so long is silent.",
     "broker.rack": "The rack of this broker, as clients get it.",
     # directories
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",

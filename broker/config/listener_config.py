@@ -1,7 +1,7 @@
 """The listeners of a configuration, and the checks between them. Source: KafkaConfig.validateValues.
 
-What differs from Kafka: a single node needs no controller listener; SSL and SASL listeners are refused because they
-are not served; the quorum keys must name this node alone.
+What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; SSL and
+SASL listeners are refused because they are not served.
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,26 +106,58 @@ def _controller(config: TypedValues, bound: Sequence[Listener], controllers: Seq
     roles = config.get_list("process.roles")
     if roles and "broker" not in roles:
         yield (
-            "process.roles=controller: this is a broker with its controller inside; "
-            "set broker,controller or leave it out"
+            "process.roles=controller: Odradek is a broker, not a controller of a cluster. Set broker to join Apache"
+            " Kafka's controllers; set broker,controller, or leave the key out, for a broker with its controller inside"
         )
-    names = {listener.name for listener in bound}
-    if "controller" in roles and not set(controllers) <= names:
+    elif roles == ["broker"]:
+        yield from _cluster_member(config, bound, controllers)
+    else:
+        yield from _own_controller(config, bound, controllers)
+    if config["inter.broker.listener.name"] and "security.inter.broker.protocol" in config.originals:
+        yield "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+
+
+def _own_controller(config: TypedValues, bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
+    if "controller" in config.get_list("process.roles") and not set(controllers) <= {one.name for one in bound}:
         yield (
             "controller.listener.names must only contain values appearing in the 'listeners' configuration "
             "when running the KRaft controller role"
         )
-    voters = {int(voter.partition("@")[0]) for voter in config.get_list("controller.quorum.voters")}
+    voters = _voters(config)
     if voters and voters != {config.get_int("node.id")}:
         named = ", ".join(map(str, sorted(voters)))
         yield (
             f"controller.quorum.voters names node {named}; this broker is its own controller: "
-            f"name node {config.get_int('node.id')} alone, or leave the key out"
+            f"name node {config.get_int('node.id')} alone, leave the key out, or set process.roles=broker to join them"
         )
     if len(config.get_list("controller.quorum.bootstrap.servers")) > 1:
         yield (
             "controller.quorum.bootstrap.servers names several controllers; this broker is its own: "
-            "name one or leave the key out"
+            "name one, leave the key out, or set process.roles=broker to join them"
         )
-    if config["inter.broker.listener.name"] and "security.inter.broker.protocol" in config.originals:
-        yield "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+
+
+def _cluster_member(config: TypedValues, bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
+    """KafkaConfig.validateValues for a node with the broker role alone."""
+    node_id, voters = config.get_int("node.id"), _voters(config)
+    if not voters and not config.get_list("controller.quorum.bootstrap.servers"):
+        yield (
+            "If using process.roles, either controller.quorum.bootstrap.servers must contain the set of bootstrap "
+            "controllers or controller.quorum.voters must contain a parseable set of controllers."
+        )
+    if node_id in voters:
+        yield (
+            f"If process.roles contains just the 'broker' role, the node id {node_id} must not be included in the set "
+            f"of voters controller.quorum.voters={{{', '.join(map(str, sorted(voters)))}}}"
+        )
+    if not controllers:
+        yield "controller.listener.names must contain at least one value when running KRaft with just the broker role"
+    elif any(listener.name in controllers for listener in bound):
+        yield (
+            "A controller.listener.names value appeared in the 'listeners' configuration and we are running KRaft "
+            "with just the broker role"
+        )
+
+
+def _voters(config: TypedValues) -> set[int]:
+    return {int(voter.partition("@")[0]) for voter in config.get_list("controller.quorum.voters")}

@@ -10,6 +10,7 @@ from functools import partial
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...protocol.steps import Steps, run_to_end
+from ..metadata.controller_link import TopicCreator
 from ..metadata.decision import Decision
 from ..metadata.service import MetadataService
 from .controller import Controller
@@ -19,7 +20,7 @@ from .topics import create_topics
 logger = logging.getLogger(__name__)
 
 
-class AutoTopicCreation:
+class AutoTopicCreation(TopicCreator):
     """Creates topics with the broker's defaults, and internal topics as Kafka configures them."""
 
     def __init__(self, metadata: MetadataService, controller: Controller) -> None:

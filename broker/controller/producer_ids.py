@@ -4,12 +4,13 @@ Shell. Owns: the current block. Never does: writing records itself. Invariant: n
 crash, because a block is in the metadata log before its first id is used. Source: ProducerIdManager.
 """
 
+from ..metadata.controller_link import ProducerIdSource
 from ..metadata.service import MetadataService
 from .controller import Controller
 from .registration import producer_id_block
 
 
-class ProducerIds:
+class ProducerIds(ProducerIdSource):
     """The producer ids of this broker."""
 
     def __init__(self, metadata: MetadataService, controller: Controller) -> None:

@@ -28,8 +28,8 @@ from ..timers.stall_report import RequestSeen, seen
 from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request import ConnectionRefusal, RequestContext
-from .route import Route, skip_body
-from .served import ANNOUNCED, Handler, handler, served_versions
+from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
+from .served import ANNOUNCED, NOT_IN_A_CLUSTER, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
@@ -127,6 +127,17 @@ class RequestInService(RequestContext):
         self._connection = None
         connection.refuse(reason)
 
+    def fail_undecoded(self, frame: bytes, error: KafkaError) -> None:
+        """:meth:`fail` for a request that was to be passed on; closes the connection where its body can't be read."""
+        try:
+            request, _ = decoder(api(self.api_key).request_class(), self.api_version)(
+                memoryview(frame), self._route.decode_head(memoryview(frame))[2]
+            )
+        except ProtocolError as problem:
+            self.refuse(str(FaultyFrame(memoryview(frame), problem, self.client_id)))
+            return
+        self.fail(request, error)
+
     def fail(self, request: Any, error: Exception) -> None:
         """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
 
@@ -173,6 +184,9 @@ class Dispatcher:
         self._routes: dict[int, Route] = {}
         """By :data:`KIND`."""
         self._instead: dict[int, Handler] = {}
+        self._forwarded: frozenset[int] = frozenset()
+        self._forward: Handler | None = None
+        self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._last: RequestInService | None = None
 
     def last_request(self) -> RequestSeen | None:
@@ -183,6 +197,14 @@ class Dispatcher:
     def override_handlers(self, handlers: Mapping[int, Handler]) -> None:
         """Replaces the handlers of these APIs. Call it before the first request."""
         self._instead.update(handlers)
+
+    def forward(
+        self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
+    ) -> None:
+        """Lets ``handle`` pass on the requests of these APIs: it gets header and body as they came, and answers with
+        the header and body of the response. ``versions``: those that can be passed on now. Called before the first
+        request."""
+        self._forwarded, self._forwarded_versions, self._forward = api_keys, versions, handle
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
@@ -197,7 +219,7 @@ class Dispatcher:
             return
         client_id = None
         try:
-            if size < LARGE_FRAME_BYTES or route.decode is skip_body:
+            if size < LARGE_FRAME_BYTES or route.decode in UNDECODED:
                 correlation_id, client_id, position = route.decode_head(frame)
                 # As in Kafka, bytes after the last field are ignored.
                 request, _ = route.decode(frame, position)
@@ -245,6 +267,11 @@ class Dispatcher:
     def _route(self, kind: int) -> Route | None:
         """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""
         api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
+        if self._forward is not None:
+            if api_key in self._forwarded:
+                return self._forwarding_route(kind, api_key, version)
+            if api_key in NOT_IN_A_CLUSTER:
+                return None
         if api_key not in ANNOUNCED:
             return None
         lowest, highest = served_versions(api_key)
@@ -256,6 +283,15 @@ class Dispatcher:
             return Route(description, version, skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
+        self._routes[kind] = route
+        return route
+
+    def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:
+        versions = self._forwarded_versions().get(api_key)
+        if versions is None or not versions[0] <= version <= versions[1]:
+            return None
+        assert self._forward is not None
+        route = ForwardingRoute(api(api_key), version, whole_frame, self._forward)
         self._routes[kind] = route
         return route
 

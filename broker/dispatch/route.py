@@ -17,6 +17,15 @@ def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
     return None, len(frame)
 
 
+def whole_frame(frame: memoryview, position: int) -> tuple[bytes, int]:
+    """The decoder of a request that is passed on as it came: a copy of its header and body."""
+    return bytes(frame), len(frame)
+
+
+UNDECODED = (skip_body, whole_frame)
+"""Decoders that read no body, however large it is."""
+
+
 class Route:
     """How one version of one API is decoded, served and answered."""
 
@@ -74,3 +83,19 @@ class Route:
         if self._encode_steps is None:
             self._encode_steps = response_step_encoder(self._description.response_class(), self.response_version)
         return self._encode_steps
+
+
+class ForwardingRoute(Route):
+    """A route whose requests are passed on: a response comes as its header and body, an error as a message."""
+
+    __slots__ = ("_encode_message",)
+
+    def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
+        super().__init__(description, version, decode, handle)
+        self._encode_message = self.encode
+        self.encode = self._encode_either
+
+    def _encode_either(self, response: Any, correlation_id: int) -> list[Any]:
+        if isinstance(response, bytes):
+            return [len(response).to_bytes(4, "big"), response]
+        return self._encode_message(response, correlation_id)

@@ -10,12 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ...protocol.errors import KafkaError
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
-from ..controller.controller import Controller
-from ..controller.directories import offline_records
-from ..metadata.service import MetadataService
+from ..metadata.controller_link import BrokerReports
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.partition import Partition
 
@@ -29,8 +26,7 @@ class DirectoryFailures:
         self,
         directories: LogDirectories,
         hosting: HostedReplicas,
-        metadata: MetadataService,
-        controller: Controller,
+        reports: BrokerReports,
         clock_ms: Callable[[], int],
         *,
         resign: Callable[[list[Partition]], None],
@@ -41,8 +37,7 @@ class DirectoryFailures:
         """
         self._directories = directories
         self._hosting = hosting
-        self._metadata = metadata
-        self._controller = controller
+        self._reports = reports
         self._clock_ms = clock_ms
         self._resign = resign
         self._end_broker = end_broker
@@ -82,12 +77,4 @@ class DirectoryFailures:
     def _tell_controller(self, directory: LogDirectory, directory_id: bytes, failed: list[Partition]) -> None:
         names = ",".join(f"{partition.topic}-{partition.index}" for partition in failed)
         logger.warning("Stopped serving replicas %s in dir %s", names, directory.path)
-        metadata = self._metadata
-
-        def unwritten(error: KafkaError) -> None:
-            # The metadata directory fails too, which ends the broker.
-            logger.error("%s is offline, which could not be written to the metadata: %s", directory.path, error)
-
-        metadata.record(
-            lambda: offline_records(metadata.image, self._controller, directory_id), self._clock_ms(), unwritten
-        )
+        self._reports.directory_failed(directory_id, self._clock_ms())

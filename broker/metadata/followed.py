@@ -13,6 +13,7 @@ import logging
 from collections.abc import Iterator
 
 from ...protocol.errors import KafkaError
+from ...protocol.messages.metadata_records import TopicRecord
 from ...protocol.steps import Steps
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.meta_properties import META_PROPERTIES
@@ -69,6 +70,14 @@ class FollowedMetadata(PublishedMetadata):
         log = ObserverLog.open(directory, config.node_id, None, config, now_ms)
         followed = cls(log, config, meta.cluster_id, meta.directory_id, now_ms)
         snapshot_id, records = log.latest_snapshot()
+        if log.was_written_by(config.node_id):
+            raise ConfigError(
+                [
+                    f"{directory.path}: this broker was its own controller here, and process.roles=broker would join"
+                    " another cluster. Serve the directory as before (process.roles=broker,controller), copy its topics"
+                    " with MirrorMaker 2, or format a new directory: `odradek storage format`"
+                ]
+            )
         if snapshot_id is not None:
             followed._newest = _image_of(records, log)
             _place(followed._newest, snapshot_id.end_offset, snapshot_id.epoch)
@@ -89,20 +98,28 @@ class FollowedMetadata(PublishedMetadata):
         end = min(high_watermark, self.log.log_end_offset)
         if end <= self._next_offset:
             return
-        delta, seen = MetadataDelta(), _Seen()
-        records = seen.noted(self.log.committed(self._next_offset, end))
+        runs = _Runs(self.log.committed(self._next_offset, end))
+        while not runs.are_done:
+            yield from self._apply_run(runs)
+        self._next_offset = end
+        self._newest.last_offset = self.log.applied_end(end) - 1
+        self._newest.last_epoch = self.log.read_epoch
+        self.image = self._newest.view()
+
+    def _apply_run(self, runs: "_Runs") -> Steps[None]:
+        delta = MetadataDelta()
 
         def position(image: MetadataImage) -> None:
-            self._next_offset = end
-            image.last_offset = self.log.applied_end(end) - 1
-            image.last_epoch = self.log.read_epoch
-            image.last_timestamp_ms = max(image.last_timestamp_ms, seen.timestamp_ms)
+            if runs.last is not None:
+                image.last_offset, image.last_epoch = runs.last.offset, runs.last.epoch
+                image.last_timestamp_ms = max(image.last_timestamp_ms, runs.last.timestamp_ms)
 
+        records = ((one.message, one.version) for one in runs.next(delta))
         try:
-            yield from self._replayed(((one.message, one.version) for one in records), delta, position, self._preparers)
+            yield from self._replayed(records, delta, position, self._preparers)
         except KafkaError as error:
             logger.error("a change of the metadata could not be carried out in full on this broker: %s", error)
-        if seen.count:
+        if runs.last is not None:
             yield from self._tell(delta)
 
     def replace(self, received: ReceivedSnapshot, now_ms: int) -> Steps[None]:
@@ -120,6 +137,9 @@ class FollowedMetadata(PublishedMetadata):
         old, self._newest, self._next_offset = self.image, image, snapshot_id.end_offset
         delta = difference(old, image)
         self.image = image.view()
+        # First what is gone: a topic of the same name may have come in its place.
+        yield from self._tell(MetadataDelta(deleted_topics=delta.deleted_topics))
+        delta.deleted_topics = {}
         for preparer in self._preparers:
             try:
                 yield from preparer(self.image, delta)
@@ -129,19 +149,39 @@ class FollowedMetadata(PublishedMetadata):
         yield from self._tell(delta)
 
 
-class _Seen:
-    """Counts records, and keeps the latest of their times."""
+class _Runs:
+    """Records in runs that subscribers hear of as one: a topic's deletion ends before its name is used again."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.timestamp_ms = -1
+    def __init__(self, records: Iterator[LoadedRecord]) -> None:
+        self.are_done = False
+        self.last: LoadedRecord | None = None
+        """The last record of the run; None where it has none."""
+        self._records = records
+        self._held: LoadedRecord | None = None
+        self._gone: set[str] = set()
 
-    def noted(self, records: Iterator[LoadedRecord]) -> Iterator[LoadedRecord]:
-        """Yields the records unchanged."""
-        for record in records:
-            self.count += 1
-            self.timestamp_ms = record.timestamp_ms
+    def next(self, delta: MetadataDelta) -> Iterator[LoadedRecord]:
+        """The next run; ``delta`` is what its records have changed so far."""
+        self.last = None
+        self._gone.clear()
+        while True:
+            record = next(self._records, None) if self._held is None else self._held
+            self._held = None
+            if record is None:
+                self.are_done = True
+                return
+            message = record.message
+            if isinstance(message, TopicRecord) and message.name in self._deleted(delta):
+                self._held = record
+                return
+            self.last = record
             yield record
+
+    def _deleted(self, delta: MetadataDelta) -> set[str]:
+        """The names of the topics that the run has deleted."""
+        if len(self._gone) != len(delta.deleted_topics):
+            self._gone = {topic.name for topic in delta.deleted_topics.values()}
+        return self._gone
 
 
 def _image_of(records: list[LoadedRecord], log: MetadataLog) -> MetadataImage:

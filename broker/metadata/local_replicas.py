@@ -41,4 +41,7 @@ class LocalReplicas:
         ``topic_id``: the id in the directory's ``partition.metadata``, or None.
         """
         known = self._image.topics_by_name.get(topic)
-        return known is None or index not in known.partitions or topic_id not in (None, known.topic_id)
+        if known is None or topic_id not in (None, known.topic_id):
+            return True
+        partition = known.partitions.get(index)
+        return partition is None or self._node_id not in partition.replicas

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from ...protocol.codec import decode
 from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from ...protocol.messages.snapshots import VotersRecord
 from ...protocol.messages.structure import Message
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.errors import CorruptRecordError
@@ -168,6 +170,13 @@ class MetadataLog:
     def leader_epoch(self) -> int:
         """The epoch in which this node is the leader."""
         return self._state.leader_epoch
+
+    def was_written_by(self, node_id: int) -> bool:
+        """Whether a node was its own controller here: it is named as a voter, or as the last leader."""
+        named = (
+            () if self._voters is None else [one.voter_id for one in decode(VotersRecord, 0, self._voters)[0].voters]
+        )
+        return self._state.leader_id == node_id or node_id in named
 
     @property
     def log_start_offset(self) -> int:

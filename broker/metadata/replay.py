@@ -66,15 +66,35 @@ def replay_aside(image: MetadataImage, record: Message, delta: MetadataDelta, ve
             delta.drafts[topic_id] = _find_topic(image, topic_id).copy()
         put = _put_partition if type(record) is records.PartitionRecord else _change_partition
         put(delta.drafts[topic_id], record, delta)
-    elif type(record) is records.ClearElrRecord and record.topic_name == _last_draft(delta):
-        pass  # a config of a topic that is being created: it has no ELR yet
+    elif type(record) is records.RemoveTopicRecord and record.topic_id in delta.drafts:
+        _remove_draft(image, record, delta)
+    elif type(record) is records.ClearElrRecord and delta.drafts:
+        _clear_elr_aside(image, record, delta)
     else:
         replay(image, record, delta, version)
 
 
-def _last_draft(delta: MetadataDelta) -> str | None:
-    topic = next(reversed(delta.drafts.values()), None)
-    return None if topic is None or topic.topic_id not in delta.created_topics else topic.name
+def _remove_draft(image: MetadataImage, record: records.RemoveTopicRecord, delta: MetadataDelta) -> None:
+    """A run of a followed log may hold a topic's whole life."""
+    topic = delta.drafts.pop(record.topic_id)
+    if delta.created_topics.pop(record.topic_id, None) is None:
+        _remove_topic(image, record, delta)
+        return
+    for index in topic.partitions:
+        delta.changed_partitions.pop((topic.topic_id, index), None)
+    image.own("configs")
+    if image.configs.pop((ResourceType.TOPIC, topic.name), None):
+        delta.changed_configs[ResourceType.TOPIC, topic.name] = None
+
+
+def _clear_elr_aside(image: MetadataImage, record: records.ClearElrRecord, delta: MetadataDelta) -> None:
+    drafts = [topic for topic in delta.drafts.values() if record.topic_name in ("", topic.name)]
+    for topic in drafts:
+        cleared = _without_elr(topic)
+        topic.partitions.update(cleared)
+        delta.changed_partitions.update(((topic.topic_id, index), None) for index in cleared)
+    if not drafts or not record.topic_name or record.topic_name in image.topics_by_name:
+        _clear_elr(image, record, delta)
 
 
 def publish(image: MetadataImage, delta: MetadataDelta) -> None:
@@ -200,19 +220,24 @@ def _clear_elr(image: MetadataImage, record: records.ClearElrRecord, delta: Meta
     if record.topic_name and record.topic_name not in image.topics_by_name:
         raise MetadataCorruption(f"no topic is named {record.topic_name}, whose ELRs are to be cleared")
     topics = [image.topics_by_name[record.topic_name]] if record.topic_name else image.topics_by_id.values()
-    # Applied as a normal change, which raises the partition epoch (as in TopicsDelta.replay).
-    change = records.PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
     image.own("topics_by_name", "topics_by_id")
     for topic in list(topics):
-        cleared = {
-            index: merge(partition, change)
-            for index, partition in topic.partitions.items()
-            if partition.eligible_leader_replicas or partition.last_known_elr
-        }
+        cleared = _without_elr(topic)
         if cleared:
             changed = TopicImage(topic.name, topic.topic_id, topic.partitions | cleared)
             image.topics_by_name[topic.name] = image.topics_by_id[topic.topic_id] = changed
             delta.changed_partitions.update(((topic.topic_id, index), None) for index in cleared)
+
+
+def _without_elr(topic: TopicImage) -> dict[int, PartitionImage]:
+    """The partitions that have an ELR, without it."""
+    # Applied as a normal change, which raises the partition epoch (as in TopicsDelta.replay).
+    change = records.PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
+    return {
+        index: merge(partition, change)
+        for index, partition in topic.partitions.items()
+        if partition.eligible_leader_replicas or partition.last_known_elr
+    }
 
 
 def _config(image: MetadataImage, record: records.ConfigRecord, delta: MetadataDelta) -> None:

@@ -8,6 +8,7 @@ be taken for the next one's; a response is never larger than its limit. Source: 
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import TypeVar
 
 from ...protocol.codec import decode
@@ -18,6 +19,7 @@ from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsRespons
 from ...protocol.messages.structure import Message
 
 Response = TypeVar("Response", bound=Message)
+Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +58,24 @@ class NodeClient:
 
         ``timeout_s`` covers the connection too. Raises NodeUnavailableError.
         """
+
+        async def exchange() -> Response:
+            if self._streams is None:
+                await self._open()
+            return await self._exchange(request, self._version(request, max_version), response_type)
+
+        return await self._within(timeout_s, exchange())
+
+    async def connect(self, timeout_s: float) -> None:
+        """Opens the connection, if there is none, and learns the node's versions. Raises NodeUnavailableError."""
+        if self._streams is None:
+            await self._within(timeout_s, self._open())
+
+    async def _within(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
+        """The result of work on the connection, which is closed if that fails. Raises NodeUnavailableError."""
         try:
             async with asyncio.timeout(timeout_s):
-                if self._streams is None:
-                    await self._open()
-                version = self._version(request, max_version)
-                return await self._exchange(request, version, response_type)
+                return await work
         except TimeoutError as error:
             self.close()
             raise NodeUnavailableError(f"{self.address} did not answer within {timeout_s:.1f} s") from error

@@ -49,6 +49,9 @@ class HostedReplicas:
         self._group_commit = group_commit
         self._writers = WriterThreads()
         self._node_id = node_id
+        self.is_replicating = True
+        """Whether partitions with several replicas are served. A broker of a cluster does not serve them yet."""
+        self._refused_topics: set[bytes] = set()
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
 
@@ -80,7 +83,11 @@ class HostedReplicas:
         if self._node_id in image.replicas:
             self._assigned[topic.name, index] = image.directory_of(self._node_id)
         open_log = partial(self._log, topic.name, index, topic.topic_id)
-        if partition is not None and partition.refusal is None and image.leader == self._node_id:
+        leads = image.leader == self._node_id
+        if not self.is_replicating and len(image.replicas) > 1 and self._node_id in image.replicas:
+            leads = False
+            self._refuse_replicated(topic)
+        if partition is not None and partition.refusal is None and leads:
             partition.lead(image.leader_epoch)
             return
         if partition is None:
@@ -88,11 +95,21 @@ class HostedReplicas:
                 topic.name, topic.topic_id, index, image.leader_epoch, open_log, self._group_commit, self._writers
             )
             self._partitions.add(partition)
-        if image.leader == self._node_id:
+        if leads:
             partition.serve(image.leader_epoch, open_log)
             self._open_where_needed(partition)
         elif partition.refusal is None:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _refuse_replicated(self, topic: TopicImage) -> None:
+        """Names a topic with several replicas, once."""
+        if topic.topic_id not in self._refused_topics:
+            self._refused_topics.add(topic.topic_id)
+            logger.error(
+                "topic %r has several replicas, and this broker neither leads nor follows such partitions yet: clients"
+                " get NOT_LEADER_OR_FOLLOWER. Move its replicas to other brokers with kafka-reassign-partitions",
+                topic.name,
+            )
 
     def _open_where_needed(self, partition: Partition) -> None:
         """Creates new logs, and opens those that must be read at once. Others are opened on first use.

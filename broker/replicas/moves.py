@@ -8,7 +8,7 @@ it takes over. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsTh
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -17,8 +17,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.directory.replica_move import ReplicaMove
 from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
-from ..controller.directories import assignment_records
-from ..metadata.service import MetadataService
+from ..metadata.published import PublishedMetadata
 from .group_commit import GroupCommit
 from .hosted_replicas import HostedReplicas
 from .partition import Partition
@@ -27,6 +26,8 @@ from .partitions import Partitions
 logger = logging.getLogger(__name__)
 
 UNIQUE_CHARACTERS = 32
+Replica = tuple[bytes, int]
+"""Topic id and partition index of a replica of this broker."""
 TAIL_OFFSETS = 10_000
 """If at most this number of offsets is left, appends wait while the rest is copied."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -56,7 +57,8 @@ class ReplicaMoves:
         directories: LogDirectories,
         hosting: HostedReplicas,
         partitions: Partitions,
-        metadata: MetadataService,
+        metadata: PublishedMetadata,
+        assign: Callable[[Mapping[Replica, bytes], int], None],
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         max_bytes_per_second: Callable[[], int],
@@ -69,6 +71,7 @@ class ReplicaMoves:
         self._hosting = hosting
         self._partitions = partitions
         self._metadata = metadata
+        self._assign = assign
         self._group_commit = group_commit
         self._clock_ms = clock_ms
         self._max_bytes_per_second = max_bytes_per_second
@@ -223,8 +226,7 @@ class ReplicaMoves:
             old = move.log
             now_ms = self._clock_ms()
             lies_in = {(partition.topic_id, partition.index): move.target.directory_id}
-            image, node_id = self._metadata.image, self._metadata.node_id
-            self._metadata.commit(assignment_records(image, node_id, lies_in), now_ms)
+            self._assign(lies_in, now_ms)
             new = move.exchange(now_ms)
             partition.use_log(new)
             self._group_commit.replace(old, new)

@@ -4,16 +4,17 @@ Owns: the references to the parts, the current configuration. Never does: I/O, d
 """
 
 import logging
+from collections.abc import Callable, Mapping
 from random import Random
 
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
-from ..controller.auto_topic_creation import AutoTopicCreation
 from ..controller.controller import Controller
-from ..controller.producer_ids import ProducerIds
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
+from ..metadata.controller_link import ProducerIdSource, TopicCreator
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.published import PublishedMetadata
 from ..metadata.service import MetadataService
 from ..network.connection import Connections
 from ..replicas.moves import ReplicaMoves
@@ -36,10 +37,10 @@ class Broker:
     def __init__(
         self,
         config: ServerConfig,
-        metadata: MetadataService,
+        metadata: PublishedMetadata,
         controller: Controller,
-        auto_topic_creation: AutoTopicCreation,
-        producer_ids: ProducerIds,
+        auto_topic_creation: TopicCreator,
+        producer_ids: ProducerIdSource,
         partitions: Partitions,
         coordinators: Coordinators,
         timers: LoopTimers,
@@ -54,6 +55,8 @@ class Broker:
         self.config = config
         self.metadata = metadata
         self.controller = controller
+        self.forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = no_versions
+        """API key -> versions, of what the controllers of a cluster answer for this broker."""
         self.auto_topic_creation = auto_topic_creation
         self.producer_ids = producer_ids
         self.partitions = partitions
@@ -71,6 +74,17 @@ class Broker:
         self.fetch_sessions = FetchSessionCache(
             config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, random
         )
+
+    @property
+    def own_metadata(self) -> MetadataService:
+        """The metadata to change, for requests that a broker of a cluster passes on to its controllers."""
+        assert isinstance(self.metadata, MetadataService), "such a request is forwarded"
+        return self.metadata
+
+    @property
+    def is_cluster_member(self) -> bool:
+        """Whether other nodes control the cluster."""
+        return not isinstance(self.metadata, MetadataService)
 
     def configs_changed(self, image: MetadataImage, delta: MetadataDelta) -> bool:
         """Applies dynamic broker configs. Returns whether any changed."""
@@ -97,6 +111,11 @@ class Broker:
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
         )
+
+
+def no_versions() -> Mapping[int, tuple[int, int]]:
+    """Nothing is forwarded."""
+    return {}
 
 
 def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:

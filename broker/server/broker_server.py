@@ -15,25 +15,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
-from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.steps import run_to_end
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.files.disk_reserve import ReservedFiles
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
-from ..controller.auto_topic_creation import AutoTopicCreation
-from ..controller.broker_lifecycle import BrokerLifecycle
-from ..controller.controller import Controller
-from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
 from ..log_dirs.failures import DirectoryFailures
-from ..log_dirs.identity import cordoned_paths, identify
+from ..log_dirs.identity import cordoned_paths
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.space_watch import watch_disks
 from ..metadata.image import Endpoint
 from ..metadata.local_replicas import LocalReplicas
-from ..metadata.service import MetadataService
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
@@ -55,8 +49,9 @@ from .broker import Broker, config_under
 from .coordinators import Coordinators
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
 from .open_access import warn_of_open_access
-from .random_ids import random_uuid
+from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
+from .standalone import Standalone
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +86,8 @@ class BrokerServer:
         self._read_only = read_only
         self._bound: list[BoundListener] = []
         self._running: RunningBroker | None = None
+        self._waiting_role: Role | None = None
+        """The role of a start that is under way."""
         self._recovery = RecoveryProgress(time.monotonic)
         self._undo = ExitStack()
         """Ends what runs as a crash does: for a start that failed, and for a broker that can't go on."""
@@ -121,26 +118,30 @@ class BrokerServer:
         """Opens, recovers, registers, loads, serves.
 
         Raises ConfigError, BindError, DirectoryLockedError, KafkaError or OSError with what to do, RecoveryStopped if
-        :meth:`stop_recovery` was called; nothing stays locked then.
+        :meth:`stop_start` was called; nothing stays locked then.
         """
         refuse_unserved_security(self._config)
         try:
             now_ms = clock_ms()
-            parts = self._open(now_ms)
+            parts = await self._open(now_ms)
             await self._recover(parts, now_ms)
             self._serve(parts, now_ms)
+            await parts.role.activate()
+            self._waiting_role = None
             self._running = await self._accept(parts)
         except BaseException:
             self._undo.close()
             raise
         return self._running
 
-    def stop_recovery(self) -> None:
-        """Ends a start that recovers logs; harmless at any other time."""
+    def stop_start(self) -> None:
+        """Ends a start that recovers logs or waits to join its cluster; harmless at any other time."""
         self._recovery.stop()
+        if self._waiting_role is not None:
+            self._waiting_role.stop_waiting()
 
-    def _open(self, now_ms: int) -> OpenedBroker:
-        """Binds, locks, reads the metadata and finds the logs."""
+    async def _open(self, now_ms: int) -> OpenedBroker:
+        """Binds, locks, reads or follows the metadata, and finds the logs."""
         config = self._config
         for listener in config.listeners:
             self._bound.append(bind(listener))
@@ -153,8 +154,11 @@ class BrokerServer:
             descriptor_shares().segments,
         )
         self._undo.callback(_abandon, log_dirs)
-        metadata = self._open_metadata(log_dirs, now_ms)
-        parts = self._make_parts(log_dirs, metadata, advertised)
+        role = self._waiting_role = self._role()
+        self._undo.callback(role.abort)
+        await role.open(log_dirs, advertised, now_ms)
+        metadata = role.metadata
+        parts = self._make_parts(log_dirs, role, advertised)
         parts.broker.update_dynamic_configs(metadata.image)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
@@ -162,11 +166,22 @@ class BrokerServer:
         log_dirs.promote_futures(replicas.assigned_directory, now_ms)
         return parts
 
-    def _make_parts(
-        self, log_dirs: LogDirectories, metadata: MetadataService, advertised: list[Endpoint]
-    ) -> OpenedBroker:
+    def _role(self) -> Role:
+        """What ``process.roles`` makes of this broker."""
+        if self._config.get_list("process.roles") != ["broker"]:
+            return Standalone(self._config, self._cluster_id)
+        from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
+
+        return ClusterMember(self._config, clock_ms, self._ended)
+
+    def _ended(self, reason: str) -> None:
+        """The role of this broker has ended."""
+        if self._running is not None:
+            self._end(self._running.broker, reason)
+
+    def _make_parts(self, log_dirs: LogDirectories, role: Role, advertised: list[Endpoint]) -> OpenedBroker:
         """Puts the broker together; does no I/O."""
-        loop, config = asyncio.get_running_loop(), self._config
+        loop, config, metadata = asyncio.get_running_loop(), self._config, role.metadata
         timers, stalls = LoopTimers(loop), StallWatch()
         connections = connections_for(config, timers.now_ms)
         patient = PatientTimers(loop, lambda: Unread(connections).is_drained, stalls.beat, suspended_ms)
@@ -188,17 +203,16 @@ class BrokerServer:
             hosting,
             partitions,
             metadata,
+            role.assign,
             group_commit,
             clock_ms,
             lambda: move_throttle(metadata.image, metadata.node_id),
             config["num.replica.alter.log.dirs.threads"],
         )
-        controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
-        producer_ids = ProducerIds(metadata, controller)
         coordinators = Coordinators(
             config_under(metadata.image, config, metadata.node_id),
             metadata,
-            lambda: producer_ids.next_id(clock_ms()),
+            lambda: role.producer_ids.next_id(clock_ms()),
             partitions,
             patient,
             clock_ms,
@@ -207,9 +221,9 @@ class BrokerServer:
         broker = Broker(
             config,
             metadata,
-            controller,
-            AutoTopicCreation(metadata, controller),
-            producer_ids,
+            role.controller,
+            role.topic_creator,
+            role.producer_ids,
             partitions,
             coordinators,
             timers,
@@ -219,24 +233,7 @@ class BrokerServer:
             moves,
             slices,
         )
-        lifecycle = BrokerLifecycle(metadata, controller)
-        return OpenedBroker(broker, lifecycle, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
-
-    def _open_metadata(self, log_dirs: LogDirectories, now_ms: int) -> MetadataService:
-        """Formats new directories, opens the metadata log (in ``metadata.log.dir``, or in the first directory)."""
-        ids = identify(log_dirs, random_uuid)
-        service = MetadataService.open(
-            log_dirs.metadata,
-            self._config,
-            directory_id=ids[0],
-            now_ms=now_ms,
-            random_uuid=random_uuid,
-            cluster_id=self._cluster_id,
-        )
-        for directory, directory_id in zip(log_dirs.all_online, ids, strict=True):
-            if directory.meta is None:
-                directory.format(service.cluster_id, service.node_id, directory_id)
-        return service
+        return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
 
     async def _recover(self, parts: OpenedBroker, now_ms: int) -> None:
         """Recovers logs that were not closed, on threads: the event loop can then stop the broker."""
@@ -250,26 +247,18 @@ class BrokerServer:
         broker, hosting, log_dirs = parts.broker, parts.hosting, parts.log_dirs
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
-        parts.lifecycle.start(
-            parts.advertised,
-            now_ms,
-            directory_ids=[directory.directory_id for directory in log_dirs.online],
-            clean_epoch=log_dirs.previous_broker_epoch,
-            cordoned=log_dirs.cordoned_ids,
-            lies_in=log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
-        )
-        broker.auto_topic_creation.ensure(OFFSETS_TOPIC, now_ms)
+        hosting.is_replicating = not broker.is_cluster_member
+        parts.role.register(log_dirs, now_ms)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
-        publisher = BrokerMetadataPublisher(broker, hosting, clock_ms)
+        publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, clock_ms)
         metadata.prepare(publisher.host_drafts)
         metadata.subscribe(publisher.changed)
         broker.coordinators.load()
         DirectoryFailures(
             log_dirs,
             hosting,
-            metadata,
-            broker.controller,
+            parts.role.reports,
             clock_ms,
             resign=broker.coordinators.resign,
             end_broker=functools.partial(self._end, broker),
@@ -282,9 +271,10 @@ class BrokerServer:
         broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config)
+        parts.role.route(broker, dispatcher)
         disk_watch = None
         if self._read_only is not None:
-            metadata.refusal = self._read_only.refusal
+            broker.own_metadata.refusal = self._read_only.refusal
             dispatcher.override_handlers(self._read_only.handlers())
         metadata.run = functools.partial(broker.slices.start, request="a metadata change")
         if self._read_only is None:

@@ -30,6 +30,7 @@ from .full_collections import FullCollections
 from .heap_trimming import keep_freed_memory
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
+from .role import StartStopped
 from .running_broker import RunningBroker
 
 START_ERRORS = (
@@ -91,7 +92,7 @@ async def run(
 
     def stop_requested() -> None:
         stop.set()
-        server.stop_recovery()
+        server.stop_start()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested)
@@ -101,6 +102,9 @@ async def run(
         running = await server.start()
     except RecoveryStopped:
         return None  # the recovery has logged its progress itself
+    except StartStopped:
+        logging.getLogger(__name__).info("stopped before it had joined its cluster")
+        return None
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
     collections.start()
     gc.enable()  # serve_options has disabled it

@@ -18,7 +18,7 @@ from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
 from ..metadata.features import TRANSACTION_VERSION
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
-from ..metadata.service import MetadataService
+from ..metadata.published import PublishedMetadata
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
@@ -40,7 +40,7 @@ class Coordinators:
     def __init__(
         self,
         config: ServerConfig,
-        metadata: MetadataService,
+        metadata: PublishedMetadata,
         next_producer_id: Callable[[], int],
         partitions: Partitions,
         timers: Timers,

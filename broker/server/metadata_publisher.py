@@ -16,9 +16,9 @@ from ..config.definition import dynamic_only_keys
 from ..config.server_config import ServerConfig
 from ..config.stored import served_value
 from ..config.topic_config import log_config_for
-from ..controller.directories import cordoned_records
 from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
 from ..log_dirs.identity import cordoned_paths
+from ..metadata.controller_link import BrokerReports
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
@@ -30,9 +30,12 @@ logger = logging.getLogger(__name__)
 class BrokerMetadataPublisher:
     """The broker's part in each change of the metadata, in steps."""
 
-    def __init__(self, broker: Broker, hosting: HostedReplicas, clock_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, broker: Broker, hosting: HostedReplicas, reports: BrokerReports, clock_ms: Callable[[], int]
+    ) -> None:
         """``clock_ms``: milliseconds since the epoch."""
         self._broker = broker
+        self._reports = reports
         self._hosting = hosting
         self._clock_ms = clock_ms
 
@@ -64,16 +67,10 @@ class BrokerMetadataPublisher:
                 yield from hosting.reconfigure_topic(name)
 
     def _cordon(self) -> None:
-        """Applies the current ``cordoned.log.dirs``, and writes it to the metadata."""
-        broker = self._broker
-        metadata, log_dirs = broker.metadata, broker.log_dirs
-        log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
-        ids = log_dirs.cordoned_ids
-        metadata.record(
-            lambda: cordoned_records(metadata.image, broker.controller, ids),
-            self._clock_ms(),
-            lambda error: logger.error("cordoned.log.dirs could not be written to the metadata: %s", error),
-        )
+        """Applies the current ``cordoned.log.dirs``, and tells the controller."""
+        log_dirs = self._broker.log_dirs
+        log_dirs.cordoned = cordoned_paths(self._broker.config, log_dirs.paths)
+        self._reports.cordon(log_dirs.cordoned_ids, self._clock_ms())
 
 
 def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogConfig:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.errors import StorageError
-from ..controller.broker_lifecycle import BrokerLifecycle
 from ..log_dirs.disk_watch import DiskWatch
 from ..metadata.image import Endpoint
 from ..metadata.snapshot_generator import SnapshotGenerator
@@ -23,6 +22,7 @@ from ..timers.patient_timers import PatientTimers
 from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker
+from .role import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class OpenedBroker:
     """The parts of a broker that does not serve yet."""
 
     broker: Broker
-    lifecycle: BrokerLifecycle
+    role: Role
     log_dirs: LogDirectories
     hosting: HostedReplicas
     group_commit: GroupCommit
@@ -72,6 +72,7 @@ class RunningBroker:
         ``clock_ms``: milliseconds since the epoch. Returns the errors of directories; the others are closed cleanly.
         """
         parts, broker = self.parts, self.parts.broker
+        await parts.role.leave()
         self.acceptor.close()
         broker.coordinators.stop()
         broker.connections.close_all()
@@ -90,12 +91,12 @@ class RunningBroker:
         await parts.group_commit.stop()
         await self.snapshots.stop()
         if self.disk_watch is not None:
-            self.disk_watch.fill_reserves()
-        parts.lifecycle.stop(clock_ms())
+            self.disk_watch.finish()
+        await parts.role.close(clock_ms())
         refusals = []
         for directory in parts.log_dirs.online:
             try:
-                directory.close(parts.lifecycle.broker_epoch)
+                directory.close(parts.role.broker_epoch)
             except StorageError as error:
                 refusals.append(error)
         parts.log_dirs.release_metadata()

@@ -70,7 +70,13 @@ def random_uuid_command() -> int:
 @click.option("-r", "--release-version", help="The release whose features to begin with.  [default: 4.3-IV0]")
 @click.option("-f", "--feature", "features", multiple=True, help="The level of a feature: NAME=LEVEL.")
 @click.option("-s", "--standalone", is_flag=True, help="This node is the only voter of a dynamic quorum.")
-@click.option("-N", "--no-initial-controllers", "no_controllers", is_flag=True, help="Refused: see the message.")
+@click.option(
+    "-N",
+    "--no-initial-controllers",
+    "no_controllers",
+    is_flag=True,
+    help="For process.roles=broker only.",
+)
 @click.option("-I", "--initial-controllers", "controllers", help="id@host:port:directory of this node.")
 def format_command(
     path: Path,
@@ -89,10 +95,11 @@ def format_command(
             "only one of --standalone, --no-initial-controllers and --initial-controllers is possible"
         )
     config = load_configuration(path)
-    if no_controllers:
+    if no_controllers and config.get_list("process.roles") != ["broker"]:
         raise click.ClickException(
             "--no-initial-controllers makes a node that waits for the controllers of another; Odradek keeps its"
-            " metadata itself. Use --standalone, or controller.quorum.voters in the configuration."
+            " metadata itself, unless process.roles=broker is set. Use --standalone, or controller.quorum.voters in the"
+            " configuration."
         )
     given_id = _given_directory_id(config, controllers)
     is_dynamic = _is_dynamic(config, standalone=standalone or controllers is not None)
@@ -128,6 +135,13 @@ def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
     has_voters = bool(config["controller.quorum.voters"])
     if standalone and has_voters:
         raise click.ClickException("You cannot specify --standalone when controller.quorum.voters is set.")
+    if config.get_list("process.roles") == ["broker"]:
+        if standalone:
+            raise click.ClickException(
+                "--standalone and --initial-controllers are for a node with the controller role: process.roles=broker"
+                " makes this one a broker of a cluster that others control. Leave them out"
+            )
+        return False
     if not standalone and not has_voters and config["controller.quorum.bootstrap.servers"]:
         raise click.ClickException(
             "Because controller.quorum.voters is not set on this controller, you must specify --standalone."

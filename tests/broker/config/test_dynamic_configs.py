@@ -68,12 +68,12 @@ def cordoned(server: BrokerServer) -> object:
 
 
 def throttle(server: BrokerServer) -> object:
-    metadata = server.broker.metadata
+    metadata = server.broker.own_metadata
     return move_throttle(metadata.image, metadata.node_id)
 
 
 def unclean(server: BrokerServer) -> object:
-    metadata = server.broker.metadata
+    metadata = server.broker.own_metadata
     return allows_unclean(metadata.image, "t", server.broker.controller)
 
 
@@ -158,7 +158,7 @@ def alter(
     server: BrokerServer, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
 ) -> tuple[ErrorCode, str | None]:
     """What IncrementalAlterConfigs answers."""
-    metadata = server.broker.metadata
+    metadata = server.broker.own_metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
     decision = run_to_end(incremental_alter_configs(metadata.image, request, server.broker.controller))
@@ -168,7 +168,7 @@ def alter(
 
 def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, str | None]:
     """What AlterConfigs answers, the older API."""
-    metadata = server.broker.metadata
+    metadata = server.broker.own_metadata
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
     request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
@@ -178,7 +178,7 @@ def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, s
 
 
 async def create(server: BrokerServer) -> None:
-    metadata = server.broker.metadata
+    metadata = server.broker.own_metadata
     request = CreateTopicsRequest([Topic("t", 1, 1)])
     run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, server.broker.controller)), 1))
 

@@ -37,7 +37,7 @@ BAD = [
 def store(broker: InProcessBroker) -> None:
     """Writes the bad configs into the metadata log, past all checks."""
     assert broker._running is not None
-    metadata = broker._running.server.broker.metadata
+    metadata = broker._running.server.broker.own_metadata
 
     async def commit() -> None:
         records = [ConfigRecord(int(kind), name, key, value) for kind, name, key, value, _ in BAD]

@@ -195,7 +195,7 @@ def test_broker_writes_snapshots(tmp_path: Path) -> None:
             ServerConfig.load(None, [*keys, "metadata.log.max.record.bytes.between.snapshots=3000"], {})
         )
         await server.start()
-        metadata = server.broker.metadata
+        metadata = server.broker.own_metadata
         configure(metadata, 60)
         await server.running.snapshots.idle()
         assert metadata.log.snapshot_ids[-1].end_offset > 30

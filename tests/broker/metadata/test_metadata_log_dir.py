@@ -37,7 +37,7 @@ def run(work: Callable[[BrokerServer], Awaitable[None]], *overrides: str, kill: 
 
 
 async def create(server: BrokerServer) -> None:
-    metadata, controller = server.broker.metadata, server.broker.controller
+    metadata, controller = server.broker.own_metadata, server.broker.controller
     request = CreateTopicsRequest([Topic("t", 2, 1)])
     response = run_to_end(
         metadata.carry_out(run_to_end(create_topics(metadata.image, request, controller)), 1_795_000_000_000)

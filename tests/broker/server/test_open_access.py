@@ -154,7 +154,7 @@ def warnings_of_a_start(tmp_path: Path, caplog: pytest.LogCaptureFixture, *keys:
         await server.start()
         assert server.broker.config["listeners"] != ("PLAINTEXT://127.0.0.1:1",)
         if records:
-            server.broker.metadata.commit(records, NOW_MS)
+            server.broker.own_metadata.commit(records, NOW_MS)
         await server.stop()
 
     asyncio.run(body())

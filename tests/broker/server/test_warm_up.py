@@ -37,6 +37,7 @@ NOT_NEEDED = {
     "odradek.broker.network.queued_requests": "imported at the start if queued.max.request.bytes is set",
     "odradek.broker.metrics.endpoint": "imported at the start if metrics are configured",
     "odradek.broker.metrics.log_metrics": "the same",
+    "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
 }
 SWAPPED_INSTALLATION = """
 import sys

@@ -68,17 +68,20 @@ class OurBroker:
         if self._process is not None:
             self.kill()
 
-    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Starts it and waits until it says that it serves."""
-        ready = self.directory / "ready.json"
-        ready.unlink(missing_ok=True)
-        keys = {
+    def keys(self) -> dict[str, str]:
+        """Its configuration."""
+        return {
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": str(self.log_dir),
             "process.roles": "broker,controller",
             **self._configs,
         }
-        overrides = [part for key, value in keys.items() for part in ("--override", f"{key}={value}")]
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Starts it and waits until it says that it serves."""
+        ready = self.directory / "ready.json"
+        ready.unlink(missing_ok=True)
+        overrides = [part for key, value in self.keys().items() for part in ("--override", f"{key}={value}")]
         command = [
             *self._command_prefix,
             sys.executable,

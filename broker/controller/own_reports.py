@@ -1,0 +1,41 @@
+"""What becomes of the log directories, as records of this broker's own controller.
+
+Shell. Source: ClusterControlManager.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from ...protocol.errors import KafkaError
+from ..metadata.controller_link import BrokerReports
+from ..metadata.service import MetadataService
+from .controller import Controller
+from .directories import cordoned_records, offline_records
+
+logger = logging.getLogger(__name__)
+
+
+class OwnReports(BrokerReports):
+    """Writes the records in their turn; nothing waits for them."""
+
+    def __init__(self, metadata: MetadataService, controller: Controller) -> None:
+        self._metadata = metadata
+        self._controller = controller
+
+    def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
+        """See :class:`BrokerReports`. If the disk refuses, the metadata directory fails too, and with it the broker."""
+        metadata = self._metadata
+
+        def unwritten(error: KafkaError) -> None:
+            logger.error("a log directory is offline, which could not be written to the metadata: %s", error)
+
+        metadata.record(lambda: offline_records(metadata.image, self._controller, directory_id), now_ms, unwritten)
+
+    def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
+        """See :class:`BrokerReports`."""
+        metadata = self._metadata
+
+        def unwritten(error: KafkaError) -> None:
+            logger.error("cordoned.log.dirs could not be written to the metadata: %s", error)
+
+        metadata.record(lambda: cordoned_records(metadata.image, self._controller, directory_ids), now_ms, unwritten)

@@ -1,0 +1,42 @@
+"""What a broker asks of whoever controls its cluster: its own controller, or the controllers of a quorum.
+
+Owns: the methods that both have. The rooms :mod:`..controller` and :mod:`..quorum` implement them.
+Source: AutoTopicCreationManager, ProducerIdManager, BrokerLifecycleManager.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from ...protocol.errors import ErrorCode
+
+
+class TopicCreator(ABC):
+    """Creates topics that the broker wants on its own account: those of Metadata requests, and internal ones."""
+
+    @abstractmethod
+    def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+        """Creates topics with the broker's defaults, and calls ``done`` with the outcome of each name."""
+
+    @abstractmethod
+    def ensure(self, name: str, now_ms: int) -> None:
+        """Creates an internal topic if there is none. Raises KafkaError where it isn't there yet on return."""
+
+
+class ProducerIdSource(ABC):
+    """Gives out producer ids."""
+
+    @abstractmethod
+    def next_id(self, now_ms: int) -> int:
+        """A producer id that was never given out. Raises KafkaError (COORDINATOR_LOAD_IN_PROGRESS: ask again)."""
+
+
+class BrokerReports(ABC):
+    """What the controller is told of this broker's log directories."""
+
+    @abstractmethod
+    def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
+        """A log directory is offline: its partitions need other leaders."""
+
+    @abstractmethod
+    def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
+        """These directories take no new partitions (``cordoned.log.dirs``, KIP-1066)."""

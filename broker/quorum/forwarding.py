@@ -1,0 +1,98 @@
+"""Requests that only controllers can answer, passed on as they came in an Envelope (KIP-590).
+
+Shell. Owns: the requests that wait for the active controller, in their order. Never does: decoding what it passes on.
+Invariants: one request is in flight; each is answered once, after 60 s at the latest. Source: ForwardingManager,
+EnvelopeUtils, NodeToControllerChannelManager.
+"""
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...protocol.api_keys import api
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from ..network.node_client import NodeUnavailableError
+from .channel import RETRY_MS, ControllerChannel
+from .forwarded_apis import FORWARDED
+
+CONNECT_TIMEOUT_S = 2.0
+REQUEST_TIMEOUT_S = 30.0
+GIVE_UP_S = 60.0
+"""The channel's ``retryTimeoutMs`` in BrokerServer."""
+ANONYMOUS = b"\x00\x00" + b"\x05User" + b"\x0aANONYMOUS" + b"\x00" + b"\x00"
+"""The principal of a client that was not authenticated (DefaultKafkaPrincipalBuilder.serialize): version 0, then type,
+name, whether a delegation token was used, no tagged fields."""
+
+Answered = Callable[[bytes | KafkaError], None]
+
+
+class Pending(NamedTuple):
+    """A request that waits: what goes out, who hears of it, and until when, by the monotonic clock."""
+
+    request: EnvelopeRequest
+    answered: Answered
+    until_s: float
+
+
+class Forwarding:
+    """What this broker passes on to the active controller."""
+
+    def __init__(self, channel: ControllerChannel) -> None:
+        self._channel = channel
+        self._waiting: asyncio.Queue[Pending] = asyncio.Queue()
+        self.knows_versions = asyncio.Event()
+        """Set once the controllers have said what they serve."""
+
+    def forward(self, frame: bytes, client_host: str, answered: Answered) -> None:
+        """Passes on a request's header and body. ``answered`` gets the response's header and body, or KafkaError:
+        REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR."""
+        address = ipaddress.ip_address(client_host.partition("%")[0]).packed
+        envelope = EnvelopeRequest(frame, ANONYMOUS, address)
+        self._waiting.put_nowait(Pending(envelope, answered, time.monotonic() + GIVE_UP_S))
+
+    def versions(self) -> dict[int, tuple[int, int]]:
+        """The forwarded APIs that both this broker and the controllers know, with their versions."""
+        both: dict[int, tuple[int, int]] = {}
+        for api_key in FORWARDED & self._channel.versions.keys():
+            lowest, highest = api(api_key).stable_versions
+            theirs = self._channel.versions[api_key]
+            if max(lowest, theirs[0]) <= min(highest, theirs[1]):
+                both[api_key] = max(lowest, theirs[0]), min(highest, theirs[1])
+        return both
+
+    async def run(self) -> None:
+        """Passes requests on until it is cancelled."""
+        try:
+            await self._learn_versions()
+            while True:
+                pending = await self._waiting.get()
+                pending.answered(await self._outcome(pending))
+        finally:
+            self._channel.close()
+
+    async def _learn_versions(self) -> None:
+        while not self.knows_versions.is_set():
+            try:
+                await self._channel.connect(CONNECT_TIMEOUT_S)
+            except NodeUnavailableError:
+                await asyncio.sleep(RETRY_MS / 1000)
+            else:
+                self.knows_versions.set()
+
+    async def _outcome(self, pending: Pending) -> bytes | KafkaError:
+        while (left_s := pending.until_s - time.monotonic()) > 0:
+            try:
+                timeout_s = min(REQUEST_TIMEOUT_S, left_s)
+                response = await self._channel.send(pending.request, EnvelopeResponse, timeout_s)
+            except NodeUnavailableError:
+                await asyncio.sleep(RETRY_MS / 1000)
+                continue
+            if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+                return KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+            if response.error_code or response.response_data is None:
+                return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return bytes(response.response_data)
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT)

@@ -1,0 +1,116 @@
+"""Sends what the lifecycle of this broker asks for: registrations and heartbeats.
+
+Shell around :class:`.lifecycle.Lifecycle`. Owns: the wait between requests. Never does: deciding what is due.
+Invariant: while the metadata of the cluster does not arrive, no heartbeat says that this broker is well: a broker that
+can't learn of its leaderships must be fenced. Source: BrokerLifecycleManager.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+
+from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
+from ..network.node_client import NodeUnavailableError
+from .channel import RETRY_MS, ControllerChannel
+from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register
+from .repeated_complaint import RepeatedComplaint
+
+logger = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT_S = 2.0
+"""As ``controller.quorum.request.timeout.ms``: a request on a dead connection must not last a session's length."""
+
+
+class Heartbeats:
+    """The conversation of one broker with the active controller about itself."""
+
+    def __init__(
+        self,
+        lifecycle: Lifecycle,
+        channel: ControllerChannel,
+        *,
+        is_following: Callable[[], bool],
+        fail: Callable[[str], None],
+    ) -> None:
+        """``is_following``: whether the metadata log has been heard of lately. ``fail`` gets why this broker can never
+        be registered."""
+        self.lifecycle = lifecycle
+        self.changed = asyncio.Condition()
+        """Notified after each answer."""
+        self._channel = channel
+        self._is_following = is_following
+        self._fail = fail
+        self._wake = asyncio.Event()
+        self._registration = RepeatedComplaint("this broker is not registered", time.monotonic)
+        self._controllers = RepeatedComplaint("no heartbeat was answered", time.monotonic)
+
+    def wake(self) -> None:
+        """The lifecycle has changed: looks at once what is due."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until the controlled shutdown is granted, or this is cancelled."""
+        lifecycle = self.lifecycle
+        while lifecycle.state is not BrokerState.SHUTTING_DOWN:
+            action = lifecycle.next(_now_ms())
+            if isinstance(action, Register):
+                await self._register(action)
+            elif isinstance(action, Heartbeat) and (self._is_following() or not self._is_running):
+                await self._beat(action)
+            else:
+                until_ms = _now_ms() + RETRY_MS if isinstance(action, Heartbeat) else action.until_ms
+                await self._wait(until_ms)
+            async with self.changed:
+                self.changed.notify_all()
+        self._channel.close()
+
+    @property
+    def _is_running(self) -> bool:
+        return self.lifecycle.state is BrokerState.RUNNING
+
+    async def _wait(self, until_ms: int) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0, until_ms - _now_ms()) / 1000):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _register(self, action: Register) -> None:
+        lifecycle = self.lifecycle
+        try:
+            response = await self._channel.send(action.request, BrokerRegistrationResponse, REQUEST_TIMEOUT_S)
+        except NodeUnavailableError as error:
+            self._registration.complain(error)
+            lifecycle.unanswered(_now_ms(), RETRY_MS)
+            return
+        lifecycle.registered(response, _now_ms())
+        if lifecycle.fatal is not None:
+            self._fail(lifecycle.fatal)
+        elif lifecycle.problem is not None:
+            self._registration.complain(lifecycle.problem)
+        else:
+            logger.info("registered with the controllers, broker epoch %d", lifecycle.broker_epoch)
+
+    async def _beat(self, action: Heartbeat) -> None:
+        lifecycle = self.lifecycle
+        was_fenced = lifecycle.is_fenced
+        try:
+            response = await self._channel.send(action.request, BrokerHeartbeatResponse, REQUEST_TIMEOUT_S)
+        except NodeUnavailableError as error:
+            self._controllers.complain(error)
+            lifecycle.unanswered(_now_ms(), RETRY_MS)
+            return
+        self._controllers.settled()
+        if not lifecycle.heartbeat_answered(response, _now_ms()):
+            self._controllers.complain(
+                "the controllers no longer know this registration (STALE_BROKER_EPOCH): another broker has registered"
+                " with this node.id, or this one was unregistered. Restart it once that is put right"
+            )
+        if was_fenced != lifecycle.is_fenced:
+            logger.info("the controllers have %s this broker", "fenced" if lifecycle.is_fenced else "unfenced")
+
+
+def _now_ms() -> int:
+    """A monotonic clock, in milliseconds."""
+    return time.monotonic_ns() // 1_000_000

@@ -1,0 +1,174 @@
+"""A broker's membership in a cluster: its two conversations with the controllers, from start to stop.
+
+    membership = Membership(metadata, config, registrant, ...)
+    membership.start()
+    await membership.joined()          registered, and the metadata is caught up with that
+    membership.ready_to_unfence()      partitions are served
+    await membership.unfenced()
+    await membership.leave()           controlled shutdown
+
+Shell. Owns: the tasks. Never does: deciding. Source: BrokerServer.startup and shutdown.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from ..config.server_config import ServerConfig
+from ..metadata.controller_link import BrokerReports
+from ..metadata.followed import FollowedMetadata
+from .channel import ControllerChannel
+from .heartbeats import Heartbeats
+from .known_controllers import KnownControllers
+from .lifecycle import BrokerState, Lifecycle, Registrant
+from .metadata_fetcher import MetadataFetcher
+
+logger = logging.getLogger(__name__)
+
+SHUTDOWN_TIMEOUT_MS = 5 * 60_000
+"""``BrokerServer.shutdown`` waits so long for a controlled shutdown."""
+
+
+class NotJoinedError(Exception):
+    """This broker can't be a member of this cluster as it is configured; the text says why and what to do."""
+
+
+class LeftError(Exception):
+    """The broker was told to stop while it waited."""
+
+
+class Membership(BrokerReports):
+    """One broker in one cluster."""
+
+    def __init__(
+        self,
+        metadata: FollowedMetadata,
+        config: ServerConfig,
+        registrant: Registrant,
+        *,
+        clock_ms: Callable[[], int],
+        ended: Callable[[str], None],
+    ) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on, once it
+        has joined."""
+        self.controllers = KnownControllers.of(config)
+        self.lifecycle = Lifecycle(registrant, config.get_int("broker.heartbeat.interval.ms"), SHUTDOWN_TIMEOUT_MS)
+        self._metadata = metadata
+        self._session_s = config.get_int("broker.session.timeout.ms") / 1000
+        self._problem: str | None = None
+        self._is_told_to_stop = False
+        self._ended = ended
+        self._has_joined = False
+        self._fetcher = MetadataFetcher(
+            metadata, self.controllers, applied=self._applied, fail=self._fail, clock_ms=clock_ms
+        )
+        self._heartbeats = Heartbeats(
+            self.lifecycle,
+            ControllerChannel(self.controllers, f"broker-{registrant.node_id}-heartbeat"),
+            is_following=self._is_following,
+            fail=self._fail,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+        self._node_id = registrant.node_id
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of the registration, -1 before it."""
+        return self.lifecycle.broker_epoch
+
+    def start(self) -> None:
+        """Begins to follow the metadata log and to register."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._fetcher.run()), loop.create_task(self._heartbeats.run())]
+        for task in self._tasks:
+            task.add_done_callback(self._task_ended)
+
+    async def joined(self) -> None:
+        """Until the image holds this start's registration and all that was committed before. Raises NotJoinedError,
+        LeftError."""
+        await self._until(lambda: self._fetcher.caught_up.is_set() and self._is_registered())
+        self._has_joined = True
+
+    def ready_to_unfence(self) -> None:
+        """The partitions of this broker are served."""
+        self.lifecycle.ready_to_unfence()
+        self._heartbeats.wake()
+
+    async def unfenced(self) -> None:
+        """Until the controllers have unfenced this broker, and its own image says so. Raises as :meth:`joined`."""
+        await self._until(lambda: self.lifecycle.state is BrokerState.RUNNING and self._is_unfenced())
+
+    def stop_waiting(self) -> None:
+        """Ends :meth:`joined` and :meth:`unfenced` with LeftError."""
+        self._is_told_to_stop = True
+        self._heartbeats.wake()
+
+    async def leave(self) -> None:
+        """Asks the controllers to move what this broker leads, and waits for it."""
+        self._is_told_to_stop = False
+        self.lifecycle.begin_shutdown(time.monotonic_ns() // 1_000_000)
+        self._heartbeats.wake()
+        await self._until(lambda: self.lifecycle.state is BrokerState.SHUTTING_DOWN)
+
+    async def close(self) -> None:
+        """Ends both conversations at once."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def abort(self) -> None:
+        """As :meth:`close`, without waiting: for a start that failed."""
+        for task in self._tasks:
+            task.cancel()
+
+    # BrokerReports
+
+    def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
+        """See :class:`BrokerReports`: every heartbeat from now on says it."""
+        self.lifecycle.directory_failed(directory_id)
+        self._heartbeats.wake()
+
+    def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
+        """See :class:`BrokerReports`."""
+        self.lifecycle.cordon(directory_ids)
+        self._heartbeats.wake()
+
+    # What the tasks say
+
+    def _applied(self, offset: int) -> None:
+        self.lifecycle.applied(offset)
+        self._heartbeats.wake()
+
+    def _fail(self, reason: str) -> None:
+        self._problem = reason
+        self._heartbeats.wake()
+        if self._has_joined:
+            self._ended(reason)
+
+    def _task_ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("a task of the cluster membership failed", exc_info=error)
+            self._fail(f"following the cluster failed: {error!r}")
+
+    def _is_following(self) -> bool:
+        return time.monotonic() - self._fetcher.answered_s < self._session_s
+
+    def _is_registered(self) -> bool:
+        own = self._metadata.image.brokers.get(self._node_id)
+        return own is not None and own.epoch == self.broker_epoch
+
+    def _is_unfenced(self) -> bool:
+        own = self._metadata.image.brokers.get(self._node_id)
+        return own is not None and not own.fenced
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        async with self._heartbeats.changed:
+            await self._heartbeats.changed.wait_for(
+                lambda: self._problem is not None or self._is_told_to_stop or condition()
+            )
+        if self._is_told_to_stop:
+            raise LeftError
+        if self._problem is not None:
+            raise NotJoinedError(self._problem)

@@ -1,0 +1,172 @@
+"""Copies the controllers' metadata log and applies what is committed, until it is cancelled.
+
+Shell around :class:`.metadata_observer.MetadataObserver`. Owns: one connection, the order of append and apply. Never
+does: deciding what an answer means. Invariant: one turn of the event loop applies for 2 ms at most. Source:
+KafkaRaftClient, RaftManager, MetadataLoader.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+from ...protocol.errors import KafkaError
+from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from ...protocol.messages.quorum import FetchSnapshotResponse
+from ...protocol.records.errors import CorruptRecordError
+from ..metadata.followed import FollowedMetadata
+from ..metadata.log_reader import MetadataLogError
+from ..metadata.snapshot_files import ReceivedSnapshot
+from ..network.node_client import NodeClient, NodeUnavailableError
+from .known_controllers import KnownControllers
+from .metadata_observer import Append, Fatal, MetadataObserver, Retry, SnapshotPiece, Step, Truncate
+from .repeated_complaint import RepeatedComplaint
+
+logger = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT_S = 2.0
+"""``controller.quorum.request.timeout.ms``; an answer may be held back for 500 ms of it."""
+FETCH_MAX_VERSION = 18
+RECONNECT_MS = 100
+TURN_S = 0.002
+
+
+class MetadataFetcher:
+    """Keeps one broker's metadata in step with the quorum's."""
+
+    def __init__(
+        self,
+        metadata: FollowedMetadata,
+        controllers: KnownControllers,
+        *,
+        applied: Callable[[int], None],
+        fail: Callable[[str], None],
+        clock_ms: Callable[[], int],
+    ) -> None:
+        """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``clock_ms``: wall
+        clock, milliseconds since the epoch."""
+        self.answered_s = time.monotonic()
+        """When a controller has answered last, by the monotonic clock."""
+        self.caught_up = asyncio.Event()
+        """Set once the image holds what was committed when the first leader answered."""
+        self._metadata = metadata
+        self._controllers = controllers
+        self._applied = applied
+        self._fail = fail
+        self._clock_ms = clock_ms
+        log = metadata.log
+        self._observer = MetadataObserver(
+            controllers,
+            metadata.node_id,
+            metadata.cluster_id,
+            metadata.directory_id,
+            log.end_of_epoch,
+            metadata.applied_offset + 1,
+        )
+        self._client: NodeClient | None = None
+        self._received: ReceivedSnapshot | None = None
+        self._leader = (-1, 0)
+        self._complaint = RepeatedComplaint("can't follow the metadata of the controllers", time.monotonic)
+
+    async def run(self) -> None:
+        """Fetches and applies, for ever. Ends after :meth:`fail` was called, or when it is cancelled."""
+        try:
+            while True:
+                step = await self._ask()
+                if isinstance(step, Fatal):
+                    self._fail(step.reason)
+                    return
+                await self._take(step)
+        except (MetadataLogError, KafkaError, OSError) as error:
+            self._fail(f"the metadata of the cluster can't be kept: {error}")
+        finally:
+            if self._client is not None:
+                self._client.close()
+            if self._received is not None:
+                self._received.discard()
+
+    async def _ask(self) -> Step:
+        """One request, and what its answer asks for."""
+        address = self._controllers.any()
+        if self._client is None or (self._client.host, self._client.port) != address:
+            if self._client is not None:
+                self._client.close()
+            self._client = NodeClient(address.host, address.port, f"broker-{self._metadata.node_id}-metadata")
+        log = self._metadata.log
+        request = self._observer.request(log.log_end_offset, log.last_epoch)
+        try:
+            if isinstance(request, FetchRequest):
+                fetched = await self._client.send(request, FetchResponse, REQUEST_TIMEOUT_S, FETCH_MAX_VERSION)
+                step = self._observer.take_fetch(fetched)
+            else:
+                piece = await self._client.send(request, FetchSnapshotResponse, REQUEST_TIMEOUT_S)
+                step = self._observer.take_snapshot(piece)
+        except NodeUnavailableError as error:
+            self._controllers.failed(address)
+            self._observer.lost_connection()
+            return Retry(RECONNECT_MS, str(error))
+        self.answered_s = time.monotonic()
+        return step
+
+    async def _take(self, step: Step) -> None:
+        """Carries out what an answer asks for. Raises KafkaError, OSError, MetadataLogError."""
+        log = self._metadata.log
+        if isinstance(step, Retry):
+            if step.delay_ms:
+                self._complaint.complain(step.reason)
+            await asyncio.sleep(step.delay_ms / 1000)
+            return
+        self._complaint.settled()
+        self._remember_leader()
+        if isinstance(step, Truncate):
+            logger.info("the metadata log is truncated to offset %d, where the leader's differs", step.offset)
+            log.truncate_to(step.offset)
+        elif isinstance(step, SnapshotPiece):
+            await self._take_piece(step)
+        elif isinstance(step, Append):
+            try:
+                log.append_fetched(step.records, self._clock_ms())
+            except CorruptRecordError as damage:
+                self._complaint.complain(f"damaged batches came from {self._controllers.active}: {damage}")
+                await asyncio.sleep(RECONNECT_MS / 1000)
+                return
+            await self._apply()
+
+    async def _apply(self) -> None:
+        await in_turns(self._metadata.apply(self._observer.high_watermark))
+        self._told()
+
+    async def _take_piece(self, piece: SnapshotPiece) -> None:
+        received = self._received
+        if piece.position == 0:
+            if received is not None:
+                received.discard()
+            received = self._received = self._metadata.log.receive_snapshot(piece.snapshot_id)
+        assert received is not None
+        received.write(piece.records)
+        if piece.is_last:
+            self._received = None
+            logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
+            await in_turns(self._metadata.replace(received, self._clock_ms()))
+            self._told()
+
+    def _told(self) -> None:
+        self._applied(self._metadata.applied_offset)
+        if self._observer.is_known and self._metadata.applied_offset + 1 >= self._observer.high_watermark:
+            self.caught_up.set()
+
+    def _remember_leader(self) -> None:
+        leader = self._controllers.leader_id, self._controllers.leader_epoch
+        if leader != self._leader and leader[0] >= 0:
+            self._leader = leader
+            logger.info("the active controller is node %d, epoch %d", *leader)
+            self._metadata.log.remember_leader(*leader)
+
+
+async def in_turns(steps: Iterator[object]) -> None:
+    """Takes all steps, :data:`TURN_S` of them in one turn of the event loop."""
+    until_s = time.monotonic() + TURN_S
+    for _ in steps:
+        if time.monotonic() >= until_s:
+            await asyncio.sleep(0)
+            until_s = time.monotonic() + TURN_S

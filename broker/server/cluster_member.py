@@ -1,0 +1,178 @@
+"""A broker of a cluster that other nodes control: ``process.roles=broker``.
+
+Owns: the order of the steps that only this role has. Never does: deciding what controllers decide. Invariants: no
+request is served before the controllers have unfenced this start's registration; what only controllers can answer is
+passed on to them. Source: BrokerServer.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...protocol.errors import KafkaError
+from ...storage.directory.log_directories import LogDirectories
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..controller.controller import Controller
+from ..dispatch.dispatch import Dispatcher, RequestInService
+from ..log_dirs.identity import identify
+from ..metadata.features import SUPPORTED_FEATURES, levels_problem
+from ..metadata.followed import FollowedMetadata
+from ..metadata.image import Endpoint
+from ..quorum.channel import ControllerChannel
+from ..quorum.forwarded_apis import FORWARDED
+from ..quorum.forwarding import Forwarding
+from ..quorum.lifecycle import Registrant
+from ..quorum.membership import LeftError, Membership, NotJoinedError
+from ..quorum.producer_ids import ProducerIdBlocks
+from ..quorum.topic_creation import ForwardedTopicCreation
+from .broker import Broker
+from .random_ids import random_uuid
+from .role import Replica, Role, StartStopped
+
+logger = logging.getLogger(__name__)
+
+
+class ClusterMember(Role):
+    """One broker under the controllers that its configuration names."""
+
+    metadata: FollowedMetadata
+
+    def __init__(self, config: ServerConfig, clock_ms: Callable[[], int], ended: Callable[[str], None]) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on."""
+        self._config = config
+        self._clock_ms = clock_ms
+        self._ended = ended
+        self._tasks: list[asyncio.Task[None]] = []
+        self._membership: Membership | None = None
+
+    @property
+    def broker_epoch(self) -> int:
+        """See :class:`Role`."""
+        return -1 if self._membership is None else self._membership.broker_epoch
+
+    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
+        """Follows the metadata log and registers; returns when the image holds this registration."""
+        config = self._config
+        ids = identify(log_dirs, random_uuid)
+        metadata = self.metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
+        for directory, directory_id in zip(log_dirs.all_online, ids, strict=True):
+            if directory.meta is None:
+                directory.format(metadata.cluster_id, metadata.node_id, directory_id)
+        self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        registrant = Registrant(
+            node_id=config.node_id,
+            cluster_id=metadata.cluster_id,
+            incarnation_id=random_uuid(),
+            endpoints=endpoints,
+            features=SUPPORTED_FEATURES,
+            rack=config["broker.rack"],
+            directory_ids=[directory.directory_id for directory in log_dirs.online],
+            previous_epoch=log_dirs.previous_broker_epoch,
+        )
+        membership = Membership(metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended)
+        self._membership = self.reports = membership
+        self._start_channels(membership)
+        logger.info("joining cluster %s by the controllers at %s", metadata.cluster_id, membership.controllers)
+        membership.start()
+        with _told_as_errors_of_a_start():
+            await membership.joined()
+        unserved = levels_problem(metadata.image.features)
+        if unserved is not None:
+            raise ConfigError([unserved])
+
+    def stop_waiting(self) -> None:
+        """See :class:`Role`."""
+        if self._membership is not None:
+            self._membership.stop_waiting()
+
+    def _start_channels(self, membership: Membership) -> None:
+        """Connections of their own for what must not wait for each other."""
+        controllers, name = membership.controllers, f"broker-{self._config.node_id}"
+        self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
+        self.topic_creator = ForwardedTopicCreation(self.metadata, self._config, self._forwarding)
+        producer_ids = ProducerIdBlocks(
+            self._config.node_id,
+            lambda: membership.broker_epoch,
+            ControllerChannel(controllers, f"{name}-producer-ids"),
+        )
+        self.producer_ids = producer_ids
+        self._producer_ids = producer_ids
+
+    def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
+        """The registration was made when the metadata was opened; new directories are chosen by the controllers."""
+        if log_dirs.cordoned_ids:
+            self._joined.cordon(log_dirs.cordoned_ids, now_ms)
+
+    @property
+    def _joined(self) -> Membership:
+        assert self._membership is not None, "open() comes first"
+        return self._membership
+
+    async def activate(self) -> None:
+        """Asks to be unfenced and waits for it."""
+        self._joined.ready_to_unfence()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._forwarding.run()), loop.create_task(self._producer_ids.run())]
+        with _told_as_errors_of_a_start():
+            await self._joined.unfenced()
+        await self._forwarding.knows_versions.wait()
+
+    def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
+        """No replica moves between directories here (``NOT_IN_A_CLUSTER``)."""
+        raise AssertionError("a broker of a cluster moves no replica between directories")
+
+    def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
+        """Passes on what only controllers can answer."""
+        broker.forwarded_versions = self._forwarding.versions
+        dispatcher.forward(FORWARDED, self._forwarding.versions, self._forward)
+
+    def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
+        """The handler of what is passed on. ``context`` is the request itself, and ``reply`` is the same."""
+
+        def answered(response: bytes | KafkaError) -> None:
+            if not context.is_wanted():
+                return
+            if isinstance(response, KafkaError):
+                context.fail_undecoded(frame, response)
+            else:
+                reply(response)
+
+        self._forwarding.forward(frame, context.client_host, answered)
+
+    async def leave(self) -> None:
+        """A controlled shutdown: the controllers move every leadership, then this broker stops."""
+        begin_s = time.monotonic()
+        try:
+            await self._joined.leave()
+        except NotJoinedError as problem:
+            logger.warning("stopping without a controlled shutdown: %s", problem)
+        else:
+            logger.info("the controllers have taken over in %.1f s", time.monotonic() - begin_s)
+
+    async def close(self, now_ms: int) -> None:
+        """Ends the connections to the controllers."""
+        self.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._joined.close()
+
+    def abort(self) -> None:
+        """See :class:`Role`."""
+        for task in self._tasks:
+            task.cancel()
+        if self._membership is not None:
+            self._membership.abort()
+
+
+@contextmanager
+def _told_as_errors_of_a_start() -> Iterator[None]:
+    """What keeps this broker out of its cluster ends the start with a sentence, and a signal ends it without one."""
+    try:
+        yield
+    except NotJoinedError as problem:
+        raise ConfigError([str(problem)]) from problem
+    except LeftError as told:
+        raise StartStopped from told

@@ -1,0 +1,77 @@
+"""What a broker is to its cluster: its own controller, or a member under other controllers.
+
+Owns: the points of a start and of a stop at which the two differ. :mod:`.standalone` and :mod:`.cluster_member`
+implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from ...storage.directory.log_directories import LogDirectories
+from ..controller.controller import Controller
+from ..dispatch.dispatch import Dispatcher
+from ..metadata.controller_link import BrokerReports, ProducerIdSource, TopicCreator
+from ..metadata.image import Endpoint
+from ..metadata.published import PublishedMetadata
+from .broker import Broker
+
+Replica = tuple[bytes, int]
+"""Topic id and partition index of a replica of this broker."""
+
+
+class StartStopped(Exception):  # noqa: N818 - what has happened, and no error
+    """The broker was told to stop while it waited to join its cluster."""
+
+
+class Role(ABC):
+    """One start of one broker in its role. The attributes are there once :meth:`open` has returned."""
+
+    metadata: PublishedMetadata
+    controller: Controller
+    topic_creator: TopicCreator
+    producer_ids: ProducerIdSource
+    reports: BrokerReports
+
+    @property
+    @abstractmethod
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration, for the marker of a clean stop; -1 before it."""
+
+    @abstractmethod
+    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
+        """Reads or follows the metadata, as far as it must be known before logs are looked for.
+
+        Raises ConfigError, MetadataLogError, KafkaError, OSError with what to do.
+        """
+
+    @abstractmethod
+    def stop_waiting(self) -> None:
+        """Ends an :meth:`open` or :meth:`activate` that waits, with StartStopped; harmless otherwise."""
+
+    @abstractmethod
+    def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
+        """The logs are there: says in which directory each lies. Raises KafkaError."""
+
+    @abstractmethod
+    async def activate(self) -> None:
+        """All partitions are served: returns when this broker may take requests. Raises ConfigError."""
+
+    @abstractmethod
+    def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
+        """Replicas lie in other directories now. Raises KafkaError."""
+
+    @abstractmethod
+    def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
+        """Requests that this broker does not answer itself."""
+
+    @abstractmethod
+    async def leave(self) -> None:
+        """The first step of a stop: others take over what this broker leads."""
+
+    @abstractmethod
+    async def close(self, now_ms: int) -> None:
+        """The last step of a stop, when everything else is at rest."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Ends as a crash does."""

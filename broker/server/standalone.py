@@ -1,0 +1,100 @@
+"""A broker that is its own controller: ``process.roles=broker,controller`` with one voter, the default.
+
+Owns: the order of the steps that only this role has. Source: BrokerServer and ControllerServer in one process.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ...protocol.internal_topics import OFFSETS_TOPIC
+from ...storage.directory.log_directories import LogDirectories
+from ..config.server_config import ServerConfig
+from ..controller.auto_topic_creation import AutoTopicCreation
+from ..controller.broker_lifecycle import BrokerLifecycle
+from ..controller.controller import Controller
+from ..controller.directories import assignment_records
+from ..controller.own_reports import OwnReports
+from ..controller.producer_ids import ProducerIds
+from ..dispatch.dispatch import Dispatcher
+from ..log_dirs.identity import identify
+from ..metadata.image import Endpoint
+from ..metadata.local_replicas import LocalReplicas
+from ..metadata.service import MetadataService
+from .broker import Broker
+from .random_ids import random_uuid
+from .role import Replica, Role
+
+
+class Standalone(Role):
+    """One broker, one controller, one process."""
+
+    metadata: MetadataService
+
+    def __init__(self, config: ServerConfig, cluster_id: str | None) -> None:
+        """``cluster_id``: of a new data directory; None takes a random one."""
+        self._config = config
+        self._cluster_id = cluster_id
+        self._endpoints: Sequence[Endpoint] = ()
+
+    @property
+    def broker_epoch(self) -> int:
+        """See :class:`Role`."""
+        return self._lifecycle.broker_epoch
+
+    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
+        """Formats new directories, reads the metadata log (in ``metadata.log.dir``, or in the first directory)."""
+        ids = identify(log_dirs, random_uuid)
+        config = self._config
+        metadata = self.metadata = MetadataService.open(
+            log_dirs.metadata,
+            config,
+            directory_id=ids[0],
+            now_ms=now_ms,
+            random_uuid=random_uuid,
+            cluster_id=self._cluster_id,
+        )
+        for directory, directory_id in zip(log_dirs.all_online, ids, strict=True):
+            if directory.meta is None:
+                directory.format(metadata.cluster_id, metadata.node_id, directory_id)
+        self._endpoints = endpoints
+        controller = self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        self.topic_creator = AutoTopicCreation(metadata, controller)
+        self.producer_ids = ProducerIds(metadata, controller)
+        self.reports = OwnReports(metadata, controller)
+        self._lifecycle = BrokerLifecycle(metadata, controller)
+
+    def stop_waiting(self) -> None:
+        """Nothing waits."""
+
+    def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
+        """Registers, elects, and creates the offsets topic, which is ready before the first group."""
+        metadata = self.metadata
+        self._lifecycle.start(
+            self._endpoints,
+            now_ms,
+            directory_ids=[directory.directory_id for directory in log_dirs.online],
+            clean_epoch=log_dirs.previous_broker_epoch,
+            cordoned=log_dirs.cordoned_ids,
+            lies_in=log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
+        )
+        self.topic_creator.ensure(OFFSETS_TOPIC, now_ms)
+
+    async def activate(self) -> None:
+        """Nothing is to be waited for: :meth:`register` has unfenced this broker."""
+
+    def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
+        """See :class:`Role`."""
+        metadata = self.metadata
+        metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
+
+    def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
+        """Everything is answered here."""
+
+    async def leave(self) -> None:
+        """No other broker could take over."""
+
+    async def close(self, now_ms: int) -> None:
+        """Writes the records of a stop."""
+        self._lifecycle.stop(now_ms)
+
+    def abort(self) -> None:
+        """Nothing runs."""

@@ -1,0 +1,51 @@
+"""Which controller is asked: the active one as far as it is known, else each in turn."""
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
+
+A, B, C = Address("127.0.0.1", 9093), Address("127.0.0.1", 9094), Address("::1", 9095)
+
+
+def configured(key: str, value: str) -> KnownControllers:
+    overrides = ["process.roles=broker", "node.id=7", "controller.listener.names=CONTROLLER", f"{key}={value}"]
+    return KnownControllers.of(ServerConfig.load(None, overrides))
+
+
+def test_voters_are_known_by_id() -> None:
+    known = configured("controller.quorum.voters", "1@127.0.0.1:9093,2@127.0.0.1:9094")
+    assert known.any() == A
+    known.take_leader(2, 5)
+    assert known.active == B
+
+
+def test_bootstrap_servers_are_asked_in_turn_until_one_names_the_leader() -> None:
+    known = configured("controller.quorum.bootstrap.servers", "127.0.0.1:9093,127.0.0.1:9094,[::1]:9095")
+    asked = []
+    for _ in range(4):
+        asked.append(known.any())
+        known.failed(known.any())
+    assert asked == [A, B, C, A]
+    known.take_address(3000, C)
+    known.take_leader(3000, 4)
+    assert known.any() == known.active == C
+    assert str(C) == "[::1]:9095"
+
+
+def test_leader_that_does_not_answer_is_forgotten_and_comes_back_with_the_next_answer() -> None:
+    known = KnownControllers([A], {1: A, 2: B})
+    assert known.take_leader(1, 3)
+    known.failed(A)
+    assert (known.leader_id, known.leader_epoch, known.active) == (NO_LEADER, 3, None)
+    assert known.take_leader(1, 3)
+    assert known.active == A
+
+
+def test_epoch_of_the_leader_never_goes_back() -> None:
+    known = KnownControllers([], {1: A, 2: B})
+    assert known.take_leader(2, 7)
+    assert not known.take_leader(1, 6)
+    assert not known.take_leader(2, 7)
+    assert not known.take_leader(NO_LEADER, 7)
+    assert known.active == B
+    assert known.take_leader(NO_LEADER, 8)
+    assert known.active is None

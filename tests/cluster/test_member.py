@@ -1,0 +1,255 @@
+"""Our broker under a real Kafka controller: registration, clients, Kafka's tools, fencing, restarts, refusals."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import read_clean_shutdown
+from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
+from support.kafka.java import run_class
+from support.kafka.real_controllers import FEATURES, RealControllers, format_member
+from support.kafka.real_kafka import CLUSTER_ID
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+TOOLS = "org.apache.kafka.tools"
+RECORDS = 500
+
+
+@pytest.fixture(scope="module")
+def controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealControllers]:
+    """One controller for this module."""
+    with RealControllers(tmp_path_factory.mktemp("controllers")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def broker(controllers: RealControllers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    """Broker 1, which every test leaves running."""
+    with controllers.broker(tmp_path_factory.mktemp("member"), 1) as started:
+        yield started
+        assert " ERROR " not in started.log()
+
+
+def create(broker: OurBroker, topic: str, partitions: int = 1) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+        future.result(30)
+
+
+def produce(broker: OurBroker, topic: str, count: int = RECORDS) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+    for number in range(count):
+        producer.produce(topic, str(number))
+    assert producer.flush(60) == 0
+
+
+def consume(broker: OurBroker, topic: str, group: str, count: int = RECORDS) -> list[int]:
+    consumer = Consumer(
+        {"bootstrap.servers": broker.bootstrap_servers, "group.id": group, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([topic])
+    values: list[int] = []
+    while len(values) < count:
+        message = consumer.poll(60)
+        assert message is not None, f"{len(values)} of {count} records"
+        assert message.error() is None, message.error()
+        values.append(int(message.value() or b""))
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    return sorted(values)
+
+
+def tool(name: str, *arguments: str) -> str:
+    result = run_class(name, *arguments, timeout_s=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_unmodified_client_produces_consumes_and_commits(broker: OurBroker) -> None:
+    create(broker, "plain", 3)
+    produce(broker, "plain")
+    assert consume(broker, "plain", "g1") == list(range(RECORDS))
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g1"})
+    committed = consumer.committed([TopicPartition("plain", index) for index in range(3)], timeout=30)
+    assert sum(one.offset for one in committed) == RECORDS
+    consumer.close()
+
+
+def test_transactions(broker: OurBroker) -> None:
+    create(broker, "transfers")
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "t1"})
+    producer.init_transactions(60)
+    for commits in (True, False, True):
+        producer.begin_transaction()
+        for number in range(10):
+            producer.produce("transfers", str(number))
+        if commits:
+            producer.commit_transaction(60)
+        else:
+            producer.abort_transaction(60)
+    assert consume(broker, "transfers", "g2", 20) == sorted(list(range(10)) * 2)
+
+
+def test_topic_that_is_missing_is_created_by_the_controller(broker: OurBroker) -> None:
+    produce(broker, "automatic", 10)
+    assert consume(broker, "automatic", "g3", 10) == list(range(10))
+
+
+def test_kafkas_tools_administer_the_cluster_through_our_broker(broker: OurBroker) -> None:
+    server = ("--bootstrap-server", broker.bootstrap_servers)
+    topics = f"{TOOLS}.TopicCommand"
+    assert "Created topic orders." in tool(topics, *server, "--create", "--topic", "orders", "--partitions", "2")
+    tool(topics, *server, "--alter", "--topic", "orders", "--partitions", "4")
+    described = tool(topics, *server, "--describe", "--topic", "orders")
+    assert described.count("Leader: 1\tReplicas: 1\tIsr: 1") == 4
+    configs = "kafka.admin.ConfigCommand"
+    entity = ("--entity-type", "topics", "--entity-name", "orders")
+    tool(configs, *server, "--alter", *entity, "--add-config", "retention.ms=1234567")
+    assert "retention.ms=1234567" in tool(configs, *server, "--describe", *entity)
+    assert "LeaderId:" in tool(f"{TOOLS}.MetadataQuorumCommand", *server, "describe", "--status")
+    tool(topics, *server, "--delete", "--topic", "orders")
+    assert "orders" not in tool(topics, *server, "--list").split()
+
+
+def test_restart_after_a_clean_stop_and_after_a_kill_keeps_everything(
+    controllers: RealControllers, tmp_path: Path
+) -> None:
+    with controllers.broker(tmp_path, 2) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        topic = NewTopic("kept", 1, replica_assignment=[[2]])
+        for future in admin.create_topics([topic]).values():
+            future.result(30)
+        produce(broker, "kept", 100)
+        assert broker.stop() == 0
+        assert "the controllers have taken over" in broker.log()
+        epoch = read_clean_shutdown(Files(), broker.log_dir)
+        registered = re.findall(r"registered with the controllers, broker epoch (\d+)", broker.log())
+        assert registered == [str(epoch)]
+        broker.start()
+        produce(broker, "kept", 100)
+        broker.kill()
+        broker.start()
+        assert consume(broker, "kept", "g4", 200) == sorted(list(range(100)) * 2)
+        assert " ERROR " not in broker.log()
+
+
+def test_broker_that_is_stopped_by_a_signal_is_fenced_and_comes_back(
+    controllers: RealControllers, tmp_path: Path
+) -> None:
+    """SIGSTOP for longer than the session: the partition has no leader, then this broker leads it again."""
+    with controllers.broker(tmp_path, 3) as broker, controllers.broker(tmp_path / "other", 4) as other:
+        admin = AdminClient({"bootstrap.servers": other.bootstrap_servers})
+        for future in admin.create_topics([NewTopic("paused", 1, replica_assignment=[[3]])]).values():
+            future.result(30)
+        produce(broker, "paused", 10)
+
+        def leader() -> int:
+            return int(admin.list_topics("paused", timeout=30).topics["paused"].partitions[0].leader)
+
+        eventually("broker 3 leads", lambda: leader() == 3)
+        broker.process.send_signal(signal.SIGSTOP)
+        try:
+            eventually("nobody leads", lambda: leader() == -1)
+        finally:
+            broker.process.send_signal(signal.SIGCONT)
+        eventually("broker 3 leads", lambda: leader() == 3)
+        produce(broker, "paused", 10)
+        assert consume(broker, "paused", "g5", 20) == sorted(list(range(10)) * 2)
+
+
+def refused(broker: OurBroker) -> str:
+    """What a broker says that can't start."""
+    with pytest.raises(AssertionError, match="our broker ended with"):
+        broker.start()
+    return broker.log()
+
+
+def test_directory_of_another_cluster_ends_the_start(controllers: RealControllers, tmp_path: Path) -> None:
+    broker = controllers.broker(tmp_path, 5)
+    format_member(broker.log_dir, 5, "AnotherClusterAnother0")
+    text = refused(broker)
+    assert "belong to another cluster" in text
+    assert "AnotherClusterAnother0" in text
+    assert "Traceback" not in text
+
+
+def test_node_id_that_is_taken_is_said_until_it_is_free(
+    broker: OurBroker, controllers: RealControllers, tmp_path: Path
+) -> None:
+    second = controllers.broker(tmp_path, 1)
+    with pytest.raises(AssertionError, match="did not start"):
+        second.start(timeout_s=5)
+    assert "another broker is registered with node.id 1" in second.log()
+    create(broker, "still-served")
+
+
+def test_directory_of_a_broker_with_its_own_controller_is_refused(controllers: RealControllers, tmp_path: Path) -> None:
+    with OurBroker(tmp_path, {"node.id": "6"}) as alone:
+        create(alone, "alone")
+        alone.stop()
+        (tmp_path / "odradek.log").unlink()
+        format_id = (alone.log_dir / "meta.properties").read_text()
+        broker = controllers.broker(tmp_path / "new", 6)
+        broker.log_dir = alone.log_dir
+        assert "its own controller here" in refused(broker)
+        assert (alone.log_dir / "meta.properties").read_text() == format_id
+        alone.start()
+        assert "alone" in AdminClient({"bootstrap.servers": alone.bootstrap_servers}).list_topics(timeout=30).topics
+
+
+def test_features_that_are_not_served_end_the_start_with_the_command_that_lowers_them(tmp_path: Path) -> None:
+    with RealControllers(tmp_path / "controllers", features={}) as newest:
+        broker = newest.broker(tmp_path / "b", 1)
+        text = refused(broker)
+        assert "downgrade --feature share.version=0 --feature streams.version=0" in text
+        lowered = [part for name in FEATURES for part in ("--feature", f"{name}=0")]
+        tool(f"{TOOLS}.FeatureCommand", "--bootstrap-controller", newest.addresses, "downgrade", *lowered)
+        broker.start()
+        assert broker.stop() == 0
+
+
+def test_controllers_that_can_not_be_reached_are_named_and_a_signal_ends_the_wait(tmp_path: Path) -> None:
+    unreachable = RealControllers(tmp_path / "controllers")  # never started
+    broker = unreachable.broker(tmp_path / "b", 1)
+    with pytest.raises(AssertionError, match="did not start"):
+        broker.start(timeout_s=4)
+    text = broker.log()
+    assert f"can't follow the metadata of the controllers: {unreachable.addresses}" in text
+    with (tmp_path / "out").open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "odradek", "serve", *overrides_of(broker)], stdout=out, stderr=subprocess.STDOUT
+        )
+        eventually("the start", lambda: "joining cluster" in (tmp_path / "out").read_text())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+
+
+def overrides_of(broker: OurBroker) -> list[str]:
+    return [part for key, value in broker.keys().items() for part in ("--override", f"{key}={value}")]
+
+
+def test_storage_format_prepares_a_directory_for_a_cluster(controllers: RealControllers, tmp_path: Path) -> None:
+    broker = controllers.broker(tmp_path / "b", 7)
+    (broker.log_dir / "meta.properties").unlink()
+    assert "odradek storage format" in refused(broker)
+    properties = tmp_path / "server.properties"
+    properties.write_text("".join(f"{key}={value}\n" for key, value in broker.keys().items()))
+    formatted = subprocess.run(
+        [sys.executable, "-m", "odradek", "storage", "format", "-t", CLUSTER_ID, "-c", str(properties)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert formatted.returncode == 0, formatted.stderr
+    broker.start()
+    assert broker.stop() == 0

@@ -1,0 +1,124 @@
+"""Apache Kafka's controllers for tests of brokers in a cluster: one JVM each, on free ports of 127.0.0.1.
+
+    with RealControllers(tmp_path) as controllers:
+        broker = controllers.broker(tmp_path / "b1", node_id=1)
+
+One takes some 3 s to start and 130 MB. Sessions are short, so that a killed broker is fenced within 2 s.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import CLUSTER_ID, RealKafka, free_ports
+
+FIRST_NODE_ID = 3000
+FAST = {
+    "controller.quorum.append.linger.ms": "0",
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "400",
+}
+"""A commit of the controller in 6 ms, not 31; a killed broker is fenced after 2 s, not 9."""
+FEATURES = {"share.version": 0, "streams.version": 0}
+"""What this broker doesn't serve yet."""
+MEMBER = {
+    "process.roles": "broker",
+    "controller.listener.names": "CONTROLLER",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    **{key: value for key, value in FAST.items() if key.startswith("broker.")},
+}
+
+
+class RealController(RealKafka):
+    """One controller; ``port`` and ``controller_port`` are the same."""
+
+    def __init__(
+        self,
+        directory: Path,
+        node_id: int,
+        voters: str,
+        port: int,
+        configs: Mapping[str, str],
+        features: Mapping[str, int],
+    ) -> None:
+        super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="96m", features=features)
+        self.port = self.controller_port = port
+        self._voters = voters
+
+    def properties(self) -> dict[str, str]:
+        """The controller's configuration."""
+        return {
+            "process.roles": "controller",
+            "node.id": str(self.node_id),
+            "listeners": f"CONTROLLER://127.0.0.1:{self.controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": self._voters,
+            "log.dirs": str(self.log_dir),
+            **FAST,
+            **self._configs,
+        }
+
+
+class RealControllers:
+    """A quorum of controllers."""
+
+    def __init__(
+        self,
+        directory: Path,
+        count: int = 1,
+        configs: Mapping[str, str] | None = None,
+        *,
+        features: Mapping[str, int] = FEATURES,
+    ) -> None:
+        """``features``: their levels where they are not the release's defaults."""
+        self.directory = directory
+        ports = free_ports(count)
+        self.voters = ",".join(f"{FIRST_NODE_ID + place}@127.0.0.1:{port}" for place, port in enumerate(ports))
+        self.nodes = [
+            RealController(directory / f"c{place}", FIRST_NODE_ID + place, self.voters, port, configs or {}, features)
+            for place, port in enumerate(ports)
+        ]
+
+    @property
+    def addresses(self) -> str:
+        """``host:port,...``, for ``controller.quorum.bootstrap.servers`` and ``--bootstrap-controller``."""
+        return ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+
+    def broker(self, directory: Path, node_id: int, configs: Mapping[str, str] | None = None) -> OurBroker:
+        """A broker of ours that joins them, on a directory that is formatted for it; it is not started."""
+        member = OurBroker(
+            directory,
+            {**MEMBER, "node.id": str(node_id), "controller.quorum.voters": self.voters, **(configs or {})},
+        )
+        format_member(member.log_dir, node_id)
+        return member
+
+    def __enter__(self) -> "RealControllers":
+        with contextlib.ExitStack() as stack:
+            for node in self.nodes:
+                node.start()
+                stack.callback(node.kill)
+            stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for node in self.nodes:
+            node.kill()
+
+
+def format_member(log_dir: Path, node_id: int, cluster_id: str = CLUSTER_ID) -> None:
+    """What ``storage format`` leaves for a broker."""
+    log_dir.mkdir(parents=True, exist_ok=True)
+    directory_id = b"broker dir" + node_id.to_bytes(6, "big")
+    write_meta_properties(Files(), log_dir, MetaProperties(cluster_id, node_id, directory_id))
