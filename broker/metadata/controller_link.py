@@ -31,7 +31,7 @@ class ProducerIdSource(ABC):
 
 
 class BrokerReports(ABC):
-    """What the controller is told of this broker's log directories."""
+    """Reports the state of this broker's log directories to the controller."""
 
     @abstractmethod
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:

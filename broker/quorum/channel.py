@@ -36,8 +36,8 @@ class ControllerChannel:
     async def send(
         self, request: Message, response_type: type[Response], timeout_s: float, max_version: int = ANY_VERSION
     ) -> Response:
-        """Sends one request to the active controller. Raises NodeUnavailableError where there is none, or it is no
-        longer active: ask again after :data:`RETRY_MS`."""
+        """Sends one request to the active controller. Raises NodeUnavailableError if none is known or it has lost
+        its role: ask again after :data:`RETRY_MS`."""
         client, address = self._active()
         try:
             response = await client.send(request, response_type, timeout_s, max_version)

@@ -91,7 +91,7 @@ class RunningBroker:
         await parts.group_commit.stop()
         await self.snapshots.stop()
         if self.disk_watch is not None:
-            self.disk_watch.finish()
+            self.disk_watch.fill_reserves()
         await parts.role.close(clock_ms())
         refusals = []
         for directory in parts.log_dirs.online:
