@@ -1,1 +1,1 @@
-"""The Kafka protocol without any I/O: message table, codecs, framing, record batches."""
+"""The Kafka protocol: message table, codecs, framing, record batches. The only I/O: the table reads its data."""

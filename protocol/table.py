@@ -1,8 +1,10 @@
 """The table of Kafka's messages: what fields each message has in each version.
 
 Owns: the typed form of ``data/messages.json`` (Kafka 4.3.1) and ``data/messages-old.json`` (the oldest versions, which
-Kafka 3.9.1 still served and Kafka 4 dropped). Never does: encoding. Invariant: a version below 4.3.1's lowest is laid
-out as 3.9.1 defined it, every other one as 4.3.1 does. Source: Kafka's ``MessageSpec``, ``FieldSpec`` and ``Versions``.
+Kafka 3.9.1 still served and Kafka 4 dropped); both are read on first use. Never does: encoding. Invariant: a version
+below 4.3.1's lowest is laid out as 3.9.1 defined it, every other one as 4.3.1 does.
+
+Source: Kafka's ``MessageSpec``, ``FieldSpec`` and ``Versions``.
 """
 
 import re
