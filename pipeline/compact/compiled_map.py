@@ -12,7 +12,7 @@ import numpy
 from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange
-from ...storage.compaction.record_steps import decode
+from ...storage.compaction.record_steps import record_windows
 from ..decode.spans import Bytes, Flags
 from .key_table import (
     COUNT,
@@ -37,7 +37,7 @@ MAX_WORDS = 1 << 32
 """A slot has 32 bits for where an entry begins."""
 LEAST_FLAGS = 1 << 17
 MAX_OFFSETS_PER_KEY = 256
-"""Where offsets lie farther apart than so, on average, the bits are given up."""
+"""The average distance of offsets above which the map keeps no bits."""
 
 
 class CompiledOffsetMap:
@@ -69,7 +69,18 @@ class CompiledOffsetMap:
             self._first_flag = start_offset
             if not self.key_range.bits:
                 self._flags = numpy.zeros(LEAST_FLAGS, dtype=numpy.uint8)
-        walked = walk(chunk, batches)
+        done = 0
+        while done < len(batches):
+            walked = walk(chunk, batches[done:])
+            count = len(walked.is_walked)
+            taken = self._put_some(chunk, batches[done : done + count], walked, start_offset)
+            done += taken
+            if taken < count:
+                break
+        return done
+
+    def _put_some(self, chunk: BatchChunk, batches: Sequence[int], walked: RecordRows, start_offset: int) -> int:
+        """Takes in batches that `walked` has; how many."""
         changes = numpy.flatnonzero(walked.is_walked[1:] != walked.is_walked[:-1]) + 1
         for first, end in pairwise([0, *changes.tolist(), len(batches)]):
             numbers = range(first, end)
@@ -100,10 +111,11 @@ class CompiledOffsetMap:
     def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: range, start_offset: int) -> int:
         """Takes in batches that only the plain steps read; how many."""
         for taken, number in enumerate(numbers):
-            packed = pack(decode(chunk, batches[number]))
-            if self._put_rows(packed.payload, packed.rows, start_offset) is not None:
-                self.advance_to(int(self._state[LAST_OFFSET]))
-                return taken
+            for records in record_windows(chunk, batches[number]):
+                packed = pack(records)
+                if self._put_rows(packed.payload, packed.rows, start_offset) is not None:
+                    self.advance_to(int(self._state[LAST_OFFSET]))
+                    return taken
             self.advance_to(chunk.headers[batches[number]].last_offset)
         return len(numbers)
 

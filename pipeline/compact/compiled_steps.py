@@ -37,8 +37,8 @@ from ...storage.compaction.record_steps import (
     Rebuilt,
     RetentionCounts,
     RetentionInput,
-    decode,
     latest_in_dictionary,
+    record_windows,
 )
 from ..decode.spans import Bytes, Flags, Int64s
 from .compiled_indexes import CompiledIndexes
@@ -79,16 +79,20 @@ class CompiledSteps:
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
         """See RecordSteps."""
         assert isinstance(offset_map, CompiledOffsetMap)
-        walked = walk(chunk, batches)
         first_records = chunk.first_records()
-        is_latest, is_held = offset_map.find(walked)
-        numbers = numpy.array([first_records[index] for index in batches], dtype=numpy.int64)
-        set_marks(numpy.frombuffer(marks.bits, dtype=numpy.uint8), numbers, walked.bounds, is_latest & is_held)
-        for number in numpy.flatnonzero(~walked.is_walked).tolist():
-            index = batches[number]
-            latest, held = offset_map.find(pack(decode(chunk, index)))
-            for record in numpy.flatnonzero(latest & held).tolist():
-                marks.set(first_records[index] + record)
+        while batches:
+            walked = walk(chunk, batches)
+            is_latest, is_held = offset_map.find(walked)
+            some, batches = batches[: len(walked.is_walked)], batches[len(walked.is_walked) :]
+            numbers = numpy.array([first_records[index] for index in some], dtype=numpy.int64)
+            set_marks(numpy.frombuffer(marks.bits, dtype=numpy.uint8), numbers, walked.bounds, is_latest & is_held)
+            for number in numpy.flatnonzero(~walked.is_walked).tolist():
+                first_record = first_records[some[number]]
+                for records in record_windows(chunk, some[number]):
+                    latest, held = offset_map.find(pack(records))
+                    for record in numpy.flatnonzero(latest & held).tolist():
+                        marks.set(first_record + record)
+                    first_record += len(records)
 
 
 class CompiledSifting:
@@ -98,9 +102,9 @@ class CompiledSifting:
 
     def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> None:
         self._chunk = chunk
-        self._batches = batches
         self._order = order
         self._walked = walk(chunk, batches)
+        self._batches = batches = batches[: len(self._walked.is_walked)]
         _, rows, bounds, is_walked, table = self._walked
         self._stays: Flags = numpy.empty(len(rows), dtype=numpy.bool_)
         self._kept: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
@@ -172,7 +176,7 @@ class CompiledSifting:
 
 
 class _Copies:
-    """See Rebuilt: batches one behind the other, which get their CRCs, and those with a codec compressed."""
+    """See Rebuilt. Computes the CRCs of adjacent batches, and compresses those that have a codec."""
 
     def __init__(self, out: Bytes, places: Int64s, codecs: Int64s) -> None:
         self._view = view = out.data

@@ -35,7 +35,7 @@ NEEDS_ROOM = "nothing was changed: a dry run writes what would stay to the direc
 
 @dataclass(frozen=True, slots=True)
 class CompactionTask:
-    """What to compact, and what the checkpoints say of it. Times are ms since 1970."""
+    """One partition to compact, with its checkpointed offsets. Times are ms since 1970."""
 
     topic: str
     partition: int
@@ -53,7 +53,7 @@ class CompactionTask:
 
 @dataclass(slots=True)
 class PartitionOutcome:
-    """What became of a partition. `refusal` says why it was left as it was; sizes are bytes."""
+    """The result for a partition. `refusal` is the reason why it is unchanged, if it is; sizes are bytes."""
 
     topic: str
     partition: int

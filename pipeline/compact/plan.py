@@ -30,7 +30,7 @@ from .topic_config import ConfigValueError, compaction_config
 
 
 class CompactionProgress(NamedTuple):
-    """How far a run is: partitions, and the bytes that their logs had when it began."""
+    """The progress of a run: partitions done, and the bytes that their logs had at its start."""
 
     partitions_done: int
     partitions: int
@@ -87,7 +87,7 @@ def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
 
 
 def _oddity(found: PartitionDirectory) -> str:
-    """Why a partition is left alone: its directory or a segment is a link, a FIFO, a device, or can't be looked at."""
+    """Why a partition is not compacted: its directory or a segment is a link, FIFO or device, or has no status."""
     if found.fault:
         return f"{found.path}: {found.fault}"
     return next((f"{segment.path} is not a file" for segment in found.segments if not segment.is_file), "")

@@ -13,7 +13,7 @@ from ...storage.directory.directory_lock import LOCK_FILE
 
 
 def why_out_of_reach(directory: Path) -> str:
-    """Why the log directory can't be worked on from this process, which is not the one that locked it; "": it can."""
+    """Why this process can't work on the log directory that another one has locked; "" if it can."""
     host = socket.gethostname()
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR)

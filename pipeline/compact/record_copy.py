@@ -24,7 +24,7 @@ from .table_chunk import ATTRIBUTES, BASE_TIMESTAMP, BEGIN, LAST_OFFSET, MAX_TIM
 _stays = inlined(record_stays)
 _drops_tombstones = inlined(drops_tombstones)
 _outcome = inlined(batch_outcome)
-"""Who changes a rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
+"""Touch this file after a change of a rule: numba's cache of machine code checks only the time of the caller's file."""
 
 
 @compiled
@@ -98,7 +98,7 @@ def new_bases(
 
 @inlined
 def _copy(data: Bytes, words: Words, start: int, end: int, out: Bytes, out_words: Words, position: int) -> int:
-    """Copies bytes, eight at a time; the position behind them."""
+    """Copies bytes, eight at a time; returns the position after them."""
     while end - start >= 8:
         out_words[position] = words[start]
         start += 8

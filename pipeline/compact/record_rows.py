@@ -19,6 +19,7 @@ from ...protocol.records.batch import (
     LOG_APPEND_TIME_FLAG,
 )
 from ...protocol.records.compression import CompressionType
+from ...protocol.records.errors import RecordTooLargeError
 from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
 from ..decode.lz4_sections import SectionBuffer, bytes_needed
@@ -42,18 +43,22 @@ START, END, OFFSET, TIMESTAMP, KEY, KEY_SIZE, TAIL, VALUE_SIZE = range(8)
 is (-1: null), where its offset delta begins, how long its value is (-1: null). Places are in the payload."""
 COLUMNS = 8
 LEAST_RECORD_SIZE = 7
+MOST_ROWS = 1 << 19
+MOST_PAYLOAD = 32 << 20
+"""Records, and decompressed bytes, that are walked at once. Of batches that have more, the first ones are walked. One
+that alone has more is left to the plain steps, which read it a part at a time."""
 LEAST_PAYLOAD = 16
 """Bytes that a payload has at least, so that eight can be read at once."""
 
 
 class RecordRows(NamedTuple):
-    """The rows of some batches: those of batch number n are `rows[bounds[n]:bounds[n + 1]]`."""
+    """The rows of the first of some batches: those of batch number n are `rows[bounds[n]:bounds[n + 1]]`."""
 
     payload: Bytes
     rows: Rows
     bounds: Int64s
     is_walked: Flags
-    """Which batches were; the others have no rows."""
+    """Which batches were; the others have no rows. As long as the batches that were looked at."""
     table: Int64s
     """The rows of the batches in the chunk's table."""
 
@@ -187,34 +192,53 @@ def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s,
 
 
 def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
-    """The rows of these batches of a TableChunk. Raises InvalidRecordError where a batch can't be decompressed."""
+    """The rows of the first of these batches of a TableChunk: of as many as the budgets allow, at least of one.
+
+    Raises InvalidRecordError where a batch can't be decompressed.
+    """
     assert isinstance(chunk, TableChunk)
     table = chunk.rows(batches)
+    counts = numpy.where(table[:, RECORDS] > MOST_ROWS, 0, numpy.maximum(table[:, RECORDS], 0))
+    if int(counts.sum()) > MOST_ROWS:
+        table = table[: max(int(numpy.searchsorted(numpy.cumsum(counts), MOST_ROWS, side="right")), 1)]
     payload, spans = _sections(chunk, batches, table)
+    table = table[: len(spans)]
     is_walked = numpy.empty(len(table), dtype=numpy.bool_)
     rows = numpy.empty((_possible(table, spans, is_walked), COLUMNS), dtype=numpy.int64)
     bounds = numpy.zeros(len(table) + 1, dtype=numpy.int64)
     _walk(payload, table, spans, rows, bounds, is_walked)
-    return RecordRows(payload, rows, bounds, is_walked, table)
+    filled = rows[: bounds[-1]]  # the others have no values: there was room for batches that could not be walked
+    return RecordRows(payload, filled, bounds, is_walked, table)
 
 
 def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple[Bytes, Int64s]:
-    """(what holds the records of these batches, where in it each one's begin and end)."""
+    """(what holds the records of the first of these batches, where in it each one's begin and end).
+
+    Those of a batch that is too large for that lie nowhere: from 0 to 0.
+    """
     begins = table[:, BEGIN] + BATCH_HEADER_SIZE
     ends = table[:, BEGIN] + table[:, SIZE]
     codecs = table[:, ATTRIBUTES] & COMPRESSION_TYPE_MASK
+    are_large = table[:, RECORDS] > MOST_ROWS
     if not codecs.any():
+        ends = numpy.where(are_large, begins, ends)
         return numpy.frombuffer(chunk.data, dtype=numpy.uint8), _pairs(begins, ends)
-    places = list(zip(begins.tolist(), ends.tolist(), codecs.tolist(), strict=True))
+    places = list(zip(begins.tolist(), ends.tolist(), codecs.tolist(), are_large.tolist(), strict=True))
     sections: list[bytes | None] = []
-    sizes = []
-    for index, (begin, end, codec) in zip(batches, places, strict=True):
-        size = bytes_needed(chunk.data, begin, end) if codec == CompressionType.LZ4 else -1
-        section = _section(chunk, index) if size < 0 else None
+    total = 0
+    for index, (begin, end, codec, is_large) in zip(batches, places, strict=False):
+        size = 0
+        section: bytes | None = b""
+        if not is_large:
+            size = bytes_needed(chunk.data, begin, end, MOST_PAYLOAD) if codec == CompressionType.LZ4 else -1
+            section = _section(chunk, index) if size < 0 else None
+            size = size if section is None else len(section)
+        if total + size > MOST_PAYLOAD and sections:
+            break
+        total += size
         sections.append(section)
-        sizes.append(size if section is None else len(section))
-    buffer = SectionBuffer(sum(sizes) + LEAST_PAYLOAD)
-    for index, (begin, _, _), section in zip(batches, places, sections, strict=True):
+    buffer = SectionBuffer(total + LEAST_PAYLOAD)
+    for index, (begin, _, _, _), section in zip(batches, places, sections, strict=False):
         if section is not None:
             buffer.add(section)
         elif not buffer.unpack(chunk.data, begin):
@@ -231,8 +255,11 @@ def _pairs(firsts: Int64s, seconds: Int64s) -> Int64s:
 
 
 def _section(chunk: BatchChunk, index: int) -> bytes:
+    """The records of a batch, decompressed; none of one that has more than MOST_PAYLOAD bytes of them."""
     try:
-        return records_section(chunk.batch(index), chunk.headers[index])
+        return records_section(chunk.batch(index), chunk.headers[index], max_decompressed_size=MOST_PAYLOAD)
+    except RecordTooLargeError:
+        return b""
     except KafkaError as error:
         raise chunk.refusal(index, error) from error
 

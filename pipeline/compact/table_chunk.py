@@ -130,7 +130,7 @@ class TableChunk(BatchChunk):
         return int(behind), int(end)
 
     def _have_crcs(self) -> bool:
-        """Whether all batches have the CRC that their headers say."""
+        """True if the CRC of every batch is the one in its header."""
         data, checksum = self.data, crc32c
         ends = (self.table[:, BEGIN] + self.table[:, SIZE]).tolist()
         stored = self.table[:, CRC].tolist()

@@ -198,9 +198,9 @@ class PartitionCleaner:
             round_.transactions.add_aborted(facts.aborted_between(segment.base_offset, upper))
             order = RetentionInput(latest.of_segment(segment.base_offset), latest.latest_offset, self._now_ms)
             for chunk in self._chunks(segment):
-                pieces, is_changed = retain(round_, chunk, order)
-                group.is_changed |= is_changed
-                yield from pieces
+                for pieces, is_changed in retain(round_, chunk, order):
+                    group.is_changed |= is_changed
+                    yield from pieces
 
     def _keep_attributes(self, group: CleanedGroup) -> None:
         """Copies owner and mode of the first source, and the time of the last: retention uses it for records without

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from .batch_chunk import BatchChunk
+from .control_content import control_content
 from .grouping import CleanableRange, SegmentInfo
 from .offset_map import HASH_BITS, KeyLimit, KeyRange, OffsetMap
 from .partition_facts import PartitionFacts
 from .record_marks import RecordMarks
-from .record_steps import Latest, RecordSteps, decode
+from .record_steps import Latest, RecordSteps
 from .transactions import CleanedTransactions
 
 Chunks = Callable[[SegmentInfo], Iterator[BatchChunk]]
@@ -144,8 +145,7 @@ def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, sta
         if header.last_offset < start_offset:
             continue
         if header.attributes & CONTROL_FLAG:
-            records = decode(chunk, index)
-            transactions.is_discardable(header, records[0].key if records else None)
+            transactions.is_discardable(header, control_content(chunk, index).first_key)
         elif not (header.attributes & TRANSACTIONAL_FLAG and transactions.is_aborted(header)):
             found.append(index)
     return found

@@ -94,20 +94,19 @@ class DictionaryOffsetMap:
         for taken, index in enumerate(batches):
             header = chunk.headers[index]
             try:
-                keyed = [(r.key, r.offset) for r in iterate_records(chunk.batch(index), header) if r.key is not None]
+                for offset, _, key, _, _ in iterate_records(chunk.batch(index), header):
+                    if key is None or offset < start_offset or (key_range.bits and not key_range.holds(crc32c(key))):
+                        continue
+                    if len(offsets) >= limit.entries:
+                        return taken
+                    if key not in offsets:
+                        size = self._size + BYTES_OF_AN_ENTRY + len(key)
+                        if size > limit.size and offsets:
+                            return taken
+                        self._size = size
+                    offsets[key] = self.latest_offset = offset
             except KafkaError as error:
                 raise chunk.refusal(index, error) from error
-            for key, offset in keyed:
-                if offset < start_offset or (key_range.bits and not key_range.holds(crc32c(key))):
-                    continue
-                if len(offsets) >= limit.entries:
-                    return taken
-                if key not in offsets:
-                    size = self._size + BYTES_OF_AN_ENTRY + len(key)
-                    if size > limit.size and offsets:
-                        return taken
-                    self._size = size
-                offsets[key] = self.latest_offset = offset
             self.advance_to(header.last_offset)
         return len(batches)
 

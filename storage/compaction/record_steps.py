@@ -7,17 +7,24 @@ MemoryRecords.filterTo.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress, islice
 from typing import NamedTuple, Protocol
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer, read_header
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.errors import InvalidRecordError
-from ...protocol.records.record import Record, decode_records
+from ...protocol.records.record import Record, decode_records, iterate_records
 from .batch_chunk import BatchChunk
 from .cleaned_indexes import CleanedIndexes, IndexedBatches
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
 from .record_marks import RecordMarks
+
+MOST_RECORDS_HELD = 1 << 14
+"""Decoded records of one batch that are in memory at once, about 4 MB. A larger batch is decoded twice."""
+MOST_RECORDS_SIFTED = 1 << 17
+MOST_BYTES_SIFTED = 16 << 20
+"""Records, and bytes of their values, that are kept to be written before more batches are sifted."""
 
 Latest = OffsetMap | RecordMarks
 """Tells whether a record is the latest of its key: a map of all keys, or marks that maps of key ranges have set."""
@@ -75,7 +82,7 @@ class Sifting(Protocol):
 
     @property
     def outcomes(self) -> Sequence[int]:
-        """For each batch: EMPTY, WHOLE, REBUILT or WITH_HORIZON."""
+        """EMPTY, WHOLE, REBUILT or WITH_HORIZON for each batch; for at least one, and not for all if they hold much."""
         ...
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
@@ -104,7 +111,7 @@ class RecordSteps(Protocol):
         ...
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
-        """Decides for every record of these batches whether it stays."""
+        """Decides for every record of the first of these batches whether it stays; `outcomes` has those batches."""
         ...
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
@@ -162,14 +169,14 @@ class PlainSteps:
         assert isinstance(offset_map, DictionaryOffsetMap)
         first_records = chunk.first_records()
         for index in batches:
-            for number, record in enumerate(decode(chunk, index), first_records[index]):
+            for number, record in enumerate(records_in(chunk, index), first_records[index]):
                 key = record.key
                 if key is not None and offset_map.holds(key) and record.offset >= offset_map.get(key):
                     marks.set(number)
 
 
 class PlainSifting:
-    """See Sifting."""
+    """See Sifting. Keeps the records that stay; of a batch with more than MOST_RECORDS_HELD only which those are."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
@@ -181,41 +188,94 @@ class PlainSifting:
         """
         self._chunk = chunk
         self._batches = batches
-        self._kept: list[list[Record]] = []
+        self._kept: list[list[Record] | bytearray] = []
         self.outcomes: list[int] = []
-        all_records = all_kept = all_without_key = 0
+        all_records = all_kept = all_without_key = held = size = 0
         first_records = chunk.first_records() if isinstance(order.latest, RecordMarks) else [0] * len(chunk.headers)
         for index in batches:
-            records = decode(chunk, index)
-            is_latest = (latest_among or latest_in_dictionary)(records, first_records[index], order.latest)
+            sift = _sift_windows if chunk.headers[index].records_count > MOST_RECORDS_HELD else _sift_whole
+            sifted = sift(chunk, index, order, latest_among or latest_in_dictionary, first_records[index])
             header = chunk.headers[index]
-            drops = drops_tombstones(header.has_delete_horizon, header.base_timestamp, order.now_ms)
-            end = order.latest_offset
-            kept = [
-                record
-                for record, latest in zip(records, is_latest, strict=True)
-                if record_stays(record.offset > end, record.key is not None, latest, record.value is not None, drops)
-            ]
-            keeps_tombstone = any(record.value is None for record in kept)
-            all_records += len(records)
-            all_kept += len(kept)
-            all_without_key += sum(1 for record in records if record.key is None and record.offset <= end)
-            self.outcomes.append(batch_outcome(len(records), len(kept), keeps_tombstone, header.has_delete_horizon))
-            self._kept.append(kept)
+            counts = sifted.counts
+            all_records += counts.records
+            all_kept += counts.kept
+            all_without_key += counts.without_key
+            self.outcomes.append(
+                batch_outcome(counts.records, counts.kept, sifted.keeps_tombstone, header.has_delete_horizon)
+            )
+            self._kept.append(sifted.kept)
+            if isinstance(sifted.kept, list):
+                held += counts.kept
+                size += _bytes_of(sifted.kept) if header.is_compressed else 0  # else they are no more than the chunk's
+            if held >= MOST_RECORDS_SIFTED or size >= MOST_BYTES_SIFTED:
+                break
         self.total = RetentionCounts(all_records, all_kept, all_without_key)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> "PlainRebuilt":
         """See Sifting."""
         rebuilt = []
         for number in numbers:
-            index = self._batches[number]
+            index, kept = self._batches[number], self._kept[number]
             header = self._chunk.headers[index]
             horizon = new_horizon_ms if self.outcomes[number] == WITH_HORIZON else header.delete_horizon_ms
+            stays = kept if isinstance(kept, list) else compress(records_in(self._chunk, index), kept)
             try:
-                rebuilt.append(rebuilt_batch(header, self._kept[number], horizon))
+                rebuilt.append(rebuilt_batch(header, stays, horizon))
             except KafkaError as error:
                 raise self._chunk.refusal(index, error) from error
         return PlainRebuilt(rebuilt)
+
+
+class _Sifted(NamedTuple):
+    """What was decided about one batch. `kept`: the records that stay, or a byte for each record, 1 if it stays."""
+
+    counts: RetentionCounts
+    keeps_tombstone: bool
+    kept: list[Record] | bytearray
+
+
+def _sift_whole(
+    chunk: BatchChunk, index: int, order: RetentionInput, latest_among: LatestAmong, first_record: int
+) -> _Sifted:
+    """Sifts a batch whose records may all be in memory."""
+    records = decode(chunk, index)
+    stays, without_key = _stays(chunk.headers[index], records, order, latest_among(records, first_record, order.latest))
+    kept = list(compress(records, stays))
+    keeps_tombstone = any(record.value is None for record in kept)
+    return _Sifted(RetentionCounts(len(records), len(kept), without_key), keeps_tombstone, kept)
+
+
+def _sift_windows(
+    chunk: BatchChunk, index: int, order: RetentionInput, latest_among: LatestAmong, first_record: int
+) -> _Sifted:
+    """Sifts a large batch, MOST_RECORDS_HELD of its records at a time."""
+    all_stays = bytearray()
+    all_without_key = 0
+    keeps_tombstone = False
+    for records in record_windows(chunk, index):
+        is_latest = latest_among(records, first_record + len(all_stays), order.latest)
+        stays, without_key = _stays(chunk.headers[index], records, order, is_latest)
+        all_stays += bytes(stays)
+        all_without_key += without_key
+        keeps_tombstone = keeps_tombstone or any(record.value is None for record in compress(records, stays))
+    return _Sifted(RetentionCounts(len(all_stays), sum(all_stays), all_without_key), keeps_tombstone, all_stays)
+
+
+def _stays(
+    header: BatchHeader, records: Sequence[Record], order: RetentionInput, is_latest: Sequence[bool]
+) -> tuple[list[bool], int]:
+    """For each record whether it stays; how many have no key."""
+    drops = drops_tombstones(header.has_delete_horizon, header.base_timestamp, order.now_ms)
+    end = order.latest_offset
+    stays = [
+        record_stays(record.offset > end, record.key is not None, latest, record.value is not None, drops)
+        for record, latest in zip(records, is_latest, strict=True)
+    ]
+    return stays, sum(1 for record in records if record.key is None and record.offset <= end)
+
+
+def _bytes_of(records: Sequence[Record]) -> int:
+    return sum(len(record.value or b"") for record in records)
 
 
 class PlainRebuilt:
@@ -243,6 +303,21 @@ def decode(chunk: BatchChunk, index: int) -> list[Record]:
         raise chunk.refusal(index, error) from error
 
 
+def records_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
+    """The records of a batch, one at a time. Raises InvalidRecordError with its place."""
+    try:
+        yield from iterate_records(chunk.batch(index), chunk.headers[index])
+    except KafkaError as error:
+        raise chunk.refusal(index, error) from error
+
+
+def record_windows(chunk: BatchChunk, index: int) -> Iterator[list[Record]]:
+    """The records of a batch, MOST_RECORDS_HELD at a time. Raises InvalidRecordError with its place."""
+    records = records_in(chunk, index)
+    while window := list(islice(records, MOST_RECORDS_HELD)):
+        yield window
+
+
 def latest_in_dictionary(records: Sequence[Record], first_record: int, latest: Latest) -> list[bool]:
     """See LatestAmong."""
     if isinstance(latest, RecordMarks):
@@ -251,7 +326,7 @@ def latest_in_dictionary(records: Sequence[Record], first_record: int, latest: L
     return [record.key is not None and record.offset >= latest.get(record.key) for record in records]
 
 
-def rebuilt_batch(header: BatchHeader, kept: Sequence[Record], delete_horizon_ms: int | None) -> bytes:
+def rebuilt_batch(header: BatchHeader, kept: Iterable[Record], delete_horizon_ms: int | None) -> bytes:
     """A batch with the records that stay. Everything else except its base timestamp is unchanged.
 
     Raises InvalidRecordError if the records do not make a valid batch.

@@ -20,7 +20,8 @@ from ...protocol.records.batch import (
 )
 from ...protocol.records.builder import encode_empty_batch
 from .batch_chunk import BatchChunk
-from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, RetentionInput, decode, piece_of, rebuilt_batch
+from .control_content import control_content
+from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, RetentionInput, piece_of, rebuilt_batch, records_in
 from .transactions import CleanedTransactions
 
 
@@ -58,15 +59,25 @@ _VERBATIM, _REBUILT = _Stay.VERBATIM, _Stay.REBUILT
 _Outcome = bytes | _Stay | None
 
 
-def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> tuple[list[Piece], bool]:
-    """(the pieces to write for a chunk, whether anything changes). Pass chunks in the order of their offsets.
+def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> Iterator[tuple[Iterator[Piece], bool]]:
+    """For each part of a chunk: (the pieces to write, whether anything changes). Pass chunks in the order of offsets.
 
-    Raises InvalidRecordError for records that can't be decoded or rebuilt. The partition then stays unchanged.
+    Most chunks are one part. Small batches that hold many records make it several: the steps sift no more at once than
+    they may hold. Take the pieces of a part before the next part. Raises InvalidRecordError for records that can't be
+    decoded or rebuilt. The partition then stays unchanged.
     """
     outcomes: list[_Outcome] = [None] * len(chunk.headers)
     data = range(len(outcomes)) if chunk.is_plain else _without_data(round_, chunk, outcomes)
-    rebuilt = _data_batches(round_, chunk, data, order, outcomes) if data else None
-    return list(_pieces(chunk, outcomes, rebuilt)), any(outcome is not _VERBATIM for outcome in outcomes)
+    first = 0
+    while True:
+        taken, rebuilt = _data_batches(round_, chunk, data, order, outcomes) if data else (0, None)
+        data = data[taken:]
+        end = data[0] if data else len(outcomes)
+        yield _pieces(chunk, outcomes, first, end, rebuilt), any(o is not _VERBATIM for o in outcomes[first:end])
+        if not data:
+            return
+        del rebuilt  # before the next batches are sifted
+        first = end
 
 
 def _without_data(round_: Round, chunk: BatchChunk, outcomes: list[_Outcome]) -> Sequence[int]:
@@ -88,26 +99,26 @@ def _without_data(round_: Round, chunk: BatchChunk, outcomes: list[_Outcome]) ->
 def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
     """The outcome of a marker: it is removed after its data is gone and its horizon has passed."""
     header = chunk.headers[index]
-    records = decode(chunk, index)
+    content = control_content(chunk, index)
     try:
-        is_discardable = round_.transactions.is_discardable(header, records[0].key if records else None)
+        is_discardable = round_.transactions.is_discardable(header, content.first_key)
         horizon = header.delete_horizon_ms
-        if not records or (is_discardable and horizon is not None and horizon <= round_.now_ms):
-            return _without_records(round_, chunk, index, len(records))
-        round_.records_read += len(records)
-        round_.records_kept += len(records)
-        needs_horizon = is_discardable or any(record.value is None for record in records)
+        if not content.records or (is_discardable and horizon is not None and horizon <= round_.now_ms):
+            return _without_records(round_, chunk, index, content.records)
+        round_.records_read += content.records
+        round_.records_kept += content.records
+        needs_horizon = is_discardable or content.has_tombstone
         if not needs_horizon or horizon is not None:
             return _VERBATIM
-        return rebuilt_batch(header, records, round_.now_ms + round_.delete_retention_ms)
+        return rebuilt_batch(header, records_in(chunk, index), round_.now_ms + round_.delete_retention_ms)
     except KafkaError as error:
         raise chunk.refusal(index, error) from error
 
 
 def _data_batches(
     round_: Round, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, outcomes: list[_Outcome]
-) -> Rebuilt | None:
-    """Sets the outcomes of data batches. Returns the rebuilt ones, if any."""
+) -> tuple[int, Rebuilt | None]:
+    """Sets the outcomes of the first of these data batches. Returns their number, and the rebuilt ones, if any."""
     sifting = round_.steps.sift(chunk, batches, order)
     rebuilds = []
     for number, outcome in enumerate(sifting.outcomes):
@@ -121,7 +132,8 @@ def _data_batches(
     round_.records_read += sifting.total.records
     round_.records_kept += sifting.total.kept
     round_.records_without_key += sifting.total.without_key
-    return sifting.rebuild(rebuilds, round_.now_ms + round_.delete_retention_ms) if rebuilds else None
+    horizon = round_.now_ms + round_.delete_retention_ms
+    return len(sifting.outcomes), sifting.rebuild(rebuilds, horizon) if rebuilds else None
 
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Outcome:
@@ -150,10 +162,15 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
     return header.last_offset == last.last_data_offset
 
 
-def _pieces(chunk: BatchChunk, outcomes: Sequence[_Outcome], rebuilt: Rebuilt | None) -> Iterator[Piece]:
-    """The pieces to write. Adjacent unchanged batches form one piece, and so do adjacent rebuilt ones."""
+def _pieces(
+    chunk: BatchChunk, outcomes: Sequence[_Outcome], first: int, end: int, rebuilt: Rebuilt | None
+) -> Iterator[Piece]:
+    """The pieces to write for the batches from `first` to `end` (exclusive).
+
+    Adjacent unchanged batches form one piece, and so do adjacent rebuilt ones.
+    """
     taken = 0
-    for outcome, run in _runs(outcomes):
+    for outcome, run in _runs(outcomes, first, end):
         if outcome is _VERBATIM:
             yield _verbatim(chunk, run[0], run[-1] + 1)
         elif outcome is _REBUILT:
@@ -164,14 +181,15 @@ def _pieces(chunk: BatchChunk, outcomes: Sequence[_Outcome], rebuilt: Rebuilt | 
             yield piece_of(outcome)
 
 
-def _runs(outcomes: Sequence[_Outcome]) -> Iterator[tuple[_Outcome, Sequence[int]]]:
-    """Runs of adjacent batches with the same outcome: (outcome, their indexes).
+def _runs(outcomes: Sequence[_Outcome], first: int, end: int) -> Iterator[tuple[_Outcome, Sequence[int]]]:
+    """Runs of adjacent batches with the same outcome, from `first` to `end` (exclusive): (outcome, their indexes).
 
     A removed batch ends a run of verbatim ones, which must be one contiguous part of the chunk, but not a run of
     rebuilt ones.
     """
     run: list[int] = []
-    for index, outcome in enumerate(outcomes):
+    for index in range(first, end):
+        outcome = outcomes[index]
         if outcome is None:
             continue
         if run and (outcome is not outcomes[run[0]] or (outcome is _VERBATIM and index > run[-1] + 1)):

@@ -38,9 +38,8 @@ def record(delta: int, key: bytes, value: bytes) -> bytes:
     return encode_varlong(len(body)) + body
 
 
-def tiny_records(codec: CompressionType, base_offset: int) -> bytes:
-    """Four million records of eleven bytes."""
-    count = 4_000_000
+def tiny_records(codec: CompressionType, base_offset: int, count: int = 4_000_000) -> bytes:
+    """Records of eleven bytes."""
     deltas = 2 * numpy.arange(count)  # zigzag
     rows = numpy.zeros((count, 11), numpy.uint8)
     rows[:, 0] = 20  # the record's length: 10

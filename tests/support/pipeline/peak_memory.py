@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
 from odradek.pipeline.reading.options import Mode, parse_options
@@ -22,6 +23,7 @@ from odradek.pipeline.reading.pruning import Pruning
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.dump.command import dump_log
+from odradek.storage.log.log_config import LogConfig
 
 
 def audit_job(directory: Path) -> None:
@@ -52,11 +54,21 @@ def dump_job(directory: Path) -> None:
             dump_log(["--deep-iteration", "--files", str(path)])
 
 
+def compact_job(directory: Path) -> None:
+    """A compaction of t-0, with the compiled steps."""
+    config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    task = CompactionTask("t", 0, directory / "t-0", config, 1 << 41, 0, 0, None, 1 << 24, float("inf"), False)
+    outcome = compact_partition(task)
+    assert outcome.refusal is None, outcome
+    assert outcome.records_after < outcome.records_before
+
+
 JOBS: dict[str, Callable[[Path], None]] = {
     "audit": audit_job,
     "export": export_job,
     "kafkalog": data_source_job,
     "dump-log": dump_job,
+    "compact": compact_job,
 }
 
 

@@ -1,0 +1,31 @@
+"""What the rules ask of the records in a control batch, in one pass that holds one record.
+
+Pure. Brokers write one marker to a batch, but a log may hold anything: a few kilobytes with millions of records.
+Source: protocol/records/control.py.
+"""
+
+from typing import NamedTuple
+
+from .batch_chunk import BatchChunk
+from .record_steps import records_in
+
+
+class ControlContent(NamedTuple):
+    """The key of the first record (None without one), how many records there are, whether one has no value."""
+
+    first_key: bytes | None
+    records: int
+    has_tombstone: bool
+
+
+def control_content(chunk: BatchChunk, index: int) -> ControlContent:
+    """Reads all records of a control batch. Raises InvalidRecordError with its place if one can't be decoded."""
+    first_key = None
+    has_tombstone = False
+    count = 0
+    for record in records_in(chunk, index):
+        if not count:
+            first_key = record.key
+        has_tombstone = has_tombstone or record.value is None
+        count += 1
+    return ControlContent(first_key, count, has_tombstone)
