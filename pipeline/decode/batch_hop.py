@@ -21,7 +21,7 @@ _hopped = 0
 
 
 class ScanEnd(IntEnum):
-    """Why a scan stopped where it did."""
+    """The reason why a scan stopped."""
 
     COMPLETE = 0
     INCOMPLETE = 1
@@ -31,7 +31,7 @@ class ScanEnd(IntEnum):
 
 
 Hops = tuple[Int64s, int, ScanEnd]
-"""Where the whole batches begin, where the scan stopped, and why."""
+"""Positions of the whole batches, the position at which the scan stopped, and the reason."""
 
 
 @compiled

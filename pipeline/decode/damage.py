@@ -1,4 +1,4 @@
-"""What is wrong with bytes of a log: a value that jobs turn into rows and findings, never an exception."""
+"""Damage in the bytes of a log: a value that jobs turn into rows and findings, never an exception."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -24,14 +24,14 @@ END_OF_OFFSETS = (1 << 63) - 1
 
 
 class LogPart(NamedTuple):
-    """Where to read: bytes `[start, end)` of a segment whose offsets end before `end_offset`."""
+    """Bytes `[start, end)` of a segment to read; its offsets end before `end_offset`."""
 
     segment: SegmentFile
     start: int
     end: int
     end_offset: int
     is_active: bool
-    """Whether the file's end may be torn."""
+    """True for the active segment: its file may end inside a batch."""
 
 
 class LivingChunk(NamedTuple):
@@ -42,7 +42,7 @@ class LivingChunk(NamedTuple):
 
 
 class Absence(StrEnum):
-    """Why offsets that were asked for are not given."""
+    """The reason why requested offsets are missing."""
 
     DELETED = "offsets-lost"
     """Retention deleted the segments that had them."""
@@ -109,7 +109,7 @@ def read_living(
 
 
 class _GivenOffsets:
-    """How far the offsets were given."""
+    """The progress of one reading: which offsets its chunks have covered."""
 
     def __init__(self, key: tuple[str, int], path: Path, first_offset: int, end_offset: int) -> None:
         self.key = key
@@ -119,7 +119,7 @@ class _GivenOffsets:
         self.is_restarted = False
 
     def chunks(self, parts: Sequence[LogPart]) -> Iterator[LivingChunk]:
-        """What lies in the parts from the next offset on. Raises OSError as read_chunks does."""
+        """The batches of the parts from the next offset on. Raises OSError as read_chunks does."""
         for part in parts:
             positions = [at for at in indexed_positions(part.segment) if part.start < at < part.end]
             file = part.segment
@@ -131,16 +131,16 @@ class _GivenOffsets:
                     continue
                 is_last = False
                 if isinstance(new, BatchTable):
-                    behind = int(new.last_offsets[-1]) + 1
-                    is_last = END_OF_OFFSETS != self.end_offset <= behind
-                    self.next_offset = max(self.next_offset, min(behind, part.end_offset))
+                    end = int(new.last_offsets[-1]) + 1
+                    is_last = END_OF_OFFSETS != self.end_offset <= end
+                    self.next_offset = max(self.next_offset, min(end, part.end_offset))
                 yield LivingChunk(part, new)
                 if is_last:
                     return  # what follows may be half written
             self.next_offset = max(self.next_offset, min(part.end_offset, self.end_offset))
 
     def _new(self, item: BatchTable | Damage) -> BatchTable | Damage | None:
-        """What an item has that was not given before a restart; None if that is nothing."""
+        """The part of an item that no chunk had before a restart; None if nothing is left."""
         if not self.is_restarted:
             return item
         if isinstance(item, Damage):
@@ -152,7 +152,7 @@ class _GivenOffsets:
         return item if not start else BatchTable(item.view[start : item.stopped_at], item.file_position + start)
 
     def absence(self, found: PartitionDirectory | None) -> Absent | None:
-        """What the directory, listed again, has no longer; None if it has the next offset, or may have it."""
+        """The offsets that are missing from the directory as listed now; None if it has or may have the next offset."""
         self.is_restarted = True
         if found is None:
             return self.absent(Absence.GONE, "the partition was deleted or moved while it was read")

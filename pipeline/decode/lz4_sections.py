@@ -24,7 +24,7 @@ LEAST_FRAME = len(_FRAME_START) + len(_END_MARK)
 
 
 def bytes_needed(data: memoryview, start: int, end: int, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> int:
-    """Bytes that the frame from `start` to `end` takes at most when unpacked, -1 where it is none for `unpack`."""
+    """The most bytes that the frame from `start` to `end` can unpack to; -1 if `unpack` does not take such a frame."""
     if end - start < LEAST_FRAME or data[start : start + len(_FRAME_START)] != _FRAME_START:
         return -1
     position = start + len(_FRAME_START)
@@ -83,7 +83,7 @@ class SectionBuffer:
         self._ends = [0]
 
     def has_room(self, size: int) -> bool:
-        """Whether so many bytes more go in."""
+        """True if the buffer has room for `size` more bytes."""
         return self._ends[-1] + size <= len(self._payload)
 
     def unpack(self, data: memoryview, start: int) -> bool:
@@ -101,7 +101,7 @@ class SectionBuffer:
 
     @property
     def payload(self) -> Bytes:
-        """The whole buffer, with the bytes behind the last section."""
+        """The whole buffer, including the unused bytes after the last section."""
         return self._payload
 
     def bounds(self) -> Int64s:

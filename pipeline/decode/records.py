@@ -110,7 +110,7 @@ def walk_chunk(
 
 
 def _is_one_large(chunk: BatchTable) -> bool:
-    """Whether the chunk is one batch that is walked in parts; larger than a chunk is only one that is alone."""
+    """True if the chunk is one batch that is walked in parts. A batch that is larger than a chunk is always alone."""
     return len(chunk) == 1 and int(chunk.sizes[0]) > LARGE_BYTES
 
 

@@ -114,7 +114,7 @@ class _ChunkReader:
             return Damage(DamageKind.UNREADABLE, position, size, -1, fault_text(error))
 
     def _damage(self, chunk: BatchTable, data: bytes, position: int) -> Damage | None:
-        """What is wrong with bytes that begin no whole batch; None if they begin one that is larger than the read."""
+        """The damage at bytes that begin no whole batch; None if a batch begins that is larger than the read."""
         size = _claimed_size(data)
         left = self.limit - position
         if chunk.end is ScanEnd.INCOMPLETE and size <= left and len(data) < left:
@@ -130,7 +130,7 @@ class _ChunkReader:
         return _damage(chunk.end, data, position, self._next_batch(position) - position, size)
 
     def _is_zero(self, position: int) -> bool:
-        """Whether only zeros follow."""
+        """True if the file has only zeros from the position on."""
         while position < self.limit:
             try:
                 data = self.file.read(position, min(_ZEROS_AT_ONCE, self.limit - position))
@@ -142,7 +142,7 @@ class _ChunkReader:
         return True
 
     def _next_batch(self, position: int) -> int:
-        """Where the index says that a later batch begins, if one does; else the end."""
+        """The position of the next batch that the index names and that looks like one; the end without one."""
         for candidate in self.positions[bisect_right(self.positions, position) :]:
             if candidate >= self.limit:
                 break

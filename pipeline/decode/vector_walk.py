@@ -35,7 +35,7 @@ class _Chain(NamedTuple):
     ends: Int64s
     batches: Int64s
     tail_faults: Int64s
-    """For each batch: what is wrong behind the last record found."""
+    """For each batch: the fault after the last record found."""
 
 
 def _chain(data: Bytes, sections: Sections) -> _Chain:
@@ -118,7 +118,7 @@ class _Cursor:
             self.faults[is_wrong & (self.faults == 0)] = fault
 
     def _bytes(self, positions: Int64s, limits: Int64s) -> tuple[Int64s, Flags]:
-        """The byte at each position, and which positions lie behind their limit (they get a byte 0)."""
+        """The byte at each position, and which positions are past their limit (those get a byte 0)."""
         is_behind = positions >= limits
         if is_behind.any():
             found = numpy.zeros(len(positions), dtype=numpy.int64)
@@ -128,7 +128,7 @@ class _Cursor:
         return self.data[positions].astype(numpy.int64), is_behind
 
     def numbers(self, max_size: int) -> Int64s:
-        """The zigzag number at each position; moves behind them."""
+        """The zigzag number at each position; moves past the numbers."""
         values, is_behind = self._bytes(self.positions, self.limits)
         self.fail(is_behind, ENDS_INSIDE)
         longer = numpy.flatnonzero(values >= 0x80)
@@ -164,7 +164,7 @@ class _Cursor:
 
 
 def _skip_headers(cursor: _Cursor, ends: Int64s, counts: Int64s) -> None:
-    """Moves behind the headers of the records that have any, one header of all of them at a time."""
+    """Moves past the headers of all records that have any, one header of each record at a time."""
     cursor.fail((counts < 0) | (counts > numpy.maximum(ends - cursor.positions, 0)), BAD_HEADER)
     rows = numpy.flatnonzero((counts > 0) & (cursor.faults == 0))
     done = 0
