@@ -36,6 +36,12 @@ from .role import Replica, Role, StartStopped
 logger = logging.getLogger(__name__)
 
 
+LIMITS = (
+    "this broker leads partitions with one replica only. It coordinates groups and transactions only where it leads the"
+    " partition of the internal topic, and a transaction over partitions of several brokers fails (docs/cluster.md)"
+)
+
+
 class ClusterMember(Role):
     """One broker under the controllers that its configuration names."""
 
@@ -114,6 +120,7 @@ class ClusterMember(Role):
 
     async def activate(self) -> None:
         """Asks to be unfenced and waits for it."""
+        logger.warning("%s", LIMITS)
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._forwarding.run()), loop.create_task(self._producer_ids.run())]
