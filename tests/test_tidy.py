@@ -310,8 +310,8 @@ clean. A pattern with `**` still finds a module that moves.
 """
 
 
-NOT_PLAIN = {"protocol/error_messages.py", "broker/metadata/service.py"}
-"""Not held to it: Kafka's sentences; a module whose text is rewritten with its code (remove it then)."""
+NOT_PLAIN = {"protocol/error_messages.py"}
+"""Not held to it: Kafka's sentences."""
 
 KAFKAS = ("since there is no current committed offset", "(CRC is no longer valid)")
 """Kafka's words in messages that scripts may look for."""

@@ -38,8 +38,8 @@ def handle(
     """Answers when every group has been looked up."""
 
     def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object]:
-        finish = authorized(done) if request.include_authorized_operations else done
-        return _describe(broker, group_id, context.api_version, finish)
+        respond = authorized(done) if request.include_authorized_operations else done
+        return _describe(broker, group_id, context.api_version, respond)
 
     return gather_in_order(request.groups, look_up, lambda described: reply(DescribeGroupsResponse(groups=described)))
 
@@ -47,12 +47,12 @@ def handle(
 def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
     """Adds the operations that a client may do with a group, which are all, before ``done`` gets its description."""
 
-    def finish(group: Group) -> None:
+    def respond(group: Group) -> None:
         if not group.error_code:
             group.authorized_operations = ALL_GROUP_OPERATIONS
         done(group)
 
-    return finish
+    return respond
 
 
 def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> Iterator[object]:

@@ -145,7 +145,7 @@ def _serve_many(
     read = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
 
     def read_again() -> None:
-        reply.go_on(request, again())
+        reply.run_steps(request, again())
 
     def again() -> Iterator[object]:
         second = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
@@ -173,7 +173,7 @@ def _serve_many(
         if wait.is_over:
             return
         if any(map(_has_grown, read.reads[start : start + FEW])):
-            wait.finish()
+            wait.complete()
             return
 
 

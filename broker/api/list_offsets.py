@@ -84,7 +84,7 @@ def _answer(
                 _look_up(partition, answer, wanted, request.isolation_level, context, searches)
             except KafkaError as error:
                 answer.error_code = error.error_code
-    searches.go_on()
+    searches.resume()
 
 
 def _partition(

@@ -61,7 +61,7 @@ def _delete_in_portions(
         merged.expect()
         _delete(broker, request.group_id, portion, context, collect)
         yield None
-    merged.finish()
+    merged.close()
 
 
 def _delete(

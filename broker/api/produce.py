@@ -53,7 +53,7 @@ def handle(
 ) -> Iterator[object] | None:
     """Appends each partition's batch, answers (after a sync, if required), then wakes up waiting fetches."""
     if context.in_slices:
-        return _finished(broker, _serve_large(broker, request, context, reply))
+        return _run_to_end(broker, _serve_large(broker, request, context, reply))
     found: BatchesByPartition = {}
     try:
         for topic in request.topic_data:
@@ -66,7 +66,7 @@ def handle(
     if len(batches) > FEW:
         if not context.owns_frame:
             batches = copied(batches)
-        return _finished(broker, _serve_many(broker, request, batches, producer, context, reply))
+        return _run_to_end(broker, _serve_many(broker, request, batches, producer, context, reply))
     if producer is not None:
         _join_and_append(broker, request, batches, producer, context, reply)
     else:
@@ -110,12 +110,12 @@ def _serve_many(
         yield None
 
     def append(refusals: Refusals) -> None:
-        reply.go_on(request, _finished(broker, _append_many(broker, request, batches, context, reply, refusals)))
+        reply.run_steps(request, _run_to_end(broker, _append_many(broker, request, batches, context, reply, refusals)))
 
     _join(broker, request, producer, partitions, context, append)
 
 
-def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
+def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
     """The steps, run to their end even if the connection is lost: with acks=0 the client may disconnect at once."""
 
     def finished() -> Iterator[object]:
@@ -124,7 +124,7 @@ def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
             for _ in steps:
                 yield None
         except GeneratorExit:
-            broker.slices.start(steps, _failed_unheard)
+            broker.slices.start(steps, _log_failure_after_close)
             raise
 
     begun = finished()
@@ -132,7 +132,7 @@ def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
     return begun
 
 
-def _failed_unheard(error: Exception) -> None:
+def _log_failure_after_close(error: Exception) -> None:
     logger.error("appending what a lost connection had sent failed", exc_info=error)
 
 
@@ -187,7 +187,7 @@ def _answer_later(
     def complete(done: ProduceWork) -> None:
         _answer(done, topics, reply)
         if len(done.grown) > FEW:
-            broker.slices.start(_wake_many(done.grown), _failed_unheard)
+            broker.slices.start(_wake_many(done.grown), _log_failure_after_close)
         else:
             _wake(done.grown)
 

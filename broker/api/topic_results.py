@@ -49,10 +49,13 @@ class MergedTopics(Generic[Result]):
             known = self._by_topic.setdefault(self._identity(topic), topic)
             if known is not topic:
                 known.partitions += topic.partitions
-        self.finish()
+        self._arrived()
 
-    def finish(self) -> None:
-        """Notes that a portion was added, or that all portions are known."""
+    def close(self) -> None:
+        """Notes that all portions are known: no further call of :meth:`expect` follows."""
+        self._arrived()
+
+    def _arrived(self) -> None:
         self._missing -= 1
         if not self._missing:
             self._answer(list(self._by_topic.values()))

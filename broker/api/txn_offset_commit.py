@@ -64,7 +64,7 @@ def _commit_in_portions(
         merged.expect()
         _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
         yield None
-    merged.finish()
+    merged.close()
 
 
 def _commit(

@@ -90,7 +90,7 @@ class LogCleaner:
             if not count % LOGS_A_STEP:
                 await asyncio.sleep(0)
 
-    async def look_once(self) -> None:
+    async def run_once(self) -> None:
         """Runs one whole pass: cleaning of due logs as far as there are threads, retention, checkpoints."""
         await self._begin_rounds()
         if self._rounds:
@@ -150,7 +150,7 @@ class LogCleaner:
             if len(log.segments) == 1 or not self.state.may_clean(key, now_ms):
                 continue  # most logs have only an active segment
             try:
-                found[key] = directory, log, self._look_at(directory, key, log, now_ms)
+                found[key] = directory, log, self._inspect_log(directory, key, log, now_ms)
             except FAILURES as failure:
                 self._failed(directory, key, failure, 0)
         self.state.forget_missing(compacted)
@@ -160,7 +160,7 @@ class LogCleaner:
         best = filthiest(candidates)
         return None if best is None else found[best.key]
 
-    def _look_at(self, directory: LogDirectory, key: TopicPartition, log: Log, now_ms: int) -> LogToClean:
+    def _inspect_log(self, directory: LogDirectory, key: TopicPartition, log: Log, now_ms: int) -> LogToClean:
         """How dirty a log is. Raises FAILURES."""
         checkpoint = directory.cleaner_offsets.get(key)
         first_dirty, problem = first_dirty_offset(checkpoint, log.log_start_offset, log.log_end_offset)

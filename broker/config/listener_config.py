@@ -33,7 +33,7 @@ def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]
         advertised = bound if given is None else parse_listeners("advertised.listeners", given, protocols)
     except ValueError as malformed:
         return ListenerSettings(), [str(malformed)]
-    settings = _sorted_out(bound, advertised, controllers, _inter_broker_name(config))
+    settings = _split_listeners(bound, advertised, controllers, _inter_broker_name(config))
     problems = [
         *duplicates("listeners", bound, distinct_ports=True),
         *duplicates("advertised.listeners", advertised, distinct_ports=False),
@@ -44,15 +44,15 @@ def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]
     return settings, problems
 
 
-def _sorted_out(
+def _split_listeners(
     bound: Sequence[Listener], advertised: Sequence[Listener], controllers: Sequence[str], inter_broker: str
 ) -> ListenerSettings:
     order = {listener.name: place for place, listener in enumerate(bound)}
-    told = [listener for listener in advertised if listener.name not in controllers]
+    clients = [listener for listener in advertised if listener.name not in controllers]
     return ListenerSettings(
         tuple(listener for listener in bound if listener.name not in controllers),
         tuple(listener for listener in bound if listener.name in controllers),
-        tuple(sorted(told, key=lambda listener: order.get(listener.name, len(order)))),
+        tuple(sorted(clients, key=lambda listener: order.get(listener.name, len(order)))),
         inter_broker,
     )
 
@@ -75,25 +75,25 @@ def _unserved(settings: ListenerSettings) -> Iterator[str]:
 def _advertised(
     settings: ListenerSettings, advertised: Sequence[Listener], bound: Sequence[Listener], controllers: Sequence[str]
 ) -> Iterator[str]:
-    told = [listener.name for listener in settings.advertised_listeners]
+    clients = [listener.name for listener in settings.advertised_listeners]
     names = [listener.name for listener in bound]
-    if not told:
+    if not clients:
         every = (
             f" Perhaps all listeners appear in controller.listener.names ({','.join(controllers)})?"
             if controllers
             else ""
         )
         yield f"There must be at least one broker advertised listener.{every}"
-    elif not set(told) <= set(names):
+    elif not set(clients) <= set(names):
         yield (
             "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. "
-            f"Found {','.join(told)}. The valid options based on the current configuration are {','.join(names)}"
+            f"Found {','.join(clients)}. The valid options based on the current configuration are {','.join(names)}"
         )
-    elif settings.inter_broker_listener_name not in told:
+    elif settings.inter_broker_listener_name not in clients:
         yield (
             "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
             f"It is {settings.inter_broker_listener_name}; "
-            f"the valid options based on currently configured listeners are {','.join(told)}"
+            f"the valid options based on currently configured listeners are {','.join(clients)}"
         )
     if any(listener.host == "0.0.0.0" for listener in advertised):
         yield (

@@ -108,7 +108,7 @@ def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
         return
     known = {environment_name(key): key for key in server_keys()}
     for name, text in given.items():
-        key = known.get(name) or _spelled_out(name.removeprefix(ENVIRONMENT_PREFIX))
+        key = known.get(name) or _key_of_variable(name.removeprefix(ENVIRONMENT_PREFIX))
         yield Setting(key, text, _variable(name))
 
 
@@ -121,7 +121,7 @@ def environment_name(key: str) -> str:
     return ENVIRONMENT_PREFIX + key.removeprefix(OWN_PREFIX).upper().replace(".", "_")
 
 
-def _spelled_out(name: str) -> str:
+def _key_of_variable(name: str) -> str:
     hyphen, underscore = "\0", "\1"
     marked = name.lower().replace("___", hyphen).replace("__", underscore)
     return marked.replace("_", ".").replace(underscore, "_").replace(hyphen, "-")

@@ -55,7 +55,7 @@ class AutoTopicCreation(TopicCreator):
         metadata = self._metadata
         if name in metadata.image.topics_by_name:
             return
-        if metadata.turns.is_taken:
+        if metadata.turns.is_acquired:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} can't be created yet")
         decision = run_to_end(self._decide([name]))
         run_to_end(metadata.carry_out(decision, now_ms))

@@ -63,10 +63,10 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         "_core_timers",
         "_loading_since_ms",
         "_log",
+        "_progress_logged_ms",
         "_records_count",
         "_steps",
         "_timers",
-        "_told_at_ms",
         "core",
         "name",
         "state",
@@ -97,7 +97,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self._clock_ms = clock_ms
         self._steps: Iterator[int] | None = None
         self._loading_since_ms = 0
-        self._told_at_ms = 0
+        self._progress_logged_ms = 0
         self._records_count = 0
 
     # --- loading
@@ -117,12 +117,12 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         if self.state is not ShardState.LOADING:
             return
         if self._steps is None:
-            self._loading_since_ms = self._told_at_ms = self._clock_ms()
+            self._loading_since_ms = self._progress_logged_ms = self._clock_ms()
             self._steps = load_steps(self._log, self.core, self._loading_since_ms)
         try:
             records_count = next(self._steps, None)
             if records_count is not None:
-                self._tell_progress(records_count)
+                self._log_progress(records_count)
                 return
             self._activate()
         except Exception as error:  # noqa: BLE001 - any error stops this partition only, not the start or the others
@@ -148,11 +148,11 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         logger.error("%s cannot be loaded; what belongs to it is not served: %s", self.name, error or repr(error))
         logger.debug("why %s cannot be loaded", self.name, exc_info=error)
 
-    def _tell_progress(self, records_count: int) -> None:
+    def _log_progress(self, records_count: int) -> None:
         self._records_count = records_count
         now_ms = self._clock_ms()
-        if now_ms - self._told_at_ms >= PROGRESS_EVERY_MS:
-            self._told_at_ms = now_ms
+        if now_ms - self._progress_logged_ms >= PROGRESS_EVERY_MS:
+            self._progress_logged_ms = now_ms
             took_s = (now_ms - self._loading_since_ms) // 1_000
             logger.info("%s is being loaded: %d records read in %d s", self.name, records_count, took_s)
 

@@ -103,7 +103,7 @@ class RequestInService(RequestContext):
         logger.error("the response to %s version %d can't be encoded", self.name, self.api_version, exc_info=error)
         connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
 
-    def go_on(self, request: Any, steps: Iterator[object]) -> None:
+    def run_steps(self, request: Any, steps: Iterator[object]) -> None:
         """Runs further steps of a request whose handler has returned. They end with the connection."""
         self.in_slices = True
         connection = self._connection

@@ -63,7 +63,7 @@ class Reply(Protocol[Response]):
     def refuse(self, reason: str) -> None:
         """Closes the connection instead. A handler that has not returned raises :class:`ConnectionRefusal`."""
 
-    def go_on(self, request: object, steps: Iterator[object]) -> None:
+    def run_steps(self, request: object, steps: Iterator[object]) -> None:
         """Runs further steps of a request whose handler has returned, in slices. They end with the connection."""
 
 

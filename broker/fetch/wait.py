@@ -28,16 +28,16 @@ class FetchWait:
         self._missing_bytes = missing_bytes
         self._complete = complete
         self.is_over = False
-        self._timer = schedule(delay_ms, self.finish)
+        self._timer = schedule(delay_ms, self.complete)
         for partition in self._partitions:
             partition.wait(self._appended)
 
     def _appended(self, partition: Partition, appended_bytes: int) -> None:
         self._missing_bytes -= appended_bytes
         if self._missing_bytes <= 0 or appended_bytes == 0:
-            self.finish()
+            self.complete()
 
-    def finish(self) -> None:
+    def complete(self) -> None:
         """Completes now, unless it has completed already."""
         if self.is_over:
             return

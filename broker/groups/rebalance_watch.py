@@ -18,17 +18,17 @@ next."""
 
 
 class RebalanceWatch:
-    """Looks at all groups at each call of :meth:`look`."""
+    """Checks all groups at each call of :meth:`log_changes`."""
 
     def __init__(self) -> None:
-        self._said: dict[str, SlowRebalance] = {}
+        self._logged: dict[str, SlowRebalance] = {}
 
-    def look(self, cores: Iterable[GroupCore], now_ms: int) -> None:
+    def log_changes(self, cores: Iterable[GroupCore], now_ms: int) -> None:
         """Logs what is new since the last time. ``now_ms``: the clock that the groups were given."""
         slow = {one.group_id: one for core in cores for one in slow_rebalances(core, now_ms, SLOW_AFTER_MS)}
         for group_id, one in slow.items():
-            said = self._said.get(group_id)
-            if said is None or (said.state, said.since_ms) != (one.state, one.since_ms):
+            logged = self._logged.get(group_id)
+            if logged is None or (logged.state, logged.since_ms) != (one.state, one.since_ms):
                 logger.warning(
                     "group %r is in %s since %.1f s and waits for %s; after the rebalance timeout of %.0f s it goes on "
                     "without",
@@ -38,7 +38,7 @@ class RebalanceWatch:
                     one.waits_for,
                     one.limit_ms / 1000,
                 )
-        for group_id, said in self._said.items():
+        for group_id, logged in self._logged.items():
             if group_id not in slow:
-                logger.info("group %r waits no longer, after %.1f s", group_id, (now_ms - said.since_ms) / 1000)
-        self._said = slow
+                logger.info("group %r waits no longer, after %.1f s", group_id, (now_ms - logged.since_ms) / 1000)
+        self._logged = slow

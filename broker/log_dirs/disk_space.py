@@ -22,9 +22,9 @@ MIN_FREE_SHARE = 16
 LEAST_RESUME_BYTES = 256 << 10
 WRITER_BYTES_MS = 400_000
 """The assumed maximum write rate (400 MB/s), from which the time to the next check follows."""
-SHORTEST_LOOK_MS = 25
-LONGEST_LOOK_MS = 1_000
-FULL_LOOK_MS = 200
+SHORTEST_CHECK_MS = 25
+LONGEST_CHECK_MS = 1_000
+FULL_CHECK_MS = 200
 SEGMENTS_UNDER_CAP = 16
 """Under a cap, segments are at most this fraction of it, since only whole segments can be removed."""
 LEAST_SEGMENT_BYTES = 1 << 20
@@ -92,11 +92,11 @@ def next_state(state: SpaceState, room: int, marks: SpaceMarks, *, was_refused: 
     return SpaceState.NORMAL
 
 
-def next_look_ms(state: SpaceState, room: int, marks: SpaceMarks) -> int:
+def next_check_ms(state: SpaceState, room: int, marks: SpaceMarks) -> int:
     """The time to the next check; shorter when less room is left."""
     if state is SpaceState.FULL:
-        return FULL_LOOK_MS
-    return max(SHORTEST_LOOK_MS, min((room - marks.full) // WRITER_BYTES_MS, LONGEST_LOOK_MS))
+        return FULL_CHECK_MS
+    return max(SHORTEST_CHECK_MS, min((room - marks.full) // WRITER_BYTES_MS, LONGEST_CHECK_MS))
 
 
 def segment_bytes_under(cap: int, segment_bytes: int) -> int:

@@ -31,7 +31,7 @@ from .disk_space import (
     free_space_marks,
     in_words,
     min_free_bytes,
-    next_look_ms,
+    next_check_ms,
     next_state,
 )
 from .make_room import WHOLE_LOG, oldest_steps, removal_steps, retention_steps, size_steps
@@ -46,7 +46,7 @@ IDLE_RETENTION_INTERVAL_MS = 1_000
 """The interval while room is low and the last run removed nothing: each run checks thousands of logs."""
 COUNT_INTERVAL_MS = 10_000
 """The interval of full counts of file sizes under a cap. Between them, the growth of the logs is added."""
-TELL_INTERVAL_MS = 1_000
+ANNOUNCE_INTERVAL_MS = 1_000
 """The minimum interval of announcements of upcoming deletions under the cap."""
 FAR_FUTURE_MS = 1 << 62
 WHAT_TO_DO = (
@@ -80,11 +80,11 @@ class DiskWatch:
         *,
         min_free_bytes: int,
         cap_bytes: int,
-        going_under_cap: Callable[[Mapping[Log, int]], None] = lambda going: None,
+        warn_under_cap: Callable[[Mapping[Log, int]], None] = lambda going: None,
     ) -> None:
         """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch.
 
-        ``going_under_cap`` is called with upcoming deletions under the cap: for each log, the offset before which
+        ``warn_under_cap`` is called with upcoming deletions under the cap: for each log, the offset before which
         records are removed. It is called when they are near and again right before.
         """
         self._watched = [WatchedDirectory(directory) for directory in directories]
@@ -99,10 +99,10 @@ class DiskWatch:
         self._counted_at_ms = -1
         self._retained_at_ms = -RETENTION_INTERVAL_MS
         self._has_removed = True
-        self._going_under_cap = going_under_cap
-        self._told_at_ms = -TELL_INTERVAL_MS
+        self._warn_under_cap = warn_under_cap
+        self._announced_at_ms = -ANNOUNCE_INTERVAL_MS
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._look_is_due = asyncio.Event()
+        self._check_is_due = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
         self._removing: asyncio.Future[int] | None = None
         self._is_stopped = Event()
@@ -121,7 +121,7 @@ class DiskWatch:
                 files.is_starting = False
                 files.when_full = partial(self._refused, watched)
         run_to_end(self._measure())
-        self._shut_if_full()
+        self._refuse_if_full()
         self._watching = self._loop.create_task(self._watch())
 
     def cancel(self) -> None:
@@ -153,24 +153,26 @@ class DiskWatch:
         if watched.directory.gate.refusal is None:
             watched.directory.gate.refusal = f"{watched.directory.path}: the disk is full"
         if is_first:
-            loop.call_soon_threadsafe(self._look_is_due.set)
+            loop.call_soon_threadsafe(self._check_is_due.set)
 
     async def _watch(self) -> None:
         """Checks and waits in turn, until it is cancelled."""
         while True:
-            self._look_is_due.clear()
+            self._check_is_due.clear()
             try:
-                await self._look()
+                await self._check()
             except Exception:
                 logger.exception("the log directories could not be checked")  # the next check starts from the beginning
-            timer = self._timers.schedule(self._next_look_ms(), self._look_is_due.set)
-            await self._look_is_due.wait()
+            timer = self._timers.schedule(self._next_check_ms(), self._check_is_due.set)
+            await self._check_is_due.wait()
             timer.cancel()
 
-    def _next_look_ms(self) -> int:
-        delays = [next_look_ms(watched.by_space, watched.free_bytes, self._marks(watched)) for watched in self._watched]
+    def _next_check_ms(self) -> int:
+        delays = [
+            next_check_ms(watched.by_space, watched.free_bytes, self._marks(watched)) for watched in self._watched
+        ]
         if self._cap >= 0:
-            delays.append(next_look_ms(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap)))
+            delays.append(next_check_ms(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap)))
         return min(delays)
 
     async def _in_slices(self, steps: Steps[Result]) -> Result:
@@ -178,21 +180,21 @@ class DiskWatch:
 
     # Checking -------------------------------------------------------------------
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         await self._in_slices(self._measure())
-        await self._tell_what_goes()
+        await self._announce_upcoming()
         if self._is_low:
-            self._shut_if_full()  # making room takes several turns
+            self._refuse_if_full()  # making room takes several turns
             if await self._make_room():
                 await self._in_slices(self._measure())
         for watched in self._watched:
-            self._settle(watched)
+            self._apply_state(watched)
             self._fill_reserve(watched, self._marks(watched).resume)
 
-    def _shut_if_full(self) -> None:
+    def _refuse_if_full(self) -> None:
         for watched in self._watched:
             if max(watched.by_space, self._cap_state) is SpaceState.FULL:
-                self._settle(watched)
+                self._apply_state(watched)
 
     @property
     def _is_low(self) -> bool:
@@ -233,7 +235,7 @@ class DiskWatch:
             counting.add_done_callback(partial(self._counted, in_logs))
         self._used_bytes = in_logs + self._other_bytes
 
-    async def _count_anew(self) -> None:
+    async def _recount(self) -> None:
         """Counts after files were removed."""
         assert self._loop is not None
         in_logs = await self._in_slices(size_steps(self._logs()))
@@ -272,10 +274,10 @@ class DiskWatch:
         removed += await self._remove_deleted()
         self._has_removed = removed > 0
         if self._cap >= 0:
-            await self._count_anew()
+            await self._recount()
             if self._is_over_cap:
                 await self._remove_oldest(self._used_bytes - (self._cap - cap_marks(self._cap).normal))
-                await self._count_anew()
+                await self._recount()
         return True
 
     async def _remove_deleted(self) -> int:
@@ -304,26 +306,26 @@ class DiskWatch:
     def _is_over_cap(self) -> bool:
         return self._cap >= 0 and self._cap - self._used_bytes < cap_marks(self._cap).low
 
-    async def _tell_what_goes(self) -> None:
+    async def _announce_upcoming(self) -> None:
         """Announces upcoming deletions under the cap, if they are near."""
         room = self._cap - self._used_bytes
-        if self._cap >= 0 and room < announce_below(self._cap) and self._may_tell:
+        if self._cap >= 0 and room < announce_below(self._cap) and self._may_announce:
             marks = cap_marks(self._cap)
             excess = max(marks.normal - marks.low, marks.normal - room)
-            self._tell(await self._in_slices(oldest_steps(self._logs(), excess)))
+            self._announce(await self._in_slices(oldest_steps(self._logs(), excess)))
 
     @property
-    def _may_tell(self) -> bool:
-        return self._timers.now_ms() - self._told_at_ms >= TELL_INTERVAL_MS
+    def _may_announce(self) -> bool:
+        return self._timers.now_ms() - self._announced_at_ms >= ANNOUNCE_INTERVAL_MS
 
-    def _tell(self, chosen: Mapping[Log, int]) -> None:
-        if self._may_tell:
-            self._told_at_ms = self._timers.now_ms()
-            self._going_under_cap({log: log.high_watermark if end == WHOLE_LOG else end for log, end in chosen.items()})
+    def _announce(self, chosen: Mapping[Log, int]) -> None:
+        if self._may_announce:
+            self._announced_at_ms = self._timers.now_ms()
+            self._warn_under_cap({log: log.high_watermark if end == WHOLE_LOG else end for log, end in chosen.items()})
 
     async def _remove_oldest(self, excess: int) -> None:
         chosen = await self._in_slices(oldest_steps(self._logs(), excess))
-        self._tell(chosen)
+        self._announce(chosen)
         await self._in_slices(removal_steps(chosen, self._cap, self._clock_ms))
         await self._remove_deleted()
 
@@ -341,13 +343,13 @@ class DiskWatch:
 
     # Logging -----------------------------------------------------------------
 
-    def _settle(self, watched: WatchedDirectory) -> None:
+    def _apply_state(self, watched: WatchedDirectory) -> None:
         """Closes or opens the directory for clients' records, and logs a change once."""
         before, state = watched.state, max(watched.by_space, self._cap_state)
         watched.state = state
-        told = self._by_cap() if self._cap_state > watched.by_space else self._by_space(watched)
+        reason = self._by_cap() if self._cap_state > watched.by_space else self._by_space(watched)
         gate = watched.directory.gate
-        gate.refusal = f"{watched.directory.path}: {told}" if state is SpaceState.FULL else None
+        gate.refusal = f"{watched.directory.path}: {reason}" if state is SpaceState.FULL else None
         gate.is_low = state is not SpaceState.NORMAL
         if state is before:
             return
@@ -357,21 +359,21 @@ class DiskWatch:
                 "%s: %s. Producers get KAFKA_STORAGE_ERROR and try again; reads, deletes and commits go on. "
                 "To make room: %s",
                 path,
-                told,
+                reason,
                 WHAT_TO_DO,
             )
         elif before is SpaceState.FULL:
-            logger.warning("%s: there is room again, producers are served: %s", path, told)
+            logger.warning("%s: there is room again, producers are served: %s", path, reason)
         elif state is SpaceState.LOW:
             logger.warning(
                 "%s: %s. Retention runs at once and deleted files go without delay; soon producers are refused."
                 " To make room: %s",
                 path,
-                told,
+                reason,
                 WHAT_TO_DO,
             )
         else:
-            logger.info("%s: room enough: %s", path, told)
+            logger.info("%s: room enough: %s", path, reason)
 
     def _by_space(self, watched: WatchedDirectory) -> str:
         least = min_free_bytes(self._min_free, watched.total_bytes)

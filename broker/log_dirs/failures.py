@@ -46,11 +46,11 @@ class DirectoryFailures:
     def listen(self) -> None:
         """Handles failures from now on; earlier ones at once."""
         for directory in self._directories.all_online:
-            directory.on_failure = self._heard
+            directory.on_failure = self._on_failure
             if directory.failure is not None:
-                self._heard(directory)
+                self._on_failure(directory)
 
-    def _heard(self, directory: LogDirectory) -> None:
+    def _on_failure(self, directory: LogDirectory) -> None:
         """Called on any thread."""
         self._loop.call_soon_threadsafe(self._take_offline, directory)
 
@@ -72,9 +72,9 @@ class DirectoryFailures:
         elif is_metadata:
             self._end_broker(f"Shutdown broker because the metadata log dir {directory.path} has failed")
         else:
-            self._tell_controller(directory, directory_id, failed)
+            self._notify_controller(directory, directory_id, failed)
 
-    def _tell_controller(self, directory: LogDirectory, directory_id: bytes, failed: list[Partition]) -> None:
+    def _notify_controller(self, directory: LogDirectory, directory_id: bytes, failed: list[Partition]) -> None:
         names = ",".join(f"{partition.topic}-{partition.index}" for partition in failed)
         logger.warning("Stopped serving replicas %s in dir %s", names, directory.path)
         self._reports.directory_failed(directory_id, self._clock_ms())

@@ -90,15 +90,15 @@ class RecoveryProgress:
     def _log_done(self, directory: LogDirectory, key: TopicPartition, done: int, total: int) -> None:
         with self._lock:
             self._done[str(directory.path)] = done, total
-            self._say(f"recovered {key[0]}-{key[1]} ({done}/{total} completed in {directory.path})")
+            self._log(f"recovered {key[0]}-{key[1]} ({done}/{total} completed in {directory.path})")
 
     def _checked(self, path: str, position: int, size: int, new_bytes: int) -> None:
         """A segment was checked up to ``position`` of ``size`` bytes, ``new_bytes`` since the last call."""
         with self._lock:
             self._bytes += new_bytes
-            self._say(f"recovering {path} ({position // MIB} of {size // MIB} MiB)")
+            self._log(f"recovering {path} ({position // MIB} of {size // MIB} MiB)")
 
-    def _say(self, what: str) -> None:
+    def _log(self, what: str) -> None:
         if self._stop.is_set():
             raise RecoveryStopped
         now = self._clock()

@@ -29,7 +29,7 @@ from .disk_space import CAP_KEY
 
 logger = logging.getLogger(__name__)
 
-FIRST_LOOK_MS = 5_000
+FIRST_CHECK_MS = 5_000
 PARTITIONS_A_STEP = 16
 """The number of partitions in one step: 15 us each."""
 GROUPS_A_STEP = 100
@@ -60,32 +60,32 @@ class RetentionWarnings:
         self._clock_ms = clock_ms
         self._check_interval_ms = check_interval_ms
         self._slices = slices
-        self._looking: SlicedWork | None = None
-        self._looking_under_cap: SlicedWork | None = None
-        self._said = WarningThrottle()
-        self._said_under_cap = WarningThrottle(PAUSE_UNDER_CAP_MS)
+        self._check_in_progress: SlicedWork | None = None
+        self._check_of_cap: SlicedWork | None = None
+        self._throttle = WarningThrottle()
+        self._throttle_under_cap = WarningThrottle(PAUSE_UNDER_CAP_MS)
 
     def start(self) -> None:
         """Checks soon, and then at the interval."""
-        self._timers.schedule(min(FIRST_LOOK_MS, self._check_interval_ms), self._run)
+        self._timers.schedule(min(FIRST_CHECK_MS, self._check_interval_ms), self._run)
 
     def _run(self) -> None:
         self._timers.schedule(self._check_interval_ms, self._run)
-        if self._looking is None or self._looking.is_done:
-            self._looking = self._slices.start(self._look(), _report)
+        if self._check_in_progress is None or self._check_in_progress.is_done:
+            self._check_in_progress = self._slices.start(self._check(), _report)
 
-    def going_under_cap(self, going: Mapping[Log, int]) -> None:
+    def warn_under_cap(self, going: Mapping[Log, int]) -> None:
         """Warns about the next deletions under the node's cap. ``going``: for each log, the offset before which records
         are removed.
 
         The groups are searched in slices. If the last search is not done, this one is skipped: while room is short, the
         next call follows within a second.
         """
-        if self._looking_under_cap is None or self._looking_under_cap.is_done:
+        if self._check_of_cap is None or self._check_of_cap.is_done:
             starts = {log: log.log_start_offset for log in going}  # retention may remove the records before the check
-            self._looking_under_cap = self._slices.start(self._look_under_cap(dict(going), starts), _report)
+            self._check_of_cap = self._slices.start(self._check_under_cap(dict(going), starts), _report)
 
-    def _look_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
+    def _check_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
         for count, one in enumerate(list(self._partitions), 1):
@@ -97,9 +97,9 @@ class RetentionWarnings:
                 starts[one.topic, one.index] = start_of[log]
         if removals:
             committed = yield from self._committed(removals)
-            self._warn(committed, removals, starts, self._said_under_cap)
+            self._warn(committed, removals, starts, self._throttle_under_cap)
 
-    def _look(self) -> Steps[None]:
+    def _check(self) -> Steps[None]:
         """Warns about new risks."""
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
@@ -120,19 +120,19 @@ class RetentionWarnings:
                 starts[one.topic, one.index] = log.log_start_offset
         if removals:
             committed = yield from self._committed(removals)
-            self._warn(committed, removals, starts, self._said)
+            self._warn(committed, removals, starts, self._throttle)
 
     def _warn(
         self,
         committed: Sequence[Committed],
         removals: Mapping[TopicPartition, list[Removal]],
         starts: Mapping[TopicPartition, int],
-        said: WarningThrottle,
+        throttle: WarningThrottle,
     ) -> None:
         now_ms = self._clock_ms()
         risks = groups_at_risk(committed, removals, starts)
-        for risk in said.new(risks, now_ms):
-            _say(risk, now_ms)
+        for risk in throttle.new(risks, now_ms):
+            _log_risk(risk, now_ms)
 
     def _upcoming(self, log: Log, now_ms: int) -> list[Removal]:
         segments = list(log.segments)
@@ -179,7 +179,7 @@ def _report(error: Exception) -> None:
     logger.error("the check for groups that are about to lose records has failed", exc_info=error)
 
 
-def _say(risk: GroupAtRisk, now_ms: int) -> None:
+def _log_risk(risk: GroupAtRisk, now_ms: int) -> None:
     due_ms = risk.removal.due_ms
     if risk.removal.by_cap:
         when = f"soon, as the log directories are near {CAP_KEY}"

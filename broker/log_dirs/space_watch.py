@@ -38,7 +38,7 @@ def watch_disks(
         slices,
         min_free_bytes=config.get_int(MIN_FREE_KEY),
         cap_bytes=config.get_int(CAP_KEY),
-        going_under_cap=warnings.going_under_cap,
+        warn_under_cap=warnings.warn_under_cap,
     )
     watch.start()
     warnings.start()

@@ -36,11 +36,11 @@ RECORDS_A_STEP = 64
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
 MAX_RECORDS_TO_LOAD = 20_000
-"""With more records than this behind the latest snapshot, one is written while the broker runs, so that a start after a
-kill needn't read them: about half a second's worth."""
+"""With more records than this after the latest snapshot, the running broker writes a new one. So a start after a kill
+replays for about half a second at most."""
 MAX_RECORDS_AFTER_STOP = 1_000
-"""With more than this one is written at a stop, where nobody waits for it: it has a record for each partition, the log
-two more with each start and stop."""
+"""With more records than this after the latest snapshot, the broker writes one when it stops. The limit is low because
+no client waits then. A snapshot has a record for each partition; each start and stop adds two records to the log."""
 
 
 class MetadataService(PublishedMetadata):
@@ -56,10 +56,10 @@ class MetadataService(PublishedMetadata):
         directory_id: bytes,
         now_ms: int,
     ) -> None:
-        """``directory_id``: of the directory of the metadata log, the voter's."""
+        """``directory_id``: the id of the directory that holds the metadata log."""
         super().__init__(log, config, cluster_id, directory_id, now_ms)
         self.refusal: str | None = None
-        """Why clients may change nothing, None where they may."""
+        """Why clients may not change the metadata; None if they may."""
         self.controller_endpoint = controller_endpoint(config)
 
     @classmethod
@@ -73,12 +73,12 @@ class MetadataService(PublishedMetadata):
         random_uuid: Callable[[], bytes],
         cluster_id: str | None = None,
     ) -> "MetadataService":
-        """Opens ``__cluster_metadata-0`` and loads the image; a directory that is new is formatted.
+        """Opens ``__cluster_metadata-0`` and loads the image. Formats a new directory.
 
-        ``cluster_id`` is for a new directory (any text, as Kafka's StorageTool takes it; None: a random one): one that
-        was formatted keeps its own, as with Apache Kafka's image. ``directory_id`` is this directory's. Raises
-        ConfigError for a directory of another node or of a later Kafka; KafkaError and OSError of the disk;
-        MetadataLogError for a log that can't be read.
+        ``cluster_id``: for a new directory; any text, as in Kafka's StorageTool; None for a random id. A formatted
+        directory keeps its own, as with Apache Kafka's image. ``directory_id``: the id of this directory. Raises
+        ConfigError for a directory of another node or of a later Kafka, KafkaError and OSError if the disk fails,
+        MetadataLogError if the log can't be read.
         """
         if directory.meta is None:
             directory.format(cluster_id or uuid_text(random_uuid()), config.node_id, directory_id)
@@ -103,8 +103,8 @@ class MetadataService(PublishedMetadata):
             try:
                 replay(image, message, unheard, version)
             except Exception as contradiction:
-                # Any kind: a record may break a rule that no check foresaw. Without the whole log there is no metadata
-                # to serve by, so the start ends, as Kafka's does (the fault handlers of loader and controller).
+                # Any kind: a record may break a rule that no check covers. The broker can't serve without the whole
+                # metadata log, so the start fails, as Kafka's does (the fault handlers of loader and controller).
                 raise self.log.contradiction(offset, problem_of(message, contradiction)) from contradiction
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
@@ -115,17 +115,18 @@ class MetadataService(PublishedMetadata):
     # Changes -----------------------------------------------------------------
 
     def change(self, decide: Callable[[], Steps[Decision[Response]]], now_ms: int, done: Done[Response]) -> None:
-        """Decides when the changes asked for before are done, carries it out, and calls ``done``.
+        """Decides and carries out a change after the earlier changes are done. Then calls ``done``.
 
-        It goes on when the client is gone. The error is POLICY_VIOLATION for more records than Kafka writes for one
-        request or if the broker only reads (:attr:`refusal`), what the decision raised, or what the disk says.
+        The change is carried out even if the client disconnects. ``done`` gets POLICY_VIOLATION if the change has more
+        records than Kafka writes for one request, or if clients may not change the metadata (:attr:`refusal`).
+        Otherwise it gets the error of the decision or of the disk.
         """
 
         def failed(error: Exception) -> None:
             logger.error("a change of the metadata failed", exc_info=error)
             done(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
 
-        self.turns.take(partial(self.run, self._change(decide, now_ms, done), failed))
+        self.turns.acquire(partial(self.run, self._change(decide, now_ms, done), failed))
 
     def _change(
         self, decide: Callable[[], Steps[Decision[Response]]], now_ms: int, done: Done[Response]
@@ -137,13 +138,16 @@ class MetadataService(PublishedMetadata):
         except KafkaError as error:
             result = error
         finally:
-            self.turns.give_back()
+            self.turns.release()
         done(result)
 
     def record(
         self, records: Callable[[], Sequence[Message]], now_ms: int, failed: Callable[[KafkaError], None]
     ) -> None:
-        """A change of the broker's own, in its turn: no limit holds for it. ``failed`` gets what the disk said."""
+        """Carries out a change of the broker's own after the earlier changes. It has no limit of records.
+
+        ``failed`` gets the error of the disk.
+        """
 
         def broken(error: Exception) -> None:
             logger.error("a change of the metadata failed", exc_info=error)
@@ -157,12 +161,12 @@ class MetadataService(PublishedMetadata):
             except KafkaError as error:
                 failed(error)
             finally:
-                self.turns.give_back()
+                self.turns.release()
 
-        self.turns.take(partial(self.run, steps(), broken))
+        self.turns.acquire(partial(self.run, steps(), broken))
 
     def carry_out(self, decision: Decision[Response], now_ms: int) -> Steps[Response]:
-        """Commits a decision's records and gives its response; the caller has the turn. Raises KafkaError."""
+        """Commits a decision's records and returns its response. The caller has the turn. Raises KafkaError."""
         if self.refusal is not None and decision.records:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, self.refusal)
         if len(decision.records) > MAX_RECORDS_PER_USER_OPERATION:
@@ -172,17 +176,17 @@ class MetadataService(PublishedMetadata):
         return decision.response
 
     def commit(self, records: Sequence[Message], now_ms: int) -> None:
-        """Appends, flushes, replays, lets the subscribers act, all at once: for few records.
+        """Appends, flushes and replays a few records and calls the subscribers, all before it returns.
 
-        The caller has the turn, or no other change can depend on these records. Raises KafkaError if the disk refuses.
+        The caller has the turn, or no other change can depend on these records. Raises KafkaError if the disk fails.
         """
         if records:
             run_to_end(self._commit(records, self.image.metadata_version, now_ms))
 
     def write(self, records: Sequence[Message], now_ms: int, metadata_version: int | None = None) -> None:
-        """Appends, flushes and replays at once, as :meth:`commit`, but calls no subscriber: for starts and stops.
+        """Does the same as :meth:`commit` but calls no subscriber: for starts and stops.
 
-        ``metadata_version``: for the versions of the records; None means the finalised one. Raises KafkaError.
+        ``metadata_version`` decides the versions of the records; None means the finalised one. Raises KafkaError.
         """
         version = self.image.metadata_version if metadata_version is None else metadata_version
         run_to_end(self._written(records, version, now_ms, MetadataDelta()))
@@ -200,7 +204,7 @@ class MetadataService(PublishedMetadata):
         delta: MetadataDelta,
         preparers: Sequence[Subscriber] = (),
     ) -> Steps[None]:
-        """Until the records are in the log and in the image. Raises KafkaError."""
+        """Writes the records to the log and replays them into the image. Raises KafkaError."""
         yield from self.log.append(records, metadata_version, now_ms)
 
         def position(image: MetadataImage) -> None:

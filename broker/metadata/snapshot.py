@@ -51,7 +51,7 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
     for record in _served_before_topics(image):
         yield record, record_version(record, image.metadata_version)
     yield from image.kept_records(records.RegisterControllerRecord)
-    for record in _served_from_topics_on(image):
+    for record in _records_from_topics(image):
         yield record, record_version(record, image.metadata_version)
     for kept_class in (
         records.AccessControlEntryRecord,
@@ -88,7 +88,7 @@ def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
         yield _broker_record(broker, image.metadata_version)
 
 
-def _served_from_topics_on(image: MetadataImage) -> Iterator[Message]:
+def _records_from_topics(image: MetadataImage) -> Iterator[Message]:
     has_directories = image.metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED
     for topic in image.topics_by_id.values():
         yield records.TopicRecord(topic.name, topic.topic_id)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 ACCEPTED_A_TURN = 16
 """The number of connections accepted before other work gets a turn: about 2 ms of work."""
-LOOK_AGAIN_S = 0.2
+RETRY_S = 0.2
 """The interval of checks for room while accepting is paused. A closed connection triggers a check at once."""
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Errors of a system that can't open another connection."""
@@ -52,7 +52,7 @@ class Acceptor:
         """
         self._is_accepting = False
         self._is_closed = False
-        self._look_again: asyncio.TimerHandle | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Starts to accept."""
@@ -65,8 +65,8 @@ class Acceptor:
             return
         self._is_closed = True
         self._stop_accepting()
-        if self._look_again is not None:
-            self._look_again.cancel()
+        if self._retry_timer is not None:
+            self._retry_timer.cancel()
         if self._held is not None:
             self._held[0].close()
         for task in self._opening:
@@ -136,14 +136,14 @@ class Acceptor:
     def _pause(self, why: str) -> None:
         self._stop_accepting()
         logger.warning("%d connections are open, and %s: others wait until one is closed", len(self._connections), why)
-        self._look_later()
+        self._retry_later()
 
-    def _look_later(self) -> None:
-        if self._look_again is None:
-            self._look_again = self._loop.call_later(LOOK_AGAIN_S, self._look)
+    def _retry_later(self) -> None:
+        if self._retry_timer is None:
+            self._retry_timer = self._loop.call_later(RETRY_S, self._retry)
 
-    def _look(self) -> None:
-        self._look_again = None
+    def _retry(self) -> None:
+        self._retry_timer = None
         self._resume()
 
     def _resume(self) -> None:
@@ -151,7 +151,7 @@ class Acceptor:
         if self._is_accepting or self._is_closed:
             return
         if self._is_full() or not self._has_descriptors():
-            self._look_later()
+            self._retry_later()
             return
         held, self._held = self._held, None
         if held is not None:

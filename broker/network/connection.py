@@ -132,12 +132,12 @@ class Connection(asyncio.BufferedProtocol):
         reader = self._frames
         frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
         if frame is not None:
-            self._take(frame, False)
+            self._serve_or_queue(frame, False)
             return
         if reader.large is not None:
             frame = reader.received(nbytes)
             if frame is not None:
-                self._take(frame, owned=True)
+                self._serve_or_queue(frame, owned=True)
             return
         try:
             frames = reader.feed(self._connections.receive_buffer[:nbytes])
@@ -145,9 +145,9 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(str(error))
             return
         if len(frames) == 1:
-            self._take(frames[0], False)
+            self._serve_or_queue(frames[0], False)
         else:
-            self._take_in_turn(frames)
+            self._serve_pipelined(frames)
 
     def eof_received(self) -> bool:
         """The client closed its side, so the connection closes."""
@@ -253,7 +253,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # Order and limits.
 
-    def _take(self, frame: memoryview, owned: bool) -> None:
+    def _serve_or_queue(self, frame: memoryview, owned: bool) -> None:
         """Serves a frame now, or queues it (a copy, unless the frame owns its bytes) after the one in service."""
         if self._closing:
             return
@@ -264,15 +264,15 @@ class Connection(asyncio.BufferedProtocol):
         self._in_service = True
         self._serve_frame(self, frame, owned)
 
-    def _take_in_turn(self, frames: list[memoryview]) -> None:
+    def _serve_pipelined(self, frames: list[memoryview]) -> None:
         """Serves pipelined frames until the turn of this connection is over, and queues the rest for the next turn."""
         until_s = perf_counter() + TURN_S
         for number, frame in enumerate(frames, 1):
-            self._take(frame, False)
+            self._serve_or_queue(frame, False)
             if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
                 for later in frames[number:]:
                     self._keep(later, owned=False)
-                self._go_on_next_turn()
+                self._resume_next_turn()
                 return
 
     def _keep(self, frame: memoryview, owned: bool) -> None:
@@ -287,7 +287,7 @@ class Connection(asyncio.BufferedProtocol):
             self._paused_reading = True
             self.transport.pause_reading()
 
-    def _go_on_next_turn(self) -> None:
+    def _resume_next_turn(self) -> None:
         """Continues after the other connections had a turn."""
         if not self._resuming:
             self._resuming = True
@@ -306,7 +306,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while self._waiting and not self._closing and not self._in_service and not self.is_sending:
                 if served == FRAMES_A_TURN or (served and perf_counter() >= until_s):
-                    self._go_on_next_turn()
+                    self._resume_next_turn()
                     break
                 served += 1
                 frame = self._waiting.popleft()

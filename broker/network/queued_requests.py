@@ -90,7 +90,7 @@ class MeteredConnection(Connection):
         """As in the base class. Releases the memory of the request."""
         self._release_queued()
         super().answered(parts)
-        self._go_on_receiving()
+        self._resume_receiving()
 
     def release_memory(self) -> None:
         """As in the base class: the request has been decoded or answered."""
@@ -126,7 +126,7 @@ class MeteredConnection(Connection):
     def _serve_pending(self) -> None:
         frame, self._pending = self._pending, None
         if frame is not None and not self._closing:
-            self._read_on()
+            self._resume_reading()
             self._serve(frame, True)
 
     def _serve(self, frame: memoryview, owned: bool) -> None:
@@ -154,9 +154,9 @@ class MeteredConnection(Connection):
 
     def _granted_to_receive(self) -> None:
         self._queue.receiving[self] = self._queue.now_ms()
-        self._read_on()
+        self._resume_reading()
 
-    def _go_on_receiving(self) -> None:
+    def _resume_receiving(self) -> None:
         if self._is_deferred and not (self._in_service or self._waiting or self.is_sending or self._closing):
             self._is_deferred = False
             self._begin_large()
@@ -172,14 +172,14 @@ class MeteredConnection(Connection):
         super()._drain()
         if self._is_held and self.transport is not None:
             self.transport.pause_reading()  # the buffer has room again, but memory is still missing
-        self._go_on_receiving()
+        self._resume_receiving()
 
     def _hold_reading(self) -> None:
         self._is_held = True
         if self.transport is not None:
             self.transport.pause_reading()
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         if self._is_held:
             self._is_held = False
             if not self._paused_reading and self.transport is not None:

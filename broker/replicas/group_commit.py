@@ -116,7 +116,7 @@ class GroupCommit:
             elif path in directories:
                 rounds.setdefault(path, {})[log] = with_indexes
             else:
-                self._tell(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
+                self._call_waiters(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
         for path, logs in rounds.items():
             self._begin_round(directories[path], logs)
 
@@ -128,7 +128,7 @@ class GroupCommit:
             except KafkaError as error:
                 if log.is_open:
                     logger.error("%s", error)
-                self._tell(log, error)
+                self._call_waiters(log, error)
         if flushes:
             loop = asyncio.get_running_loop()
             future = self._running[directory.path] = loop.run_in_executor(None, directory.sync_flushes, flushes)
@@ -152,9 +152,9 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         for log, _ in flushes:
             # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
-            loop.call_soon(self._tell, log, failure)
+            loop.call_soon(self._call_waiters, log, failure)
 
-    def _tell(self, log: Log, failure: KafkaError | None) -> None:
+    def _call_waiters(self, log: Log, failure: KafkaError | None) -> None:
         """Calls the waiters of a log for which it is synced far enough; after a failure, all of them."""
         waiting = self._waiting.get(log)
         if waiting is None:
@@ -162,14 +162,14 @@ class GroupCommit:
         try:
             while waiting:
                 offset, callback = waiting[0]
-                told: KafkaError | None = None
+                outcome: KafkaError | None = None
                 if offset > log.offsets.synced_offset:
-                    told = failure
-                    if told is None and offset <= log.log_end_offset:
+                    outcome = failure
+                    if outcome is None and offset <= log.log_end_offset:
                         break
-                    told = told or KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # truncated since
+                    outcome = outcome or KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # truncated since
                 waiting.popleft()
-                callback(told)
+                callback(outcome)
         except BaseException:
             self.request(log)  # for the others
             raise

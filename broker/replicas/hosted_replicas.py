@@ -130,7 +130,7 @@ class HostedReplicas:
         for directory in self._directories.online:
             for (topic, index), found in list(directory.found.items())[:count]:
                 try:
-                    _look_at_topic_id(directory, topic, index)
+                    _check_topic_id(directory, topic, index)
                     config, now_ms = self.config_of(topic), self._clock_ms()
                     # It is not in use yet, so it needs no descriptor.
                     directory.open_log(topic, index, config, now_ms, found.topic_id).release_files()
@@ -200,7 +200,7 @@ class HostedReplicas:
         config = self.config_of(topic)
         holder = self._directories.holder(topic, index)
         if holder is not None:
-            _look_at_topic_id(holder, topic, index)
+            _check_topic_id(holder, topic, index)
         directory = self._directories.holder(topic, index)
         if directory is not None:
             if directory.topic_id_of(topic, index) in (None, topic_id):
@@ -222,7 +222,7 @@ class HostedReplicas:
         return directory
 
 
-def _look_at_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
+def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
     """Checks the topic id, which a start took from the metadata, on disk. A log of another topic of that name is a
     stray.
 

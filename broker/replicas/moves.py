@@ -193,12 +193,12 @@ class ReplicaMoves:
                 continue
             exchanged: asyncio.Future[bool] = loop.create_future()
             exchange = partial(self._exchange, partition, active, exchanged)
-            self._metadata.turns.take(partial(partition.between_appends, exchange))
+            self._metadata.turns.acquire(partial(partition.between_appends, exchange))
             try:
                 if await exchanged:
                     return
             finally:
-                self._metadata.turns.give_back()
+                self._metadata.turns.release()
 
     async def _copy_existing_records(self, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()

@@ -40,7 +40,7 @@ class OffsetSearches:
         """Adds a search; ``then`` is called with its result, or with the KafkaError that it raised."""
         self._waiting.append((search, then))
 
-    def go_on(self, found: TimestampAndOffset | None = None) -> None:
+    def resume(self, found: TimestampAndOffset | None = None) -> None:
         """Continues the first search with ``found``, the result of its scan."""
         for _ in range(STEPS_A_TURN):
             if not self._waiting:
@@ -64,7 +64,7 @@ class OffsetSearches:
 
     def _next_turn(self) -> None:
         if self._is_wanted():
-            self.go_on()
+            self.resume()
 
     def _scanned(self, needed: ScanNeeded, result: Found) -> None:
         needed.scan.close()
@@ -72,4 +72,4 @@ class OffsetSearches:
             _, then = self._waiting.popleft()
             then(result)
             result = None
-        self.go_on(result)
+        self.resume(result)

@@ -221,9 +221,9 @@ class AppendQueue:
         self._waiting.append((records, now_ms, inspected, appended))
         if not self._is_busy:
             self._is_busy = True
-            self._go_on()
+            self._append_waiting()
 
-    def _go_on(self) -> None:
+    def _append_waiting(self) -> None:
         """Appends waiting batches, up to the first one that a thread must write."""
         try:
             while self.between or self._waiting:
@@ -232,7 +232,7 @@ class AppendQueue:
                 elif self._begins_a_write(*self._waiting.popleft()):
                     return
         except BaseException:
-            self._writers.call_soon(self._go_on)  # the remaining batches
+            self._writers.call_soon(self._append_waiting)  # the remaining batches
             raise
         self._is_busy = False
         self._partition.appends = None
@@ -272,4 +272,4 @@ class AppendQueue:
         try:
             appended(result)
         finally:
-            self._go_on()
+            self._append_waiting()

@@ -69,9 +69,9 @@ class RecordWork:
         before each slice: if it returns False, the work is cancelled and ``then`` is not called.
         """
         self._waiting.setdefault(owner, deque()).append(RecordTask(owner, steps, then, is_wanted))
-        self._go_on()
+        self._run_next()
 
-    def _go_on(self) -> None:
+    def _run_next(self) -> None:
         """Runs the next slice, if none is running."""
         if self._is_running:
             return
@@ -111,7 +111,7 @@ class RecordWork:
         if not is_done:
             self._begun.append(piece)
         if self._begun or self._waiting:
-            asyncio.get_running_loop().call_soon(self._go_on)
+            asyncio.get_running_loop().call_soon(self._run_next)
         if not is_done:
             return
         if error is None or isinstance(error, KafkaError):

@@ -117,7 +117,7 @@ class Background:
         from . import warm_up  # not before the broker serves
 
         def finished() -> None:
-            warm_up.log_the_end()
+            warm_up.log_imported()
             if cleaner_config is not None:
                 self._start_cleaner(cleaner_config)
 

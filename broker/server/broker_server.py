@@ -177,14 +177,14 @@ class BrokerServer:
     def _ended(self, reason: str) -> None:
         """The role of this broker has ended."""
         if self._running is not None:
-            self._end(self._running.broker, reason)
+            self._abort(self._running.broker, reason)
 
     def _make_parts(self, log_dirs: LogDirectories, role: Role, advertised: list[Endpoint]) -> OpenedBroker:
         """Puts the broker together; does no I/O."""
         loop, config, metadata = asyncio.get_running_loop(), self._config, role.metadata
         timers, stalls = LoopTimers(loop), StallWatch()
         connections = connections_for(config, timers.now_ms)
-        patient = PatientTimers(loop, lambda: Unread(connections).is_drained, stalls.beat, suspended_ms)
+        patient = PatientTimers(loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
         slices = Slices(loop.call_soon, monotonic_ms)
         for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
             self._undo.callback(end)
@@ -261,7 +261,7 @@ class BrokerServer:
             parts.role.reports,
             clock_ms,
             resign=broker.coordinators.resign,
-            end_broker=functools.partial(self._end, broker),
+            end_broker=functools.partial(self._abort, broker),
         ).listen()
         broker.replica_moves.resume()
 
@@ -307,7 +307,7 @@ class BrokerServer:
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
         return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
 
-    def _end(self, broker: Broker, reason: str) -> None:
+    def _abort(self, broker: Broker, reason: str) -> None:
         """The broker can't go on: ends as a crash does, and logs why."""
         if self.failure is not None:
             return

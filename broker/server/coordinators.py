@@ -96,7 +96,7 @@ class Coordinators:
             from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
 
             self._rebalance_watch = RebalanceWatch()
-        self._rebalance_watch.look(self.groups.cores(), self._clock_ms())
+        self._rebalance_watch.log_changes(self.groups.cores(), self._clock_ms())
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def resign(self, partitions: Iterable[Partition]) -> None:

@@ -140,6 +140,6 @@ class WarmUp:
             yield True
 
 
-def log_the_end() -> None:
+def log_imported() -> None:
     """The ``finished`` of a running broker."""
     logger.debug("all modules are imported")

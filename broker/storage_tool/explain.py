@@ -64,9 +64,9 @@ def command(
     chosen = chosen or all_directories(config)
     now_ms = time.time_ns() // 1_000_000
     try:
-        with _without_repairs_told(), OfflineDirectories(chosen, config, now_ms) as offline:
+        with _hide_repair_warnings(), OfflineDirectories(chosen, config, now_ms) as offline:
             if not as_json:
-                _say_room(offline)
+                _print_free_space(offline)
             _explain_all(offline, frozenset(topics), as_json=as_json)
     except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
         raise click.ClickException(str(problem)) from problem
@@ -74,7 +74,7 @@ def command(
 
 
 @contextmanager
-def _without_repairs_told() -> Iterator[None]:
+def _hide_repair_warnings() -> Iterator[None]:
     """Hides the loader's warnings: it repairs only in memory, but the warnings read as if it changed the disk.
 
     A running broker writes leader epochs only when it flushes, so nearly every log would have a warning. `odradek
@@ -89,7 +89,7 @@ def _without_repairs_told() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _say_room(offline: OfflineDirectories) -> None:
+def _print_free_space(offline: OfflineDirectories) -> None:
     """Prints the free space of the file systems, and its effect on a broker."""
     for directory in offline.directories:
         free, total = Files().space(directory.path)

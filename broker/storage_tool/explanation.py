@@ -72,7 +72,7 @@ def explain_partition(facts: PartitionOnDisk, config: LogConfig, check_interval_
     sentences = [*_contents(facts)]
     oldest_goes_ms = None
     if config.is_deleted and facts.size:
-        oldest_goes_ms = _goes_by_age(facts.segments[0], config)
+        oldest_goes_ms = _expiry_ms(facts.segments[0], config)
         sentences += _by_age(facts, config, check_interval_ms, now_ms)
         sentences += _by_size(facts, config, check_interval_ms)
     if config.is_compacted:
@@ -107,7 +107,7 @@ def _contents(facts: PartitionOnDisk) -> Iterator[str]:
 # cleanup.policy=delete -----------------------------------------------------------
 
 
-def _goes_by_age(segment: SegmentOnDisk, config: LogConfig) -> int | None:
+def _expiry_ms(segment: SegmentOnDisk, config: LogConfig) -> int | None:
     return None if config.retention_ms < 0 else segment.largest_timestamp + config.retention_ms
 
 

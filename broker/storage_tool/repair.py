@@ -79,19 +79,19 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
                 f"{directory} is not a formatted log directory; name the directories of log.dirs"
             )
     files = OverlayFiles() if dry_run else Files()
-    told = _Told()
+    printer = _WarningPrinter()
     clean = {_absolute(directory) for directory in chosen if (directory / CLEAN_SHUTDOWN_FILE).exists()}
-    logging.getLogger("odradek.storage").addHandler(told)
+    logging.getLogger("odradek.storage").addHandler(printer)
     try:
         image = MetadataImage()
         for directory in chosen:
-            image = _repair_directory(directory, files, config, image, told.say, from_start=from_start)
+            image = _repair_directory(directory, files, config, image, printer.show, from_start=from_start)
     except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
         raise click.ClickException(str(problem)) from problem
     finally:
-        logging.getLogger("odradek.storage").removeHandler(told)
+        logging.getLogger("odradek.storage").removeHandler(printer)
     if isinstance(files, OverlayFiles):
-        left_well = clean if told.is_silent else set()
+        left_well = clean if printer.is_silent else set()
         changes = [change for change in files.changes() if _is_repair(change, chosen, left_well)]
         for change in changes:
             click.echo(f"would {change.kind} {change.path}" + (f": {change.detail}" if change.detail else ""))
@@ -99,7 +99,7 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
     return 0
 
 
-class _Told(logging.Handler):
+class _WarningPrinter(logging.Handler):
     """Prints the loader's warnings, which are the reasons for its changes."""
 
     def __init__(self) -> None:
@@ -108,9 +108,9 @@ class _Told(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """One line."""
-        self.say(record.getMessage())
+        self.show(record.getMessage())
 
-    def say(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """One line about damage."""
         self.is_silent = False
         click.echo(text)
@@ -140,7 +140,7 @@ def _repair_directory(
     files: Files,
     config: ServerConfig,
     image: MetadataImage,
-    say: Callable[[str], None],
+    show: Callable[[str], None],
     *,
     from_start: bool,
 ) -> MetadataImage:
@@ -152,7 +152,7 @@ def _repair_directory(
     try:
         assert directory.meta is not None
         for file in damaged:
-            say(f"{file}: damaged; it is rebuilt from the log")
+            show(f"{file}: damaged; it is rebuilt from the log")
             files.remove(file)
         if from_start:
             directory.distrust()

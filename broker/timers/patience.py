@@ -63,7 +63,7 @@ class Patience:
         """Notes the time of the next wake-up."""
         self._due_ms = due_ms
 
-    def woke(self, now_ms: int, suspended_ms: int) -> int:
+    def note_wakeup(self, now_ms: int, suspended_ms: int) -> int:
         """Processes a wake-up. Returns the length in ms of the stall that it ends; 0 if it is in time.
 
         A suspension of the machine counts as a stall, although the monotonic clock of Linux stops during it.

@@ -115,7 +115,7 @@ class PatientTimers:
         self._wake_up = None
         now_ms = int(self._time_s() * 1000)
         suspended_ms = self._suspended_ms()
-        stall_ms = self._patience.woke(now_ms, suspended_ms)
+        stall_ms = self._patience.note_wakeup(now_ms, suspended_ms)
         self._on_wake_up(now_ms, suspended_ms)
         if stall_ms:
             self._is_drained = self._unread()

@@ -26,7 +26,7 @@ DEPTH = 40
 
 
 class StallWatch:
-    """The watch of one event loop: :meth:`beat` is called on its thread, at least every `TICK_MS`."""
+    """The watch of one event loop: :meth:`note_turn` is called on its thread at least every `TICK_MS`."""
 
     def __init__(self) -> None:
         self._end = threading.Event()
@@ -35,11 +35,11 @@ class StallWatch:
         self._loop_runs_in: CodeType | None = None
         self._last_request: Callable[[], RequestSeen | None] = lambda: None
         self._sliced_request: Callable[[], RequestSeen | str | None] = lambda: None
-        self._beat_s = 0.0
+        self._turn_s = 0.0
         self._cpu_s = 0.0
         self._suspended_ms = 0
         self._seen: tuple[tuple[StackFrame, ...], RequestSeen | None, RequestSeen | str | None] = ((), None, None)
-        """The stack and the requests that the thread has recorded since the last beat."""
+        """The stack and the requests that the thread has recorded since the last turn."""
 
     def start(
         self,
@@ -56,7 +56,7 @@ class StallWatch:
         self._sliced_request = sliced_request
         self._loop_thread = threading.get_ident()
         self._loop_runs_in = runner_of(sys._getframe())
-        self._beat_s, self._cpu_s, self._suspended_ms = time.monotonic(), time.thread_time(), suspended_ms
+        self._turn_s, self._cpu_s, self._suspended_ms = time.monotonic(), time.thread_time(), suspended_ms
         self._thread = threading.Thread(target=self._watch, name="odradek-stalls", daemon=True)
         self._thread.start()
 
@@ -67,14 +67,14 @@ class StallWatch:
             self._thread.join()
             self._thread = None
 
-    def beat(self, _: int, suspended_ms: int) -> None:
+    def note_turn(self, _: int, suspended_ms: int) -> None:
         """Notes a turn of the event loop. ``suspended_ms``: the total time of suspensions, from any starting point."""
         if self._thread is None:
             return
         now_s, cpu_s = time.monotonic(), time.thread_time()
         slept_ms = max(0, suspended_ms - self._suspended_ms)
-        # Between two beats the loop may sleep for a tick, which is not part of a stall.
-        length_ms = int((now_s - self._beat_s) * 1000) - TICK_MS + slept_ms
+        # Between two turns the loop may sleep for a tick, which is not part of a stall.
+        length_ms = int((now_s - self._turn_s) * 1000) - TICK_MS + slept_ms
         if length_ms >= STALL_MS:
             stack, request, sliced = self._seen
             cpu_ms = int((cpu_s - self._cpu_s) * 1000)
@@ -85,19 +85,19 @@ class StallWatch:
                 cpu_ms / 1000,
                 words(stall),
             )
-        self._beat_s, self._cpu_s, self._suspended_ms = now_s, cpu_s, suspended_ms
+        self._turn_s, self._cpu_s, self._suspended_ms = now_s, cpu_s, suspended_ms
         self._seen = ((), None, None)
 
     def _watch(self) -> None:
-        looked_s = time.monotonic()
+        checked_s = time.monotonic()
         while not self._end.wait(TICK_MS / 1000):
             now_s = time.monotonic()
-            if now_s - looked_s > 2 * TICK_MS / 1000:
+            if now_s - checked_s > 2 * TICK_MS / 1000:
                 # This thread did not run either: the stack is from after the stall.
-                looked_s = now_s
+                checked_s = now_s
                 continue
-            looked_s = now_s
-            if now_s - self._beat_s >= (TICK_MS + STALL_MS / 2) / 1000 and not self._seen[0]:
+            checked_s = now_s
+            if now_s - self._turn_s >= (TICK_MS + STALL_MS / 2) / 1000 and not self._seen[0]:
                 frame = sys._current_frames().get(self._loop_thread)
                 self._seen = stack_of(frame, self._loop_runs_in), self._last_request(), self._sliced_request()
 

@@ -112,7 +112,7 @@ class TimerQueue:
             tick = self._ticks[0]
             if any(handle.callback is not None and _tick(handle.deadline_ms) == tick for handle in self._buckets[tick]):
                 return tick * TICK_MS
-            self._take_first()
+            self._pop_first_bucket()
         return None
 
     def pop_due(self, now_ms: int) -> list[Callable[[], None]]:
@@ -124,10 +124,10 @@ class TimerQueue:
         """
         due: list[Callable[[], None]] = []
         while self._ticks and self._ticks[0] * TICK_MS <= now_ms:
-            due += [handle.fire for handle in self._take_first()]
+            due += [handle.fire for handle in self._pop_first_bucket()]
         return due
 
-    def _take_first(self) -> list[TimerHandle]:
+    def _pop_first_bucket(self) -> list[TimerHandle]:
         """Empties the first bucket. Returns the timers of its tick; postponed ones move to their own buckets."""
         tick = heappop(self._ticks)
         bucket = self._buckets.pop(tick)

@@ -57,12 +57,12 @@ class TransactionMembership:
         part."""
 
         def refused(error: ErrorCode) -> Errors:
-            return dict.fromkeys(partitions, self._told(error))
+            return dict.fromkeys(partitions, self._error_for_client(error))
 
         def answer(result: Errors | ErrorCode) -> None:
             if isinstance(result, ErrorCode):
                 result = dict.fromkeys(partitions, result)
-            done({partition: self._told(error) for partition, error in result.items() if error})
+            done({partition: self._error_for_client(error) for partition, error in result.items() if error})
 
         if not self._transactional_id:
             done(refused(ErrorCode.INVALID_REQUEST))
@@ -86,7 +86,7 @@ class TransactionMembership:
                 refused,
             )
 
-    def _told(self, error: ErrorCode) -> ErrorCode:
+    def _error_for_client(self, error: ErrorCode) -> ErrorCode:
         """Returns the error for the client."""
         if error is ErrorCode.PRODUCER_FENCED:
             return ErrorCode.INVALID_PRODUCER_EPOCH

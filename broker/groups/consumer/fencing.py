@@ -38,7 +38,7 @@ def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: 
     else:
         member = existing_static_member(group, request.member_id, request.instance_id)
         if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
-            _leave_for_a_while(group, member, effects)
+            _leave_static_member(group, member, effects)
             return
     logger.info("group %r: member %r leaves", group.group_id, member.member_id)
     effects.response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
@@ -55,7 +55,7 @@ def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
     return group
 
 
-def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
+def _leave_static_member(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     """It keeps its partitions until its session ends. A member that joins with its instance id before that gets
     them."""
     logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)

@@ -59,7 +59,7 @@ def ask_for(core: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
-def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
+def advance(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
     """Takes the next steps; after the last one, the records of the new target assignment are stored in one batch."""
     computation = core.assigning.get(event.group_id)
     if computation is None:

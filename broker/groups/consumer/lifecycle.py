@@ -28,9 +28,9 @@ def handle_timer(
 ) -> None:
     """Handles the event of a consumer group's timer."""
     if isinstance(event, RegularExpressionsDue):
-        regex_resolution.go_on(core, event, effects)
+        regex_resolution.advance(core, event, effects)
     elif isinstance(event, TargetAssignmentDue):
-        large_assignments.go_on(core, event, effects)
+        large_assignments.advance(core, event, effects)
     else:
         member_timed_out(core, event, effects)
 

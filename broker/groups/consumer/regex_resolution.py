@@ -56,7 +56,7 @@ def resolve_when_due(
         effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
-def go_on(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
+def advance(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
     """Takes the next step of a resolution, and stores the result of the last one."""
     group_id = event.group_id
     if group_id not in core.consumer_groups:

@@ -57,7 +57,7 @@ class Locks:
         self._shared.append((path, descriptor))
         self._lock_shared(path, descriptor)
 
-    def hold_on(self) -> None:
+    def relock(self) -> None:
         """Takes the locks for reading again: a process loses a POSIX lock when it closes the file anywhere.
 
         Raises DirectoryLockedError if another process has taken one.

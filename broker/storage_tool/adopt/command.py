@@ -89,7 +89,7 @@ def command(
     paths = [path.absolute() for path in directories]
     properties = None if conf is None else conf.read()
     rescue = Rescue(paths, read_only=read_only, refusal=REFUSAL)
-    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=no_serve, say=print_plan)
+    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=no_serve, show_plan=print_plan)
     if problems:
         for problem in problems:
             click.echo(f"odradek storage adopt: {problem}", err=True)

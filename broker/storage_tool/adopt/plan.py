@@ -128,7 +128,7 @@ def plan_adoption(
         if any(directory.strays for directory in directories):
             problems.append("the partitions there are set aside (-stray): --adopt-strays serves it")
     for directory in directories:
-        _tell(directory, frozenset(internal_topics), wishes, remarks)
+        _add_remarks(directory, frozenset(internal_topics), wishes, remarks)
     unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
     problems += [f"--config or --partitions names topic {name}, of which no partition was found" for name in unknown]
     if problems:
@@ -337,7 +337,7 @@ def _fits(keys: Mapping[int, frozenset[str]], count: int) -> bool:
     return all(partition_for(key, count) == index for index, of_partition in keys.items() for key in of_partition)
 
 
-def _tell(
+def _add_remarks(
     directory: FoundDirectory, internal_topics: frozenset[str], wishes: AdoptionWishes, remarks: list[str]
 ) -> None:
     """The notes about a directory."""

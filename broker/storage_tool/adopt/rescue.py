@@ -50,7 +50,7 @@ class Rescue:
         environ: Mapping[str, str],
         *,
         no_serve: bool,
-        say: Callable[[AdoptionPlan], None],
+        show_plan: Callable[[AdoptionPlan], None],
     ) -> list[str]:
         """Surveys, plans, prints the plan, writes. Returns the problems, if any.
 
@@ -69,7 +69,7 @@ class Rescue:
             if not no_serve:
                 refuse_unserved_security(config)
             self._config = config
-            say(plan)
+            show_plan(plan)
             if self._read_only and no_serve:
                 return []
             if not self._read_only:
@@ -83,7 +83,7 @@ class Rescue:
                 now_ms=clock_ms(),
                 random_uuid=random_uuid,
             )
-            self._locks.hold_on()
+            self._locks.relock()
         except AdoptionRefusedError as refused:
             return refused.problems
         except ConfigError as error:

@@ -110,7 +110,7 @@ async def test_a_round_cleans_and_is_written_down(
     log = topic(directory, "compacted", clock, size=size)
     untouched = topic(directory, "deleted", clock, LogConfig())
     before = untouched.size_in_bytes
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert len(values(log)) == 10
     assert checkpoint(directory) == {("compacted", 0): log.log_end_offset}
     assert untouched.size_in_bytes == before
@@ -118,7 +118,7 @@ async def test_a_round_cleans_and_is_written_down(
     assert (state.rounds, state.in_progress, state.uncleanable) == (1, set(), {})
     assert state.last_round.bytes_read >= size
     assert 0 < state.last_round.bytes_written < size / 5
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert state.rounds == 1, "nothing is dirty any more"
     assert state.max_dirty_ratio == 0
 
@@ -131,7 +131,7 @@ async def test_the_filthiest_comes_first(directory: LogDirectory, cleaner: LogCl
     order = []
     while cleaner.state.rounds < 3:
         before = dict(directory.cleaner_offsets)
-        await cleaner.look_once()
+        await cleaner.run_once()
         order += [key[0] for key, offset in directory.cleaner_offsets.items() if before[key] != offset]
     assert order == ["b", "c", "a"]
 
@@ -145,7 +145,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     good = path.read_bytes()
     path.write_bytes(good[:5000] + bytes([good[5000] ^ 4]) + good[5001:])
     for _ in range(2):
-        await cleaner.look_once()
+        await cleaner.run_once()
     assert len(values(sound)) <= 20
     refusal = cleaner.state.uncleanable["damaged", 0]
     assert f"{path}, position 0, offset 0: Record is corrupt (stored crc" in refusal.reason
@@ -167,11 +167,11 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     assert float(waiting.split()[-1]) > 90_000
 
     clock.now_ms += FIRST_RETRY_MS
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert cleaner.state.uncleanable["damaged", 0].attempts == 2
     path.write_bytes(good)
     clock.now_ms += 2 * FIRST_RETRY_MS
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert not cleaner.state.uncleanable
     assert len(values(damaged)) == 10
 
@@ -207,12 +207,12 @@ async def test_compact_and_delete_together(directory: LogDirectory, cleaner: Log
     log = topic(directory, "both", clock, both)
     compacted = topic(directory, "compacted", clock, replace(COMPACT, retention_ms=HOUR_MS))
     for _ in range(2):
-        await cleaner.look_once()
+        await cleaner.run_once()
     assert len(values(log)) == len(values(compacted)) == 10
     end = log.log_end_offset
     clock.now_ms += 2 * HOUR_MS
     assert list(directory.retained_logs()) == [], "a compacted log's segments are the cleaner's matter"
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert values(log) == {}
     assert (log.log_start_offset, log.log_end_offset) == (end, end)
     assert len(values(compacted)) == 10, "compact alone keeps the latest for ever"
@@ -220,14 +220,14 @@ async def test_compact_and_delete_together(directory: LogDirectory, cleaner: Log
 
 async def test_deleting_the_topic_ends_its_round(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "gone", clock, size=2 * THREAD_BYTES)
-    looking = asyncio.create_task(cleaner.look_once())
+    cleaning = asyncio.create_task(cleaner.run_once())
     await begun(log)
     directory.delete_log("gone", 0, clock())
-    await asyncio.wait_for(looking, 60)
+    await asyncio.wait_for(cleaning, 60)
     assert cleaner.state.in_progress == set()
     assert not cleaner.state.uncleanable, "a cleaner that is stopped has not failed"
     again = topic(directory, "gone", clock)
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert len(values(again)) == 10
     assert checkpoint(directory) == {("gone", 0): again.log_end_offset}
 
@@ -251,7 +251,7 @@ async def test_a_checkpoint_outside_the_log_is_reset_with_a_warning(
 ) -> None:
     log = topic(directory, "reset", clock)
     directory.cleaner_offsets["reset", 0] = log.log_end_offset + 1
-    await cleaner.look_once()
+    await cleaner.run_once()
     assert len(values(log)) == 10
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
@@ -272,7 +272,7 @@ async def scrape(metrics: LogMetrics, path: str = "/metrics") -> str:
 async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "compacted", clock)
     before = log.size_in_bytes
-    await cleaner.look_once()
+    await cleaner.run_once()
     rewritten = log.size_in_bytes
     read = 2 * before  # once for its keys, and once to be filtered
     clock.now_ms += 7
@@ -299,7 +299,7 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
     half = directory.logs["half", 0]
     middle = directory.cleaner_offsets["half", 0] = half.segments.base_offsets[2]
     cleaned = sum(segment.size for segment in half.segments if segment.base_offset < middle)
-    await cleaner.look_once()
+    await cleaner.run_once()
     answer_then = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
     dirty_percent = int(100 * (1 - cleaned / before))
     assert f"kafka_log_logcleanermanager_max_dirty_percent {float(dirty_percent)}" in answer_then
@@ -336,7 +336,7 @@ async def test_others_have_their_turn_while_it_looks_at_many_logs(
             await asyncio.sleep(0)
 
     watching = asyncio.create_task(watch())
-    await cleaner.look_once()
+    await cleaner.run_once()
     watching.cancel()
     assert seen[0] > 3 * SEGMENTS_A_STEP
     assert len(old.segments) == 1

@@ -29,7 +29,7 @@ class Watched:
         """Advances the time and returns the log lines written then."""
         self.harness.timers.advance(delay_ms)
         self._caplog.clear()
-        self._watch.look(self.harness.coordinator.cores(), self.harness.timers.now_ms)
+        self._watch.log_changes(self.harness.coordinator.cores(), self.harness.timers.now_ms)
         return [record.getMessage() for record in self._caplog.records if record.name.endswith("rebalance_watch")]
 
     def join(self, client: str, member_id: str = "") -> str:

@@ -5,15 +5,15 @@ import random
 import pytest
 
 from odradek.broker.log_dirs.disk_space import (
-    FULL_LOOK_MS,
-    LONGEST_LOOK_MS,
-    SHORTEST_LOOK_MS,
+    FULL_CHECK_MS,
+    LONGEST_CHECK_MS,
+    SHORTEST_CHECK_MS,
     SegmentSize,
     SpaceState,
     cap_marks,
     free_space_marks,
     min_free_bytes,
-    next_look_ms,
+    next_check_ms,
     next_state,
     oldest_segments,
     segment_bytes_under,
@@ -70,11 +70,11 @@ def test_a_cap_is_full_when_nothing_is_left_of_it() -> None:
 
 def test_looks_come_closer_together_as_room_gets_short() -> None:
     marks = free_space_marks(4 * MIB)
-    assert next_look_ms(NORMAL, 1 << 40, marks) == LONGEST_LOOK_MS
-    assert next_look_ms(LOW, 5 * MIB, marks) == SHORTEST_LOOK_MS
-    assert next_look_ms(FULL, 0, marks) == FULL_LOOK_MS
+    assert next_check_ms(NORMAL, 1 << 40, marks) == LONGEST_CHECK_MS
+    assert next_check_ms(LOW, 5 * MIB, marks) == SHORTEST_CHECK_MS
+    assert next_check_ms(FULL, 0, marks) == FULL_CHECK_MS
     # No writer of 400 MB/s gets from here to the mark between two looks.
-    assert next_look_ms(NORMAL, 84 * MIB, marks) * 400_000 <= 80 * MIB
+    assert next_check_ms(NORMAL, 84 * MIB, marks) * 400_000 <= 80 * MIB
 
 
 def test_segments_are_small_enough_for_the_cap_to_remove_some() -> None:

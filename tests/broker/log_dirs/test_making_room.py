@@ -47,7 +47,7 @@ def watch(path: AppendPath, cap: int, told: list[int]) -> DiskWatch:
         Slices(loop.call_soon, lambda: loop.time() * 1000),
         min_free_bytes=0,
         cap_bytes=cap,
-        going_under_cap=lambda going: told.extend(going.values()),
+        warn_under_cap=lambda going: told.extend(going.values()),
     )
 
 
@@ -83,7 +83,7 @@ async def test_deleted_files_go_before_records_do(tmp_path: Path) -> None:
     watching = watch(path, nearly_full(path), [])
     watching._loop = asyncio.get_running_loop()
     for _ in range(3):
-        await watching._look()
+        await watching._check()
     assert not deleted(tmp_path)
     assert path.log().log_start_offset == 0
     await watching.stop()

@@ -152,8 +152,8 @@ def test_what_goes_under_the_cap_is_looked_for_in_slices() -> None:
     groups, timers = cast("GroupCoordinator", None), cast("LoopTimers", None)
     warnings = RetentionWarnings(partitions, groups, timers, lambda: NOW, CHECK, slices)
     longest = 0
-    warnings.going_under_cap({})
-    warnings.going_under_cap({})  # the first look is not done
+    warnings.warn_under_cap({})
+    warnings.warn_under_cap({})  # the first look is not done
     while soon:
         before = OnePartition.looked
         soon.popleft()()

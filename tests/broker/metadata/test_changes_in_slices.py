@@ -226,13 +226,13 @@ def test_no_snapshot_is_taken_of_an_image_that_lacks_what_the_log_has(tmp_path: 
 def test_turns_come_in_order_and_end_with_the_broker() -> None:
     turns, begun = Turns(), []
     for number in range(3):
-        turns.take(lambda number=number: begun.append(number))  # type: ignore[misc]
+        turns.acquire(lambda number=number: begun.append(number))  # type: ignore[misc]
     assert (begun, len(turns)) == ([0], 2)
-    turns.give_back()
+    turns.release()
     assert begun == [0, 1]
     turns.close()
-    turns.give_back()
-    assert (begun, turns.is_taken) == ([0, 1], False)
+    turns.release()
+    assert (begun, turns.is_acquired) == ([0, 1], False)
 
 
 def test_images_that_subscribers_hold_never_change(tmp_path: Path) -> None:

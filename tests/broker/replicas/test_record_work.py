@@ -247,7 +247,7 @@ async def test_a_search_ends_with_its_connection(tmp_path: Path) -> None:
     await path.produce({0: tiny(20_000, key=b"k")})
     searches = OffsetSearches(path.broker.record_work, 1, lambda: False, lambda: pytest.fail("an answer was sent"))
     searches.add(path.log().search_timestamp(NOW), lambda _: pytest.fail("an answer was sent"))
-    searches.go_on()
+    searches.resume()
     del searches
     await turns()
     assert len(path.broker.record_work) == 0

@@ -49,11 +49,11 @@ class Gone:
             print("imported late:", name, file=sys.stderr, flush=True)
             raise ImportError(name + " is of another version")
 
-def log_the_end():
+def log_imported():
     sys.meta_path.insert(0, Gone())
     print("warm", file=sys.stderr, flush=True)
 
-warm_up.log_the_end = log_the_end
+warm_up.log_imported = log_imported
 sys.exit(serve_options.serve(sys.argv[1:]))
 """
 

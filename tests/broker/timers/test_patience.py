@@ -179,11 +179,11 @@ def test_a_suspended_machine_counts_as_a_stall() -> None:
 def test_stalls_and_suspensions_are_lost_time() -> None:
     patience = Patience(0)
     patience.armed(1_000)
-    patience.woke(1_000 + 5_000, 0)
+    patience.note_wakeup(1_000 + 5_000, 0)
     patience.armed(6_500)
-    patience.woke(6_500 + LATE_MS - 1, 0)
+    patience.note_wakeup(6_500 + LATE_MS - 1, 0)
     patience.armed(7_500)
-    patience.woke(7_500, 60_000)
+    patience.note_wakeup(7_500, 60_000)
     assert patience.lost_ms == 65_000
     assert patience.stalled_ms == 5_000
 
@@ -199,10 +199,10 @@ def test_a_clock_that_is_set_back_is_no_stall() -> None:
 def test_a_busy_moment_is_no_stall() -> None:
     patience = Patience(0)
     patience.armed(1_000)
-    assert patience.woke(1_000 + LATE_MS - 1, 0) == 0
+    assert patience.note_wakeup(1_000 + LATE_MS - 1, 0) == 0
     assert patience.may_expire(1_000 + LATE_MS, is_drained=False)
     patience.armed(2_000)
-    assert patience.woke(2_000 + LATE_MS, 0) == LATE_MS
+    assert patience.note_wakeup(2_000 + LATE_MS, 0) == LATE_MS
     assert not patience.may_expire(2_000 + LATE_MS, is_drained=True)
 
 
