@@ -220,7 +220,7 @@ class LogCleaner:
                 await loop.run_in_executor(None, round_.sync)
                 round_.commit(group, self._clock_ms())
                 await loop.run_in_executor(None, round_.sync)
-                round_.finish()
+                round_.rename()
                 await loop.run_in_executor(None, round_.sync)
             is_done = True
             return outcome

@@ -21,7 +21,7 @@ from ..directories.metadata_reader import read_cluster_metadata
 from ..directories.restarts import PAUSE_S
 from .findings import Finding
 
-LOOKS = 10
+ATTEMPTS = 10
 """How often a doubtful assignment is looked at, PAUSE_S apart: a broker acts on the metadata within milliseconds."""
 _FIRST_REAL_ID = 100  # the lowest ids mean: not known, lost, migrating (DirectoryId.java)
 
@@ -97,7 +97,7 @@ def _misplaced(
 
 def confirmed(assignment: Assignment, found: Sequence[Finding]) -> list[Finding]:
     """Those of the findings that are still true when metadata and directory are read again. Raises OSError."""
-    for _ in range(LOOKS):
+    for _ in range(ATTEMPTS):
         if not found:
             break
         time.sleep(PAUSE_S)

@@ -164,7 +164,7 @@ class BatchChecks:
             volume[0] += count
             volume[1] += size
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """What can be said only at the end of the log."""
         report = self._report
         report.volume = [DayVolume(day * _DAY_MS, *numbers) for day, numbers in sorted(self._volume.items())]

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
-    _tell(result, written)
+    _print_result(result, written)
     return exit_code(result.findings, options.fail_on)
 
 
@@ -150,7 +150,7 @@ def _progress() -> Iterator[Progress | None]:
         yield lambda done, total: status.update(f"auditing … {done} of {total} partitions")
 
 
-def _tell(result: "AuditResult", written: Sequence[Path]) -> None:
+def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
     """The summary; without rich, a tenth of a small audit's time, where it is sentences for a pipe or a file."""
     from .report.summary import is_brief, print_brief, print_summary
 

@@ -36,7 +36,7 @@ class OffsetIndexCheck:
         for index in numpy.flatnonzero(falls).tolist():
             before, after = entries[index].tolist(), entries[index + 1].tolist()
             detail = f"entry {index + 1} is {after} (relative offset, position), the previous one {before}"
-            self._at("offset-index-not-increasing", index + 1, detail)
+            self._report_entry("offset-index-not-increasing", index + 1, detail)
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
         self._order = numpy.argsort(self._positions, kind="stable")
         self._sorted = self._positions[self._order]
@@ -44,7 +44,7 @@ class OffsetIndexCheck:
         self._last_batch = 0
         self._largest_batch = 0
 
-    def _at(self, name: str, index: int, detail: str) -> None:
+    def _report_entry(self, name: str, index: int, detail: str) -> None:
         self._report(name, detail, index * OFFSET_ENTRY, int(self._offsets[index]))
 
     def read(self, positions: Int64s, last_offsets: Int64s, sizes: Int64s) -> None:
@@ -64,7 +64,7 @@ class OffsetIndexCheck:
         self._last_batch = int(positions[-1])
         self._largest_batch = max(self._largest_batch, int(sizes.max()))
 
-    def finish(self, lost: list[tuple[int, int]], size: int, *, is_settled: bool) -> None:
+    def close(self, lost: list[tuple[int, int]], size: int, *, is_settled: bool) -> None:
         """`lost`: parts of the log that can't be read; `is_settled`: no broker was killed while it wrote here."""
         is_right = self._is_right
         for start, end in lost:
@@ -74,7 +74,7 @@ class OffsetIndexCheck:
         for index in numpy.flatnonzero(~is_right).tolist():
             place = f"({self._offsets[index]}, {self._positions[index]})"
             detail = f"entry {index} is {place}, where no batch with that last offset begins"
-            self._at("offset-index-mismatch", index, detail)
+            self._report_entry("offset-index-mismatch", index, detail)
         if not is_settled or lost or not is_right.all() or not self._sparse:
             return
         start, due = self._sparse[-1]
@@ -103,7 +103,7 @@ class TimeIndexCheck:
         times, offsets = self._times, self._offsets
         for index in numpy.flatnonzero((numpy.diff(times) <= 0) | (numpy.diff(offsets) < 0)).tolist():
             before, after = f"({times[index]}, {offsets[index]})", f"({times[index + 1]}, {offsets[index + 1]})"
-            self._at("time-index-not-increasing", index + 1, f"entry {index + 1} is {after} behind {before}")
+            self._report_entry("time-index-not-increasing", index + 1, f"entry {index + 1} is {after} behind {before}")
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
         self._order = numpy.argsort(offsets, kind="stable")
         self._sorted = offsets[self._order]
@@ -111,7 +111,7 @@ class TimeIndexCheck:
         self._greatest = -(1 << 63)
         self._has_batches = False
 
-    def _at(self, name: str, index: int, detail: str) -> None:
+    def _report_entry(self, name: str, index: int, detail: str) -> None:
         self._report(name, detail, index * TIME_ENTRY, int(self._offsets[index]))
 
     def read(self, last_offsets: Int64s, max_timestamps: Int64s) -> None:
@@ -125,7 +125,7 @@ class TimeIndexCheck:
         self._greatest = int(greatest[-1])
         self._has_batches = True
 
-    def finish(self, lost: list[tuple[int, int]], *, is_settled: bool, is_active: bool) -> None:
+    def close(self, lost: list[tuple[int, int]], *, is_settled: bool, is_active: bool) -> None:
         """Arguments as for the offset index; the active segment's last entry is not written yet."""
         if lost or not self._has_batches:
             return
@@ -135,7 +135,7 @@ class TimeIndexCheck:
         for index in numpy.flatnonzero(~is_right).tolist():
             entry = f"({self._times[index]}, {self._offsets[index]})"
             detail = f"entry {index} is {entry}, the greatest time up to that batch is another"
-            self._at("time-index-mismatch", index, detail)
+            self._report_entry("time-index-mismatch", index, detail)
         last = int(self._times[-1]) if len(self._times) else -1
         if not is_active and is_right.all() and last != max(self._greatest, -1):
             detail = f"the last entry's time is {last}, the segment's is {self._greatest}"

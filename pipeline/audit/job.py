@@ -70,15 +70,15 @@ def audit_directories(
         result.groups, result.growth = groups.rows, groups.growth
         found = groups.findings
         if any(task.is_live for task in plan.tasks):
-            from .groups.second_look import confirmed as confirmed_groups
+            from .groups.recheck import confirmed as confirmed_groups
 
             found = confirmed_groups(
                 found, result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms
             )
         whole += found
-    result.findings_of_the_whole = [finding for finding in whole if finding.name not in ignored]
+    result.overall_findings = [finding for finding in whole if finding.name not in ignored]
     result.findings = [finding for report in result.partitions for finding in report.findings]
-    result.findings += result.findings_of_the_whole
+    result.findings += result.overall_findings
     return result
 
 

@@ -15,7 +15,7 @@ from ...storage.directory.lock_holder import lock_holder
 from ...storage.files.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ...storage.files.regular_files import fault_text
 from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable
-from ..directories.log_directories import look_at, segments_of
+from ..directories.log_directories import list_entries, segments_of
 from ..directories.metadata_reader import read_cluster_metadata
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .check import Severity
@@ -25,7 +25,7 @@ from .root_checkpoints import read_root_offsets
 from .tasks import AuditTask, PartitionReport
 
 _READ_WHOLE = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-Look = dict[str, FileEntry]
+Entries = dict[str, FileEntry]
 
 
 def is_live(directory: Path) -> bool:
@@ -42,12 +42,12 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
     is_first = True
     for is_last in attempts():
         if not is_first:
-            task = _as_of_now(task)
+            task = _refreshed(task)
         is_first = False
         if task.replica.fault:
             return note(task, "file-unreadable", task.replica.fault)
         try:
-            before, is_changing = _look(task.replica.path)
+            before, is_changing = _entries_by_name(task.replica.path)
         except OSError as error:
             if is_gone(error):
                 return note(task, "partition-gone", "")
@@ -60,7 +60,7 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
         task = replace(task, replica=task.replica._replace(segments=segments))
         try:
             report = audit(task)
-            is_changed = _is_changed(before, _look(task.replica.path)[0], task)
+            is_changed = _is_changed(before, _entries_by_name(task.replica.path)[0], task)
         except OSError as error:
             if not is_gone(error):
                 raise
@@ -81,13 +81,13 @@ def _key(finding: Finding) -> tuple[str, str, int, int]:
     return finding.name, finding.file, finding.position, finding.offset
 
 
-def _look(directory: Path) -> tuple[Look, bool]:
+def _entries_by_name(directory: Path) -> tuple[Entries, bool]:
     """The entries by name; True if the cleaner is renaming files."""
-    entries, is_changing = look_at(directory)
+    entries, is_changing = list_entries(directory)
     return {entry.name: entry for entry in entries}, is_changing
 
 
-def _is_changed(before: Look, after: Look, task: AuditTask) -> bool:
+def _is_changed(before: Entries, after: Entries, task: AuditTask) -> bool:
     """Whether a file that was read is another one now, or gone, or (a log) was cut or written where it was closed."""
     active = task.replica.segments[-1].path.name if task.replica.segments else ""
     for name, entry in before.items():
@@ -101,7 +101,7 @@ def _is_changed(before: Look, after: Look, task: AuditTask) -> bool:
     return False
 
 
-def _as_of_now(task: AuditTask) -> AuditTask:
+def _refreshed(task: AuditTask) -> AuditTask:
     """The task with the checkpoints and the metadata of its directory read again: the topic may be made anew."""
     topic = task.replica.topic
     key = (topic, task.replica.partition)

@@ -55,7 +55,7 @@ def _audit_once(task: AuditTask) -> PartitionReport:
     with closing(audit.segments()) as segments:
         for segment, items in segments:
             audit.read_segment(segment, items, is_active=segment is replica.segments[-1])
-    audit.finish()
+    audit.close()
     return report
 
 
@@ -120,9 +120,9 @@ class _PartitionAudit:
                 largest_timestamp = max(largest_timestamp, int(batches.max_timestamps.max()))
         is_settled = self.task.is_clean or not is_active
         if offset_index is not None:
-            offset_index.finish(lost, segment.size, is_settled=is_settled)
+            offset_index.close(lost, segment.size, is_settled=is_settled)
         if time_index is not None:
-            time_index.finish(lost, is_settled=is_settled, is_active=is_active)
+            time_index.close(lost, is_settled=is_settled, is_active=is_active)
         self.transactions.check_index(segment, is_settled=is_settled and not lost)
         if segment.is_file:
             times = (first_timestamp, largest_timestamp, modified_ms(segment.path))
@@ -193,20 +193,20 @@ class _PartitionAudit:
 
         return TimeIndexCheck(data, segment.base_offset, report)
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """What can be said only at the end of the log."""
         report, task = self.report, self.task
         report.log_end_offset = max(report.log_end_offset, self.batches.next_offset)
         first = task.replica.segments[0].base_offset if task.replica.segments else 0
         if report.log_start_offset > report.log_end_offset:
             report.log_start_offset = first  # check_checkpoints reports the checkpoint
-        self.batches.finish()
-        self.transactions.finish()
+        self.batches.close()
+        self.transactions.close()
         if self.batches.next_offset not in {segment.base_offset for segment in task.replica.segments}:
             self.producers.check_snapshot_at(report.log_end_offset, report.log_start_offset)
         self.producers.check_snapshots()
         if self.records is not None:
-            self.records.finish()
+            self.records.close()
         check_checkpoints(task, report)
         check_retention(task, report, self.summaries)
         if task.policy.is_compacted and self.summaries:
@@ -217,7 +217,7 @@ class _PartitionAudit:
         check_files(task, report)
         check_topic_id(task, report)
         if self.groups is not None:
-            self.groups.finish(report)
+            self.groups.close(report)
 
 
 def _group_records(task: AuditTask) -> "GroupRecords":

@@ -151,7 +151,7 @@ class RecordChecks:
             place = int(batches.places[rows.batches[late[0]]])
             self._late_place = (str(batches.segment.path), place, int(rows.offsets[late[0]]))
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """What can be said only at the end of the log."""
         report, counts = self._report, self._counts
         report.decoded_size = self._decoded_size

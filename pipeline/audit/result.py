@@ -17,7 +17,7 @@ class AuditResult:
 
     partitions: list[PartitionReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    findings_of_the_whole: list[Finding] = field(default_factory=list)
+    overall_findings: list[Finding] = field(default_factory=list)
     """Those among the findings that no worker knows: of directories, replicas against each other, topics, groups."""
     groups: "list[GroupLag]" = field(default_factory=list)
     growth: "list[GroupGrowth]" = field(default_factory=list)

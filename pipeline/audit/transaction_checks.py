@@ -124,7 +124,7 @@ class TransactionChecks:
             "transaction-marker-missing", found.file, detail, position=found.position, offset=found.first_offset
         )
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """The transactions that no marker has ended."""
         self._report.open_transactions = len(self._open)
         for producer_id, found in self._open.items():

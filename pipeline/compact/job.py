@@ -52,13 +52,13 @@ def _counted(
     order: CompactionOrder, plan: CompactionPlan, finished: Iterator[tuple[int, PartitionOutcome]]
 ) -> Iterator[PartitionOutcome]:
     """The outcomes; it also reports the order's progress."""
-    tell = order.progress or (lambda _: None)
+    report_progress = order.progress or (lambda _: None)
     bytes_in_all = sum(plan.sizes)
     bytes_done = 0
-    tell(CompactionProgress(0, len(plan.tasks), 0, bytes_in_all))
+    report_progress(CompactionProgress(0, len(plan.tasks), 0, bytes_in_all))
     for done, (index, outcome) in enumerate(finished, 1):
         bytes_done += plan.sizes[index]
-        tell(CompactionProgress(done, len(plan.tasks), bytes_done, bytes_in_all))
+        report_progress(CompactionProgress(done, len(plan.tasks), bytes_done, bytes_in_all))
         yield outcome
 
 

@@ -23,7 +23,7 @@ from ...storage.errors import CorruptIndexError
 from ...storage.files.files import Files
 from ...storage.files.overlay_files import OverlayFiles
 from ...storage.log.log_config import LogConfig
-from ...storage.log.swap_files import finish_interrupted_work
+from ...storage.log.swap_files import recover_swap_files
 from ...storage.segment.segment import MAX_RELATIVE_OFFSET
 from .steps import fastest_steps
 
@@ -90,7 +90,7 @@ def compact_partition(task: CompactionTask, files: Files | None = None) -> Parti
     outcome = PartitionOutcome(task.topic, task.partition)
     layer = OverlayFiles(in_memory=False) if task.is_dry_run else files or Files()
     try:
-        finish_interrupted_work(layer, task.directory)
+        recover_swap_files(layer, task.directory)
         _clean_until_unchanged(task, layer, outcome)
     except (KafkaError, CorruptIndexError) as error:
         outcome.refusal = f"{error}; nothing of this partition was changed by the round that met it (see odradek audit)"
@@ -98,7 +98,7 @@ def compact_partition(task: CompactionTask, files: Files | None = None) -> Parti
         outcome.refusal = f"{error}; {NEEDS_ROOM if task.is_dry_run else 'the next run goes on from here'}"
     if outcome.refusal is not None and not task.is_dry_run:
         with suppress(OSError):  # what the refusal names is worse
-            finish_interrupted_work(layer, task.directory)
+            recover_swap_files(layer, task.directory)
     return outcome
 
 
@@ -140,7 +140,7 @@ def _split(
     """Splits the segment that holds an offset too far behind its base, as Kafka's cleaner does where it meets one."""
     segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
     assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "what is grouped fits behind the first base"
-    finish_interrupted_work(files, task.directory)  # what the round had begun
+    recover_swap_files(files, task.directory)  # what the round had begun
     split_overflowed_segment(
         files, task.directory, segment, task.config.index_interval_bytes, pace, buffer_bytes=WRITE_CHUNK
     )

@@ -128,7 +128,7 @@ def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> Partition
         return PartitionDirectory(*key, path, (), fault)
     try:
         for _ in attempts():
-            entries, is_changing = look_at(path)
+            entries, is_changing = list_entries(path)
             found = PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_changing=is_changing)
             if not is_changing:
                 break
@@ -162,7 +162,7 @@ def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFi
     )
 
 
-def look_at(directory: Path) -> tuple[list[FileEntry], bool]:
+def list_entries(directory: Path) -> tuple[list[FileEntry], bool]:
     """The entries of a partition's directory; True if renames are under way, so that one may miss. Raises OSError."""
     entries, is_steady = list_steadily(directory)
     return entries, not is_steady or _is_swapping(entries)

@@ -149,10 +149,10 @@ def _begin_worker() -> None:
     import threading
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_the_parent() -> None:
+def _exit_with_parent() -> None:
     import multiprocessing
     from multiprocessing.connection import wait
 

@@ -73,7 +73,7 @@ class DayFiles:
             part = rows if len(found) == 1 else rows.filter(pa.array(days == day))
             self._wait(None if day < 0 else int(day), part)
 
-    def finish(self) -> int:
+    def close(self) -> int:
         """Writes what waits and gives every file its name; how many there are. Raises OSError."""
         for key, day in self._days.items():
             self._write(key, day)

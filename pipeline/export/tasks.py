@@ -71,7 +71,7 @@ def export_split(task: ExportTask) -> Exported:
                 damage += texts[: MOST_DAMAGE_TEXTS - len(damage)]
             else:
                 files.add(rows.select(list(names)))
-        return Exported(split.topic, split.partition, files.rows, files.finish(), count, tuple(damage), tuple(notes))
+        return Exported(split.topic, split.partition, files.rows, files.close(), count, tuple(damage), tuple(notes))
 
 
 def damage_in(rows: Any) -> list[str]:

@@ -75,7 +75,7 @@ class PartitionFiles:
             facts.records += header.records_count
             facts.size += len(batch)
 
-    def finish(self, topic_id: bytes) -> None:
+    def close(self, topic_id: bytes) -> None:
         """Completes the directory; durable on return. A partition without batches has an empty segment."""
         if self._segment is None:
             self._begin(0)

@@ -31,5 +31,5 @@ def write_partition(task: ImportTask) -> WrittenPartition:
     if task.spilled:
         for rows in read_spilled(task.spilled, keeps_offsets=task.keeps_offsets):
             output.append(encode_rows(rows, task.compression, task.batch_bytes))
-    output.finish(task.topic_id)
+    output.close(task.topic_id)
     return written

@@ -18,7 +18,7 @@ from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
-from ..directories.log_directories import PartitionDirectory, indexed_positions, look_at
+from ..directories.log_directories import PartitionDirectory, indexed_positions, list_entries
 from ..directories.restarts import attempts
 
 _TRANSACTIONAL = 0x10
@@ -80,7 +80,7 @@ def aborted_transactions(directory: Path, first_offset: int, end_offset: int) ->
     """
     for is_last in attempts():
         try:
-            listed, is_changing = look_at(directory)
+            listed, is_changing = list_entries(directory)
         except OSError as error:
             if is_gone(error):
                 return []

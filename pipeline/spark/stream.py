@@ -112,7 +112,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self.final is not None:
                 ends[key] = min(ends[key], self.final.get(key, begins[key]))
         if isinstance(limit, ReadMaxRows):
-            ends = share_out(begins, ends, limit.max_rows)
+            ends = limit_ends(begins, ends, limit.max_rows)
         return _as_json(ends)
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
@@ -209,7 +209,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise AssertionError("the last attempt returns or raises")
 
 
-def share_out(
+def limit_ends(
     begins: dict[TopicPartition, int], ends: dict[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
     """Ends such that about `most` offsets lie before them, each partition's share by its size (KafkaOffsetReader)."""

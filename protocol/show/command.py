@@ -117,7 +117,7 @@ def _show_bytes(spec: MessageSpec, version: int, data: bytes, frame: bool, as_js
             json.dumps({"message": spec.name, "version": version, "fields": fields, "fault": found.fault}, indent=2)
         )
     else:
-        click.echo("\n".join(show.taken_apart(found.notes, data)))
+        click.echo("\n".join(show.field_lines(found.notes, data)))
         if found.fault:
             click.echo(f"odradek protocol: {found.fault}", err=True)
     return 1 if found.fault else 0

@@ -152,7 +152,7 @@ def apis() -> list[tuple[MessageSpec, MessageSpec]]:
     return [(request, message(request.name.removesuffix("Request") + "Response")) for request in requests]
 
 
-def taken_apart(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
+def field_lines(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
     """Every field of traced bytes in a line of its own: offset (of the first byte ``at``), bytes, name, value."""
     rows = [("offset", "bytes", "field", "value")]
     for note in notes:

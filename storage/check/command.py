@@ -49,16 +49,16 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
             click.echo(f"{directory}: a broker is running here; files that it is writing are reported as IN FLUX")
         problems += check_root(directory)
         tasks += [task for task in partition_tasks(directory, is_deep=deep) if not topics or task.topic in topics]
-    say = _say_json if as_json else _say_text
+    print_problem = _print_json if as_json else _print_text
     for problem in problems:
-        say(problem)
+        print_problem(problem)
     files = size = 0
     errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
     progress = _Progress(len(tasks))
     for checked in _checked(tasks, jobs):
         progress.clear()
         for problem in checked.problems:
-            say(problem)
+            print_problem(problem)
             errors += problem.severity is CheckSeverity.ERROR
         files, size = files + checked.files, size + checked.size
         progress.one_more(size)
@@ -109,11 +109,11 @@ class _Progress:
             sys.stderr.write("\r\x1b[K")
 
 
-def _say_text(problem: "Problem") -> None:
+def _print_text(problem: "Problem") -> None:
     click.echo(problem.to_text())
 
 
-def _say_json(problem: "Problem") -> None:
+def _print_json(problem: "Problem") -> None:
     click.echo(json.dumps(problem.to_document()))
 
 

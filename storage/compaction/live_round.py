@@ -1,8 +1,9 @@
 """A cleaning round over a log that is open and served: its input, and the exchange of segments after it.
 
-    round_ = LiveRound(log, ...)                     on the loop: collects the input of the round outcome =
-    carry_out(round_.order, files, pace)   anywhere; this is the long step
-    for each group: stage, sync, commit, sync, finish, sync     on the loop, except for the syncs round_.close()
+    round_ = LiveRound(log, ...)                               on the loop: collects the input of the round
+    outcome = carry_out(round_.order, files, pace)             anywhere: the long step
+    for each group: stage, sync, commit, sync, rename, sync    on the loop, except for the syncs
+    round_.close()                                             on the loop
 
 Owns: the files whose swap is unfinished. Never does: decoding a batch. Invariants: a group replaces exactly the
 segments that it was made from, or none. Any other operation that removes, truncates or moves a part of the log
@@ -108,11 +109,11 @@ class LiveRound:
             now_ms + self._log.config.file_delete_delay_ms,
         )
 
-    def finish(self) -> None:
+    def rename(self) -> None:
         """The last step: renames the group's files to their final names. Raises StorageError as `commit`."""
         if self._committed is not None:
             committed, self._committed = self._committed, None
-            self._log.removal.finish_replacing(committed)
+            self._log.removal.rename_cleaned(committed)
 
     def finish_pending(self) -> None:
         """Undoes a staged group and finishes a committed one, with a sync on this thread. Raises OSError."""
@@ -120,7 +121,7 @@ class LiveRound:
             self._unstage()
         if self._committed is not None and self._log.failure is None:
             self.sync()
-            self.finish()
+            self.rename()
 
     def close(self, *, is_done: bool) -> None:
         """Ends the round in any case. Unless all groups were swapped in, its remaining files are removed.
@@ -219,7 +220,7 @@ def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: Round
             round_.sync()
             round_.commit(group, now_ms)
             round_.sync()
-            round_.finish()
+            round_.rename()
             round_.sync()
         is_done = True
         return outcome

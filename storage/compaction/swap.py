@@ -1,7 +1,7 @@
 """Replaces segments by the cleaned ones made from them, so that a crash leaves either the old log or the new one.
 
 `<base>.log.cleaned` -> `.swap`, from the last base to the first; the old segments' files -> `.deleted`; `.swap` ->
-final name, from the first base to the last. The next open of the directory (`swap_files.finish_interrupted_work`, or
+final name, from the first base to the last. The next open of the directory (`swap_files.recover_swap_files`, or
 Kafka itself) undoes the swap if a `.cleaned` exists, and otherwise completes it. Source: Kafka's
 LocalLog.replaceSegments, LogLoader.
 """
@@ -18,7 +18,7 @@ from ..files.file_names import (
     segment_path,
 )
 from ..files.files import Files
-from ..log.swap_files import finish_swap
+from ..log.swap_files import rename_swap_files
 
 
 def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:
@@ -34,7 +34,7 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
         _rename(files, directory, base_offset, "", DELETED_SUFFIX)
     files.sync_directory(directory)  # otherwise an old segment could be back beside its replacement
     for base_offset in new_bases:
-        finish_swap(files, directory, base_offset)
+        rename_swap_files(files, directory, base_offset)
         files.sync_directory(directory)  # after each: segments between two `.swap` files count as replaced by them
     for base_offset in old_bases:
         for suffix in SEGMENT_SUFFIXES:

@@ -53,7 +53,7 @@ def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     data = read_regular(path)
     if len(data) < OFFSET_INDEX_ENTRY.sizeof():
         yield Remark(f"{path} is empty.")
-        yield from _odd_end(path, data, OFFSET_INDEX_ENTRY)
+        yield from _trailing_bytes(path, data, OFFSET_INDEX_ENTRY)
         return
     base_offset = base_offset_of(path.name)
     if base_offset is None:
@@ -263,7 +263,7 @@ def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Itera
         }
         yield EntryLine(" ".join(f"{name}: {value}" for name, value in fields.items()), fields)
         yield from _bytes(options, TRANSACTION_INDEX_ENTRY, data, slot)
-    yield from _odd_end(path, data, TRANSACTION_INDEX_ENTRY)
+    yield from _trailing_bytes(path, data, TRANSACTION_INDEX_ENTRY)
 
 
 def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
@@ -312,13 +312,13 @@ def _bytes(options: IndexOptions, structure: Struct, data: bytes, slot: int) -> 
 def _sanity(path: Path, insane: str | None, data: bytes, entry: Struct) -> Iterator[Event]:
     """The result of a broker's check at start."""
     findings = [DumpFinding(path, None, insane)] if insane is not None else []
-    findings += _odd_end(path, data, entry)
+    findings += _trailing_bytes(path, data, entry)
     yield from findings
     if not findings:
         yield Remark(f"{path} passed sanity check.")
 
 
-def _odd_end(path: Path, data: bytes, entry: Struct) -> list[DumpFinding]:
+def _trailing_bytes(path: Path, data: bytes, entry: Struct) -> list[DumpFinding]:
     """The finding for a file that ends inside an entry."""
     size = entry.sizeof()
     if len(data) % size == 0:
@@ -349,5 +349,5 @@ def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any
             yield slot, DumpFinding(path, slot, what)
         last_offset = entry.relative_offset
         yield slot, entry
-    for finding in _odd_end(path, data, structure):
+    for finding in _trailing_bytes(path, data, structure):
         yield finding.position or 0, finding

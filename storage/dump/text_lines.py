@@ -46,9 +46,9 @@ def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText
 
 def byte_lines(event: ByteRows) -> list[str]:
     """A table of the fields with their positions, as in ``odradek protocol show --bytes``."""
-    from ...protocol.show.show import taken_apart
+    from ...protocol.show.show import field_lines
 
-    heading, *rows = taken_apart(event.notes, event.data, event.at)
+    heading, *rows = field_lines(event.notes, event.data, event.at)
     return [f"  {heading}{f' ({event.where})' if event.where else ''}", *(f"  {row}" for row in rows)]
 
 

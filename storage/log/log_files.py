@@ -23,7 +23,7 @@ from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .read_result import FileRegion, ReadResult
-from .swap_files import finish_swap
+from .swap_files import rename_swap_files
 from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
 
 logger = logging.getLogger(__name__)
@@ -207,7 +207,7 @@ class LogFiles:
         finally:
             flush.close()
 
-    def start_anew_at(self, offset: int, now_ms: int) -> None:
+    def restart_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment and starts an empty one at `offset`."""
         self.interrupt_cleaning()
         for segment in reversed(list(self.segments)):
@@ -258,7 +258,7 @@ class LogFiles:
         """Replaces neighbouring segments by a cleaned one with complete `.swap` files.
 
         Files of the old ones (and `more`) are removed later; readers may go on using them. The new one is served from
-        its `.swap` files until `finish_replacing`. After an OSError, the files are in a state between old and new.
+        its `.swap` files until `rename_cleaned`. After an OSError, the files are in a state between old and new.
         """
         paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
         for segment in sources:
@@ -284,17 +284,17 @@ class LogFiles:
         self._secure_base = None
         return cleaned
 
-    def finish_replacing(self, cleaned: Segment) -> None:
+    def rename_cleaned(self, cleaned: Segment) -> None:
         """Renames a cleaned segment's files to their final names.
 
         The removal of the old names must be durable first: otherwise a power failure could bring an old segment back
         beside its replacement.
         """
         cleaned.forget_files()
-        finish_swap(self._files, self.directory, cleaned.base_offset)
+        rename_swap_files(self._files, self.directory, cleaned.base_offset)
         self.unsynced_directories.add(self.directory)
         self._secure_base = None
-        cleaned.settle_name()
+        cleaned.drop_file_suffix()
 
     def interrupt_cleaning(self) -> None:
         """Ends the cleaning round in progress, before the segments change: it replaces no more segments. Raises

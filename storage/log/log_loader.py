@@ -34,7 +34,7 @@ from .leader_epochs import LeaderEpochs
 from .log_config import LogConfig
 from .log_segments import LogSegments
 from .producer_replay import apply_to_producers, rebuild_producers
-from .swap_files import finish_interrupted_work
+from .swap_files import recover_swap_files
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class LogLoader:
     def load(self) -> LoadedLog:
         """Opens the log. Raises OSError."""
         self.files.make_directory(self.directory)
-        finish_interrupted_work(self.files, self.directory)
+        recover_swap_files(self.files, self.directory)
         names = self._load_segments()
         self.snapshots = ProducerSnapshots(self.directory, self.files, names)
         self.leader_epochs = self._load_leader_epochs()
@@ -111,7 +111,7 @@ class LogLoader:
         if was_recovered:
             self.unsynced_paths += [self.directory / name for name in SMALL_FILES if name in names]
             self._recover()
-        log_end_offset = self._settle_ends()
+        log_end_offset = self._find_log_end()
         start = max(self.log_start_offset, self.segments.first.base_offset)
         if (
             not was_recovered
@@ -277,7 +277,7 @@ class LogLoader:
         read: no CRC covers base offset and leader epoch. If two batches contradict each other, the earlier one is
         damaged if the later one fits the batches before both.
         """
-        told = valid
+        reported = valid
         following = self.segments.after(segment)
         epoch = -1
         waiting: tuple[int, BatchHeader, memoryview] | None = None
@@ -289,8 +289,8 @@ class LogLoader:
                     taken, waiting = waiting, None
                     epoch = taken[1].partition_leader_epoch
                     next_offset, valid = self._apply_append(segment, *taken)
-                    if valid - told >= TOLD_BYTES:
-                        told = self._tell(segment, valid, told)
+                    if valid - reported >= TOLD_BYTES:
+                        reported = self._report_recovery(segment, valid, reported)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                     raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
                 waiting = position, header, batch
@@ -312,7 +312,7 @@ class LogLoader:
                     )
                 else:
                     _, valid = self._apply_append(segment, *waiting)
-        self._tell(segment, valid, told)
+        self._report_recovery(segment, valid, reported)
         return valid
 
     def _apply_append(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
@@ -324,12 +324,12 @@ class LogLoader:
             self.leader_epochs.assign(epoch, header.base_offset)
         return header.next_offset, position + header.size_in_bytes
 
-    def _tell(self, segment: Segment, valid: int, told: int) -> int:
+    def _report_recovery(self, segment: Segment, valid: int, reported: int) -> int:
         if self.recovered is not None:
-            self.recovered(str(segment.path), valid, segment.size, valid - told)
+            self.recovered(str(segment.path), valid, segment.size, valid - reported)
         return valid
 
-    def _settle_ends(self) -> int:
+    def _find_log_end(self) -> int:
         """The log end offset. A log that ends before its start, or has no segment, is started anew at its start."""
         if len(self.segments):
             log_end_offset = self.segments.active.next_offset()

@@ -68,7 +68,7 @@ class LogRemoval:
         self._health.check_usable()
         self._appender.finish_pending()
         try:
-            self._files.start_anew_at(offset, self._flusher.last_flushed_ms)
+            self._files.restart_at(offset, self._flusher.last_flushed_ms)
             self._offsets.leader_epochs.clear()
             self._offsets.log_start_offset = offset
             self._producers.remove_snapshots()
@@ -110,7 +110,7 @@ class LogRemoval:
         """Replaces `sources` by a cleaned segment of `size` bytes, whose `.swap` files are complete.
 
         The files of `sources` are removed at `due_ms`. The caller must then sync the directory and call
-        `finish_replacing`. Raises StorageError for a disk error: the log is unusable until it is opened again.
+        `rename_cleaned`. Raises StorageError for a disk error: the log is unusable until it is opened again.
         """
         try:
             snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
@@ -118,10 +118,10 @@ class LogRemoval:
         except OSError as error:
             raise self._failed(error) from error
 
-    def finish_replacing(self, cleaned: Segment) -> None:
+    def rename_cleaned(self, cleaned: Segment) -> None:
         """Renames the cleaned segment's files to their final names. Raises StorageError as `replace_segments`."""
         try:
-            self._files.finish_replacing(cleaned)
+            self._files.rename_cleaned(cleaned)
         except OSError as error:
             raise self._failed(error) from error
 

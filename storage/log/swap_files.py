@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 TEMPORARY_SUFFIX = ".tmp"
 
 
-def finish_interrupted_work(files: Files, directory: Path) -> None:
+def recover_swap_files(files: Files, directory: Path) -> None:
     """Removes deleted and half-written files, and puts the cleaner's complete files (`.swap`) in place.
 
     Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or after a `.cleaned`
@@ -67,11 +67,11 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
         files.sync_directory(directory)  # otherwise an old segment could be back after its `.swap` has gone
     for base_offset in sorted(set(swaps.values())):
         # In rising order, each synced before the next: segments between two `.swap` files count as replaced by them.
-        finish_swap(files, directory, base_offset)
+        rename_swap_files(files, directory, base_offset)
         files.sync_directory(directory)
 
 
-def finish_swap(files: Files, directory: Path, base_offset: int) -> None:
+def rename_swap_files(files: Files, directory: Path, base_offset: int) -> None:
     """Renames the `.swap` files of a segment to their final names.
 
     The caller syncs the directory. The log comes first, and is synced if there is a transaction index: while

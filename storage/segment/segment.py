@@ -77,7 +77,7 @@ class Segment:
     ) -> None:
         """A segment whose file already has `size` bytes. Indexes are read on first use.
 
-        `file_suffix` is appended to the names of its files until `settle_name`.
+        `file_suffix` is appended to the names of its files until `drop_file_suffix`.
         """
         self.directory = directory
         self.file_suffix = file_suffix
@@ -383,7 +383,7 @@ class Segment:
         self._descriptor = None
         self._descriptors.forget(self.path)
 
-    def settle_name(self) -> None:
+    def drop_file_suffix(self) -> None:
         """Notes that the files now have their final names."""
         self.forget_files()
         self.file_suffix = ""

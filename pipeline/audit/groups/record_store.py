@@ -99,7 +99,7 @@ class RecordStore:
     def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
         """Takes in some records of a chunk; the same chunk may come several times, chunks come in order."""
         if chunk is not self._chunk:
-            self._settle()
+            self._apply_markers()
             self._chunk = chunk
         attributes = chunk.column("attributes")[item.batches]
         is_control = (attributes & CONTROL) != 0
@@ -114,9 +114,9 @@ class RecordStore:
         producers = chunk.column("producer_id")[item.batches][rows]
         self._read_data(columns, is_transactional[rows], producers)
 
-    def finish(self) -> list[tuple[int, bytes, Kept]]:
+    def close(self) -> list[tuple[int, bytes, Kept]]:
         """At the end: (producer id, key, record) of transactions that have no marker."""
-        self._settle()
+        self._apply_markers()
         return [(found.producer_id, found.key, found.record) for found in self._pending]
 
     # Transactions ----------------------------------------------------------------
@@ -134,7 +134,7 @@ class RecordStore:
                 marker = (columns.column("offset")[row].as_py(), kind is ControlRecordType.COMMIT)
                 self._markers.setdefault(int(producers[row]), []).append(marker)
 
-    def _settle(self) -> None:
+    def _apply_markers(self) -> None:
         """Lets what was committed up to the end of a chunk count."""
         for ends in self._markers.values():
             ends.sort()

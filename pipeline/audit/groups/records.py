@@ -51,16 +51,16 @@ class GroupRecords:
         """Takes in decoded records, control records among them."""
         self._store.read(chunk, item)
 
-    def finish(self, report: PartitionReport) -> None:
+    def close(self, report: PartitionReport) -> None:
         """Writes `group_facts` and findings into the report."""
         facts = GroupFacts(report.partition, report.log_end_offset)
-        pending = self._store.finish()
+        pending = self._store.close()
         facts.last_timestamp = self._store.last_timestamp
         report.group_facts = facts
         members: dict[str, tuple[GroupKind, int, RecordPlace]] = {}
         for key, records in self._store.keys.items():
             self._read_key(key, records, report, facts, members)
-        self._take_members(facts, members)
+        self._add_members(facts, members)
         self._read_later(facts)
         for producer_id, key, record in pending:
             self._read_pending(producer_id, key, record, report, facts)
@@ -114,7 +114,7 @@ class GroupRecords:
         else:
             report.findings.append(finding)
 
-    def _take_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, RecordPlace]]) -> None:
+    def _add_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, RecordPlace]]) -> None:
         by_group = {state.group: state for state in facts.states}
         for group, (_, count, place) in members.items():
             state = by_group.get(group)

@@ -35,7 +35,7 @@ from .tables import (
     volume_table,
 )
 
-_WHOLE = "whole"
+_OVERALL = "whole"
 
 
 @contextmanager
@@ -70,11 +70,11 @@ def write_partition_rows(directory: Path, portion: int, reports: Sequence[Partit
     _write(directory, FINDINGS, part, findings_table(found for report in reports for found in report.findings))
 
 
-def write_rows_of_the_whole(directory: Path, result: AuditResult) -> None:
+def write_overall_rows(directory: Path, result: AuditResult) -> None:
     """The rows that no worker knows, in the driver. Raises OSError."""
-    _write(directory, FINDINGS, _WHOLE, findings_table(result.findings_of_the_whole))
-    _write(directory, GROUPS, _WHOLE, groups_table(result.groups))
-    _write(directory, GROWTH, _WHOLE, growth_table(result.growth))
+    _write(directory, FINDINGS, _OVERALL, findings_table(result.overall_findings))
+    _write(directory, GROUPS, _OVERALL, groups_table(result.groups))
+    _write(directory, GROWTH, _OVERALL, growth_table(result.growth))
 
 
 def _write(directory: Path, table: str, part: str, rows: Any) -> None:
@@ -94,7 +94,7 @@ def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
     """
     names = [] if table in (GROUPS, GROWTH) else [f"{number:05d}" for number in range(portions)]
     if table in (FINDINGS, GROUPS, GROWTH):
-        names.append(_WHOLE)
+        names.append(_OVERALL)
     for name in names:
         yield pyarrow.parquet.ParquetFile(directory / file_name(table) / f"part-{name}.parquet").read()
 

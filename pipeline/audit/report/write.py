@@ -11,7 +11,7 @@ from pathlib import Path
 from ..result import AuditResult
 from .page import page
 from .page_data import MOST_FINDINGS, worst_findings
-from .table_files import file_name, parts_of, put_in_place, write_rows_of_the_whole
+from .table_files import file_name, parts_of, put_in_place, write_overall_rows
 from .tables import FINDINGS, TABLES, write_json_lines
 
 PARQUET, JSON_LINES, HTML = FORMATS = ("parquet", "jsonl", "html")
@@ -26,7 +26,7 @@ def write_report(
 
     Raises OSError.
     """
-    write_rows_of_the_whole(directory, result)
+    write_overall_rows(directory, result)
     written: dict[str, Path] = {}
     if PARQUET in formats:
         written |= {file_name(table): output / "*.parquet" for table in TABLES}

@@ -103,7 +103,7 @@ def test_what_is_kept_is_what_a_plain_model_keeps(tmp_path: Path, seed: int) -> 
     first_dirty = rng.randrange(len(ops))
     store = RecordStore(first_dirty, None if at_ms == NOW_MS else at_ms)
     read_all(path, store, rng.choice((200, 700, 4000, 1 << 20)))
-    pending = store.finish()
+    pending = store.close()
     expected, expected_pending = model(ops, at_ms)
     by_partition = {key[-1]: records for key, records in store.keys.items()}
     for partition, records in by_partition.items():

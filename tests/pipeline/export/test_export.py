@@ -103,7 +103,7 @@ def test_days_without_order_stay_within_the_limits(tmp_path: Path, monkeypatch: 
     with DayFiles(tmp_path / "topic=t", "part-0", schema, "snappy") as files:
         for start in range(0, len(records), 7):
             files.add(rows_of(records[start : start + 7], schema))
-        count = files.finish()
+        count = files.close()
     assert count == len(list(tmp_path.rglob("*.parquet"))) > 10
     assert exported(tmp_path) == records
 

@@ -15,7 +15,7 @@ from pyspark.sql.streaming import DataStreamWriter  # type: ignore[attr-defined]
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from odradek.pipeline.reading.split_reader import CorruptLogError
-from odradek.pipeline.spark.stream import share_out
+from odradek.pipeline.spark.stream import limit_ends
 from odradek.protocol.records.control import ControlRecordType
 from support.brokers.our_broker import OurBroker
 from support.data.log_histories import HistoryWriter
@@ -166,8 +166,8 @@ def test_limits_available_now_and_where_to_begin(tmp_path: Path) -> None:
 def test_a_limit_is_shared_out_by_size() -> None:
     begins = {("t", 0): 0, ("t", 1): 100, ("t", 2): 5}
     ends = {("t", 0): 900, ("t", 1): 199, ("t", 2): 6}
-    assert share_out(begins, ends, 1000) == ends
-    assert share_out(begins, ends, 100) == {("t", 0): 90, ("t", 1): 109, ("t", 2): 6}
+    assert limit_ends(begins, ends, 1000) == ends
+    assert limit_ends(begins, ends, 100) == {("t", 0): 90, ("t", 1): 109, ("t", 2): 6}
 
 
 def test_one_replica_of_each_partition(tmp_path: Path) -> None:

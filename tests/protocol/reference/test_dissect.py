@@ -32,7 +32,7 @@ def test_every_byte_of_a_frame_belongs_to_one_field() -> None:
 
 
 def test_lines_name_offset_bytes_and_field() -> None:
-    printed = show.taken_apart(dissect(PRODUCE_SPEC, 9, FRAME, frame=True).notes, FRAME)
+    printed = show.field_lines(dissect(PRODUCE_SPEC, 9, FRAME, frame=True).notes, FRAME)
     assert printed[0].split() == ["offset", "bytes", "field", "value"]
     assert printed[1].split() == ["0", FRAME[:4].hex(), "size", str(len(FRAME) - 4)]
     (name,) = [line for line in printed if "'spool'" in line]

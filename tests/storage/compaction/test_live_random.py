@@ -124,7 +124,7 @@ class LiveLog:
                 self.perhaps_disturb()
                 begun.commit(group, self.now_ms)
                 self.perhaps_disturb()
-                begun.finish()
+                begun.rename()
             else:
                 self.cleaned_up_to = outcome.result.cleaned_up_to
                 self.end_round()

@@ -119,7 +119,7 @@ def test_the_log_goes_on_while_and_after_it_is_cleaned(tmp_path: Path) -> None:
         round_.stage(group)
         round_.commit(group, NOW_MS)
         assert log.read(log.log_start_offset, 10_000).data, "it is served under its passing name"
-        round_.finish()
+        round_.rename()
     round_.close(is_done=True)
     found = contents(log)
     assert max(found) == 299
@@ -245,7 +245,7 @@ def test_deleting_records_does_not_end_a_round(tmp_path: Path) -> None:
         round_.stage(group)
         round_.commit(group, NOW_MS)
         assert log.read(log.log_start_offset, 10_000).data, "it is served under its passing name"
-        round_.finish()
+        round_.rename()
     round_.close(is_done=True)
     assert log.log_start_offset == 90
     assert min(contents(log)) >= 90

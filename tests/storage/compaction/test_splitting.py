@@ -13,7 +13,7 @@ from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.files.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from odradek.storage.files.files import EXISTING, Buffer
-from odradek.storage.log.swap_files import finish_interrupted_work
+from odradek.storage.log.swap_files import recover_swap_files
 from odradek.storage.segment.offset_index import OffsetIndex
 from odradek.storage.segment.segment import MAX_RELATIVE_OFFSET
 from odradek.storage.segment.time_index import TimeIndex
@@ -154,7 +154,7 @@ def test_a_crash_anywhere_leaves_each_batch_once(tmp_path: Path, seed: int) -> N
             split(LimitedFiles(changes_left), directory, segment)
             is_done = True
         except PowerLostError:
-            finish_interrupted_work(UnsyncedFiles(), directory)
+            recover_swap_files(UnsyncedFiles(), directory)
         assert bytes_of_log(directory) == log
         assert [entry for _, entry in transactions(directory)] == aborted
         assert all(path.suffix in (".log", ".index", ".timeindex", ".txnindex") for path in directory.iterdir())

@@ -61,7 +61,7 @@ class SteppedCleaning:
                 yield
                 round_.sync()
                 yield
-                round_.finish()
+                round_.rename()
                 yield
                 round_.sync()
                 yield

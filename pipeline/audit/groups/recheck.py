@@ -56,7 +56,7 @@ def confirmed(
             break
         time.sleep(PAUSE_S)
         keys = {(topic, partition) for _, topic, partition, _ in doubtful}
-        seen_anew = _look(reports, tasks, keys, engine)
+        seen_anew = _reread(reports, tasks, keys, engine)
         own = next((task.directory for task in tasks if task.is_live), None)
         now = DirectoryMetadata() if own is None else read_cluster_metadata(own)
         again = audit_groups(seen_anew, tasks, now if now.is_known else metadata, engine, now_ms=now_ms, at_ms=at_ms)
@@ -70,7 +70,7 @@ def _key(finding: Finding) -> tuple[str, str, int, str]:
     return finding.name, finding.topic, finding.partition, finding.detail.partition(": ")[0]
 
 
-def _look(
+def _reread(
     reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], keys: set[TopicPartition], engine: str
 ) -> list[PartitionReport]:
     """The reports with the bounds of these partitions, and with the commits, as they are now; in that order."""
