@@ -85,6 +85,11 @@ EFFECTIVE: dict[str, str] = {
     "max.request.partition.size.limit": "The maximum number of partitions in one DescribeTopicPartitions response.",
     "broker.heartbeat.interval.ms": "How often a broker of a cluster tells the controllers that it is alive.",
     "broker.session.timeout.ms": "A broker of a cluster that has not heard from the controllers for so long is silent.",
+    "replica.fetch.backoff.ms": "How long a follower waits after an error of a leader.",
+    "replica.fetch.min.bytes": "The least that a leader answers a follower with, before replica.fetch.wait.max.ms.",
+    "replica.fetch.response.max.bytes": "The most that a follower asks a leader for at a time.",
+    "replica.fetch.wait.max.ms": "How long a leader may hold back an answer to a follower.",
+    "replica.socket.timeout.ms": "How long a follower waits for an answer.",
     "broker.rack": "The rack of this broker, as clients get it.",
     # directories
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",

@@ -17,7 +17,8 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import CorruptCheckpointError, StorageError
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
-from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, PartitionImage, TopicImage
+from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, NO_LEADER, PartitionImage, TopicImage
+from .following import Following, ReplicaFollowing
 from .group_commit import GroupCommit
 from .partition import Partition
 from .partitions import Partitions
@@ -49,8 +50,8 @@ class HostedReplicas:
         self._group_commit = group_commit
         self._writers = WriterThreads()
         self._node_id = node_id
-        self.is_replicating = True
-        """Whether partitions with several replicas are served. A broker of a cluster does not serve them yet."""
+        self.replication: ReplicaFollowing | None = None
+        """Follows other brokers' partitions; None for a broker that is its own controller."""
         self._refused_topics: set[bytes] = set()
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
@@ -84,9 +85,12 @@ class HostedReplicas:
             self._assigned[topic.name, index] = image.directory_of(self._node_id)
         open_log = partial(self._log, topic.name, index, topic.topic_id)
         leads = image.leader == self._node_id
-        if not self.is_replicating and len(image.replicas) > 1 and self._node_id in image.replicas:
-            leads = False
-            self._refuse_replicated(topic)
+        if self.replication is not None:
+            if self._node_id not in image.replicas:
+                self._drop_replica(topic.name, index)
+            if len(image.replicas) > 1:
+                self._follow(self.replication, topic, index, image, open_log)
+                leads = False
         if partition is not None and partition.refusal is None and leads:
             partition.lead(image.leader_epoch)
             return
@@ -101,13 +105,48 @@ class HostedReplicas:
         elif partition.refusal is None:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    def _refuse_replicated(self, topic: TopicImage) -> None:
-        """Names a topic with several replicas, once."""
+    def _follow(
+        self,
+        replication: ReplicaFollowing,
+        topic: TopicImage,
+        index: int,
+        image: PartitionImage,
+        open_log: Callable[[], Log],
+    ) -> None:
+        """Follows a partition with several replicas if one of them is here and another broker leads it."""
+        if self._node_id not in image.replicas or image.leader in (self._node_id, NO_LEADER):
+            replication.unfollow(topic.name, index)
+            if image.leader == self._node_id:
+                self._refuse_to_lead(topic)
+            return
+        holder = self._directories.holder(topic.name, index)
+        high_watermark = 0 if holder is None else holder.high_watermarks.get((topic.name, index), 0)
+        replication.follow(
+            Following(topic.name, topic.topic_id, index, image.leader, image.leader_epoch, high_watermark, open_log)
+        )
+
+    def _drop_replica(self, topic: str, index: int) -> None:
+        """The partition was moved to other brokers: its files are removed after ``file.delete.delay.ms``."""
+        self._assigned.pop((topic, index), None)
+        directory = self._directories.holder(topic, index)
+        if directory is None:
+            return
+        logger.info("%s-%d was moved to other brokers, its files are removed", topic, index)
+        if self.replication is not None:
+            self.replication.unfollow(topic, index)
+        partition = self._partitions.find(topic, index)
+        if partition is not None and partition.refusal is None:
+            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        directory.delete_log(topic, index, self._clock_ms(), self.config_of(topic).file_delete_delay_ms)
+
+    def _refuse_to_lead(self, topic: TopicImage) -> None:
+        """Names a topic of which this broker was made a leader, once."""
         if topic.topic_id not in self._refused_topics:
             self._refused_topics.add(topic.topic_id)
             logger.error(
-                "topic %r has several replicas, and this broker neither leads nor follows such partitions yet: clients"
-                " get NOT_LEADER_OR_FOLLOWER. Move its replicas to other brokers with kafka-reassign-partitions",
+                "topic %r: this broker was elected to lead a partition with several replicas, which it can only follow"
+                " yet. Clients get NOT_LEADER_OR_FOLLOWER: put another broker first in its replicas with"
+                " kafka-reassign-partitions, and elect that one with kafka-leader-election",
                 topic.name,
             )
 
@@ -153,6 +192,8 @@ class HostedReplicas:
             if partition is not None:
                 partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
                 failed.append(partition)
+            if self.replication is not None:
+                self.replication.unfollow(topic, index)
         return failed
 
     def drop_topic(self, topic: str, now_ms: int) -> Steps[None]:
@@ -164,6 +205,8 @@ class HostedReplicas:
         self._configs.pop(topic, None)
         for partition in self._partitions.remove_topic(topic):
             yield
+            if self.replication is not None:
+                self.replication.unfollow(topic, partition.index)
             partition.notify(0)
             self._assigned.pop((topic, partition.index), None)
             directory = self._directories.holder(topic, partition.index)

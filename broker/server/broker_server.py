@@ -247,7 +247,7 @@ class BrokerServer:
         broker, hosting, log_dirs = parts.broker, parts.hosting, parts.log_dirs
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
-        hosting.is_replicating = not broker.is_cluster_member
+        hosting.replication = parts.role.replication(parts.group_commit)
         parts.role.register(log_dirs, now_ms)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))

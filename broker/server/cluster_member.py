@@ -29,6 +29,9 @@ from ..quorum.lifecycle import Registrant
 from ..quorum.membership import LeftError, Membership, NotJoinedError
 from ..quorum.producer_ids import ProducerIdBlocks
 from ..quorum.topic_creation import ForwardedTopicCreation
+from ..replicas.following import ReplicaFollowing
+from ..replicas.group_commit import GroupCommit
+from ..replication.replica_fetchers import ReplicaFetchers
 from .broker import Broker
 from .random_ids import random_uuid
 from .role import Replica, Role, StartStopped
@@ -37,8 +40,9 @@ logger = logging.getLogger(__name__)
 
 
 LIMITS = (
-    "this broker leads partitions with one replica only. It coordinates groups and transactions only where it leads the"
-    " partition of the internal topic, and a transaction over partitions of several brokers fails (docs/cluster.md)"
+    "this broker follows partitions with several replicas, and leads partitions with one. It coordinates groups and"
+    " transactions only where it leads the partition of the internal topic. A transaction over partitions of several"
+    " brokers fails (docs/cluster.md)"
 )
 
 
@@ -54,6 +58,7 @@ class ClusterMember(Role):
         self._ended = ended
         self._tasks: list[asyncio.Task[None]] = []
         self._membership: Membership | None = None
+        self._fetchers: ReplicaFetchers | None = None
 
     @property
     def broker_epoch(self) -> int:
@@ -132,6 +137,13 @@ class ClusterMember(Role):
         """No replica moves between directories here (``NOT_IN_A_CLUSTER``)."""
         raise AssertionError("a broker of a cluster moves no replica between directories")
 
+    def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
+        """See :class:`Role`."""
+        self._fetchers = ReplicaFetchers(
+            self.metadata, self._config, lambda: self._joined.broker_epoch, group_commit, self._clock_ms
+        )
+        return self._fetchers
+
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Passes on what only controllers can answer."""
         broker.forwarded_versions = self._forwarding.versions
@@ -159,6 +171,8 @@ class ClusterMember(Role):
             logger.warning("stopping without a controlled shutdown: %s", problem)
         else:
             logger.info("the controllers have taken over in %.1f s", time.monotonic() - begin_s)
+        if self._fetchers is not None:
+            self._fetchers.close()
 
     async def close(self, now_ms: int) -> None:
         """Ends the connections to the controllers."""
@@ -170,6 +184,8 @@ class ClusterMember(Role):
         """See :class:`Role`."""
         for task in self._tasks:
             task.cancel()
+        if self._fetchers is not None:
+            self._fetchers.close()
         if self._membership is not None:
             self._membership.abort()
 

@@ -13,6 +13,8 @@ from ..dispatch.dispatch import Dispatcher
 from ..metadata.controller_link import BrokerReports, ProducerIdSource, TopicCreator
 from ..metadata.image import Endpoint
 from ..metadata.published import PublishedMetadata
+from ..replicas.following import ReplicaFollowing
+from ..replicas.group_commit import GroupCommit
 from .broker import Broker
 
 Replica = tuple[bytes, int]
@@ -59,6 +61,10 @@ class Role(ABC):
     @abstractmethod
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Replicas lie in other directories now. Raises KafkaError."""
+
+    @abstractmethod
+    def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
+        """What follows other brokers' partitions; None without other brokers."""
 
     @abstractmethod
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:

@@ -19,6 +19,8 @@ from ..log_dirs.identity import identify
 from ..metadata.image import Endpoint
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.service import MetadataService
+from ..replicas.following import ReplicaFollowing
+from ..replicas.group_commit import GroupCommit
 from .broker import Broker
 from .random_ids import random_uuid
 from .role import Replica, Role
@@ -85,6 +87,10 @@ class Standalone(Role):
         """See :class:`Role`."""
         metadata = self.metadata
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
+
+    def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
+        """There are no other brokers."""
+        return None
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Everything is answered here."""

@@ -40,7 +40,7 @@ class DirectoryOffsets:
             logger.warning("%s; it is taken as empty", fault)
         self.recovery_points = offsets[RECOVERY_POINT_CHECKPOINT]
         self.log_start_offsets = offsets[LOG_START_OFFSET_CHECKPOINT]
-        self._high_watermarks = offsets[REPLICATION_OFFSET_CHECKPOINT]
+        self.high_watermarks = offsets[REPLICATION_OFFSET_CHECKPOINT]
         self.cleaner = offsets[CLEANER_OFFSET_CHECKPOINT]
         """The first offset of each compacted partition that is not cleaned yet. The cleaner updates it."""
         self._on_disk = {*self.recovery_points, *self.log_start_offsets}
@@ -54,7 +54,7 @@ class DirectoryOffsets:
     def forget(self, key: TopicPartition) -> None:
         """Forgets a partition that was removed. The next write removes it from the files."""
         drafts = [] if self._draft is None else self._draft.values()
-        for offsets in (self.recovery_points, self.log_start_offsets, self._high_watermarks, self.cleaner, *drafts):
+        for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks, self.cleaner, *drafts):
             offsets.pop(key, None)
 
     def write(self, log_of: Callable[[TopicPartition], Log | None], keys: Sequence[TopicPartition]) -> Iterator[None]:
@@ -66,7 +66,7 @@ class DirectoryOffsets:
         sources = {
             RECOVERY_POINT_CHECKPOINT: self.recovery_points,
             LOG_START_OFFSET_CHECKPOINT: self.log_start_offsets,
-            REPLICATION_OFFSET_CHECKPOINT: self._high_watermarks,
+            REPLICATION_OFFSET_CHECKPOINT: self.high_watermarks,
         }
         draft: dict[str, dict[TopicPartition, int]] = {name: {} for name in sources}
         self._draft = draft
@@ -93,7 +93,7 @@ class DirectoryOffsets:
 
     def _take(self, key: TopicPartition, log: Log) -> None:
         self.recovery_points[key] = log.offsets.recovery_point
-        self._high_watermarks[key] = log.high_watermark
+        self.high_watermarks[key] = log.high_watermark
         if log.log_start_offset > log.segments.first.base_offset:
             self.log_start_offsets[key] = log.log_start_offset
         else:

@@ -82,6 +82,7 @@ class LogDirectory:
         self._chance = chance
         self._descriptors = DescriptorCache(files, max_open_files)
         self._offsets = DirectoryOffsets(files, path)
+        self.high_watermarks = self._offsets.high_watermarks
         self.cleaner_offsets = self._offsets.cleaner
         """The first offset of each compacted partition that is not cleaned yet, for the cleaner."""
         self._removals = RemovedDirectories()

@@ -51,6 +51,11 @@ class LogOffsets:
         return self.log_end_offset if self._high_watermark is None else self._high_watermark
 
     @property
+    def has_high_watermark(self) -> bool:
+        """Whether the high watermark was set, as a follower's is; otherwise it moves with the log's end."""
+        return self._high_watermark is not None and not self._holds_back
+
+    @property
     def last_stable_offset(self) -> int:
         """read_committed consumers read below this offset: every transaction below is completed."""
         unstable = self.producer_state.first_unstable_offset

@@ -68,6 +68,26 @@ class RealController(RealKafka):
         }
 
 
+class RealMember(RealKafka):
+    """An Apache Kafka broker of the cluster."""
+
+    def __init__(self, directory: Path, node_id: int, voters: str, configs: Mapping[str, str]) -> None:
+        super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="160m", features=FEATURES)
+        self._voters = voters
+
+    def properties(self) -> dict[str, str]:
+        """The broker's configuration."""
+        return {
+            **MEMBER,
+            "node.id": str(self.node_id),
+            "listeners": f"PLAINTEXT://{self.bootstrap_servers}",
+            "controller.quorum.voters": self._voters,
+            "log.dirs": str(self.log_dir),
+            "log.cleaner.dedupe.buffer.size": "33554432",
+            **self._configs,
+        }
+
+
 class RealControllers:
     """A quorum of controllers."""
 
@@ -101,6 +121,10 @@ class RealControllers:
         )
         format_member(member.log_dir, node_id)
         return member
+
+    def kafka_broker(self, directory: Path, node_id: int, configs: Mapping[str, str] | None = None) -> "RealMember":
+        """An Apache Kafka broker that joins them; it is not started."""
+        return RealMember(directory, node_id, self.voters, configs or {})
 
     def __enter__(self) -> "RealControllers":
         with contextlib.ExitStack() as stack:

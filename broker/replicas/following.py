@@ -1,0 +1,36 @@
+"""What the hosted replicas ask of replication, which stands above them: to follow other brokers' partitions.
+
+Source: ReplicaManager's use of its ReplicaFetcherManager.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...storage.log.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A partition to follow. ``open_log`` gives its log, and raises KafkaError; ``high_watermark`` is what its
+    checkpoint has."""
+
+    topic: str
+    topic_id: bytes
+    index: int
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    open_log: Callable[[], Log]
+
+
+class ReplicaFollowing(ABC):
+    """Follows partitions that other brokers lead."""
+
+    @abstractmethod
+    def follow(self, following: Following) -> None:
+        """Copies a partition from its leader from now on; a later epoch replaces an earlier one. Raises KafkaError."""
+
+    @abstractmethod
+    def unfollow(self, topic: str, index: int) -> None:
+        """Copies a partition no longer; harmless if it is not followed."""

@@ -1,0 +1,87 @@
+"""The copy of a partition on this broker, and what a follower does to it.
+
+Owns: the order of append, high watermark and log start. Never does: deciding (:mod:`.follower` does). Invariant: the
+high watermark of a copy is the leader's, or the copy's end if that is lower. Source: ReplicaFetcherThread,
+``ReplicaManager.logManager``, ``Partition.appendRecordsToFollowerOrFutureReplica``.
+"""
+
+import logging
+
+from ...protocol.records.batch import iterate_headers
+from ...storage.log.log import Log
+from ..replicas.group_commit import GroupCommit
+from .follower import NO_EPOCH, Append, Asked, FollowedPartition, StartAnew, Truncate
+
+logger = logging.getLogger(__name__)
+
+
+class Copy:
+    """One followed partition and its log."""
+
+    def __init__(self, topic: str, partition: FollowedPartition, log: Log, group_commit: GroupCommit) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.log = log
+        self._group_commit = group_commit
+
+    @property
+    def name(self) -> str:
+        """``topic-index``."""
+        return f"{self.topic}-{self.partition.index}"
+
+    @property
+    def asked(self) -> Asked:
+        """What a request of this moment asks for."""
+        return Asked(self.log.log_end_offset, self.partition.leader_epoch)
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, -1 without any."""
+        return self.log.offsets.latest_epoch
+
+    def append(self, step: Append, now_ms: int) -> None:
+        """Appends what a leader sent, then follows its high watermark and log start. Raises KafkaError."""
+        log = self.log
+        for records in _pieces(step.records, log.config.segment_bytes):
+            log.append_as_follower(records, now_ms)
+        if step.records and log.offsets.wants_sync:
+            self._group_commit.appended(log)
+        if step.high_watermark != NO_EPOCH:
+            log.offsets.set_high_watermark(step.high_watermark)
+        if step.log_start_offset > log.log_start_offset:
+            log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
+
+    def truncate(self, step: Truncate) -> None:
+        """Removes what the leader doesn't have. Raises KafkaError."""
+        log = self.log
+        if step.offset < log.high_watermark:
+            logger.warning(
+                "%s: truncated to offset %d, below the high watermark %d: the leader of epoch %d lacks what followed",
+                self.name,
+                step.offset,
+                log.high_watermark,
+                self.partition.leader_epoch,
+            )
+        else:
+            logger.info("%s: truncated to offset %d, where the leader's log differs", self.name, step.offset)
+        log.truncate_to(step.offset)
+
+    def start_anew(self, step: StartAnew) -> None:
+        """Begins again, empty, where the leader's log begins. Raises KafkaError."""
+        logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
+        self.log.truncate_fully_and_start_at(step.offset)
+        self.log.offsets.set_high_watermark(step.offset)
+
+
+def _pieces(records: bytes, most_bytes: int) -> list[bytes]:
+    """Whole batches in pieces that a segment can hold."""
+    if len(records) <= most_bytes:
+        return [records] if records else []
+    pieces, start, end = [], 0, 0
+    for position, header in iterate_headers(records):
+        if position + header.size_in_bytes - start > most_bytes and end > start:
+            pieces.append(records[start:end])
+            start = end
+        end = position + header.size_in_bytes
+    pieces.append(records[start:end])
+    return pieces

@@ -1,0 +1,101 @@
+"""All partitions that this broker follows, by the brokers that lead them. Source: ReplicaFetcherManager.
+
+Shell. Owns: one task for each leader that is followed. Never does: knowing who leads (the metadata says).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..config.server_config import ServerConfig
+from ..metadata.published import PublishedMetadata
+from ..replicas.following import Following, ReplicaFollowing
+from ..replicas.group_commit import GroupCommit
+from .copy import Copy
+from .follower import FollowedPartition
+from .leader_fetcher import FetcherSettings, Key, LeaderFetcher
+
+logger = logging.getLogger(__name__)
+
+
+class ReplicaFetchers(ReplicaFollowing):
+    """The followed partitions of a broker."""
+
+    def __init__(
+        self,
+        metadata: PublishedMetadata,
+        config: ServerConfig,
+        broker_epoch: Callable[[], int],
+        group_commit: GroupCommit,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch."""
+        self._metadata = metadata
+        self._listener_name = config.inter_broker_listener_name
+        self._broker_epoch = broker_epoch
+        self._group_commit = group_commit
+        self._clock_ms = clock_ms
+        self._settings = FetcherSettings(
+            config.get_int("replica.fetch.wait.max.ms"),
+            config.get_int("replica.fetch.min.bytes"),
+            config.get_int("replica.fetch.response.max.bytes"),
+            config.get_int("replica.fetch.backoff.ms"),
+            config.get_int("replica.socket.timeout.ms"),
+        )
+        self._fetchers: dict[int, LeaderFetcher] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._followed: dict[tuple[str, int], tuple[Key, int]] = {}
+        """Topic and index -> topic id and index, and the leader."""
+
+    def follow(self, following: Following) -> None:
+        """See :class:`ReplicaFollowing`."""
+        topic, index, leader_id = following.topic, following.index, following.leader_id
+        key = following.topic_id, index
+        known = self._followed.get((topic, index))
+        if known == (key, leader_id):
+            copy = self._fetchers[leader_id].copies[key]
+            if copy.partition.leader_epoch == following.leader_epoch:
+                return
+        self.unfollow(topic, index)
+        log = following.open_log()
+        if not log.offsets.has_high_watermark:
+            log.offsets.set_high_watermark(following.high_watermark)
+        partition = FollowedPartition(following.topic_id, index, following.leader_epoch, self._settings.backoff_ms)
+        self._fetcher(leader_id).follow(Copy(topic, partition, log, self._group_commit))
+        self._followed[topic, index] = key, leader_id
+
+    def unfollow(self, topic: str, index: int) -> None:
+        """See :class:`ReplicaFollowing`."""
+        known = self._followed.pop((topic, index), None)
+        if known is not None:
+            key, leader_id = known
+            self._fetchers[leader_id].unfollow(key)
+
+    def close(self) -> None:
+        """Fetches nothing any more."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    def _fetcher(self, leader_id: int) -> LeaderFetcher:
+        fetcher = self._fetchers.get(leader_id)
+        if fetcher is None:
+            fetcher = self._fetchers[leader_id] = LeaderFetcher(
+                leader_id,
+                lambda: self._address(leader_id),
+                self._metadata.node_id,
+                self._broker_epoch,
+                self._settings,
+                self._clock_ms,
+            )
+            task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())
+            task.add_done_callback(self._ended)
+        return fetcher
+
+    def _address(self, leader_id: int) -> tuple[str, int] | None:
+        endpoint = self._metadata.image.endpoint(leader_id, self._listener_name)
+        return None if endpoint is None else (endpoint.host, endpoint.port)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("following partitions failed", exc_info=error)

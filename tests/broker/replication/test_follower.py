@@ -1,0 +1,249 @@
+"""The follower against a model of leaders: elections that lose records, retention, late answers. Seeded."""
+
+import random
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pytest
+
+from odradek.broker.replication.follower import (
+    Append,
+    Asked,
+    AskOffsets,
+    EndOfEpoch,
+    FollowedPartition,
+    Pause,
+    StartAnew,
+    Step,
+    Stop,
+    Truncate,
+)
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import BatchBuilder
+
+SEEDS = 200
+STEPS = 150
+TOPIC = bytes(15) + b"\x07"
+
+
+class Entry(NamedTuple):
+    """One record, alone in its batch: the epoch of its leader, and what it says."""
+
+    epoch: int
+    value: int
+
+
+@dataclass
+class ModelLog:
+    """A log of one-record batches from ``start`` on."""
+
+    start: int = 0
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.entries)
+
+    @property
+    def last_epoch(self) -> int:
+        return self.entries[-1].epoch if self.entries else -1
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """``LeaderEpochFileCache.endOffsetFor``."""
+        if not self.entries or epoch > self.last_epoch:
+            return None
+        found = [(one.epoch, self.start + place + 1) for place, one in enumerate(self.entries) if one.epoch <= epoch]
+        return found[-1] if found else (epoch, self.start)
+
+    def truncate(self, offset: int) -> None:
+        del self.entries[max(0, offset - self.start) :]
+
+    def batches(self, offset: int, count: int) -> bytes:
+        return b"".join(
+            batch(offset + place, one) for place, one in enumerate(self.entries[offset - self.start :][:count])
+        )
+
+
+def batch(offset: int, entry: Entry) -> bytes:
+    builder = BatchBuilder(partition_leader_epoch=entry.epoch)
+    builder.append(entry.value, None, b"")
+    builder.move_to(offset)
+    return bytes(builder.build())
+
+
+@dataclass
+class Cluster:
+    """Two possible leaders. An election may lose what only the old leader had: acks=1."""
+
+    chance: random.Random
+    leaders: tuple[ModelLog, ModelLog] = field(default_factory=lambda: (ModelLog(), ModelLog()))
+    leading: int = 0
+    epoch: int = 0
+    written: int = 0
+
+    @property
+    def log(self) -> ModelLog:
+        return self.leaders[self.leading]
+
+    def write(self) -> None:
+        self.written += 1
+        self.log.entries.append(Entry(self.epoch, self.written))
+
+    def elect(self) -> None:
+        """The other one leads, with a prefix of the log that both had, perhaps a short one."""
+        other = self.leaders[1 - self.leading]
+        common = self.chance.randint(self.log.start, self.log.end)
+        other.start, other.entries = self.log.start, self.log.entries[: common - self.log.start]
+        self.leading, self.epoch = 1 - self.leading, self.epoch + 1
+
+    def retain(self) -> None:
+        offset = self.chance.randint(self.log.start, self.log.end)
+        del self.log.entries[: offset - self.log.start]
+        self.log.start = offset
+
+    def answer(self, asked: FetchRequest.FetchPartition, epoch: int) -> FetchResponse.PartitionData:
+        """``Partition.readRecords`` for a follower."""
+        log, answer = self.log, FetchResponse.PartitionData(asked.partition)
+        own = log.end_of_epoch(asked.last_fetched_epoch) if asked.last_fetched_epoch >= 0 else (-1, asked.fetch_offset)
+        if epoch != self.epoch:
+            late = epoch < self.epoch
+            answer.error_code = ErrorCode.FENCED_LEADER_EPOCH if late else ErrorCode.UNKNOWN_LEADER_EPOCH
+        elif own is None:
+            answer.error_code = ErrorCode.OFFSET_OUT_OF_RANGE
+        elif own[0] < asked.last_fetched_epoch or own[1] < asked.fetch_offset:
+            answer.diverging_epoch = FetchResponse.EpochEndOffset(*own)
+        elif not log.start <= asked.fetch_offset <= log.end:
+            answer.error_code = ErrorCode.OFFSET_OUT_OF_RANGE
+        else:
+            answer.records = log.batches(asked.fetch_offset, self.chance.randint(0, 4))
+        answer.high_watermark, answer.log_start_offset = log.end, log.start
+        return answer
+
+
+def append(copy: ModelLog, records: bytes) -> None:
+    for position, header in iterate_headers(records):
+        assert header.base_offset == copy.end, "batches follow the end of the copy"
+        copy.entries.append(Entry(header.partition_leader_epoch, header.base_timestamp))
+        assert position >= 0
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_copy_becomes_the_leaders_log_whatever_happened(part: int) -> None:
+    for seed in range(part * SEEDS // 4, (part + 1) * SEEDS // 4):
+        follow(seed)
+
+
+def follow(seed: int) -> None:
+    """One life. ``follow(seed)`` replays it."""
+    chance = random.Random(seed)
+    cluster, copy = Cluster(chance), ModelLog()
+    partition = FollowedPartition(TOPIC, 0, 0, 1_000)
+    late: list[tuple[FetchResponse.PartitionData, Asked]] = []
+
+    def carry_out(step: Step | None) -> None:
+        if isinstance(step, Append):
+            append(copy, step.records)
+            if copy.start < step.log_start_offset <= copy.end:
+                del copy.entries[: step.log_start_offset - copy.start]
+                copy.start = step.log_start_offset
+        elif isinstance(step, Truncate):
+            copy.truncate(step.offset)
+        elif isinstance(step, StartAnew):
+            copy.start, copy.entries = step.offset, []
+        elif isinstance(step, AskOffsets):
+            carry_out(partition.out_of_range(copy.end, cluster.log.start, cluster.log.end))
+
+    def fetch() -> None:
+        if not partition.is_due(0):
+            return
+        request = partition.request(copy.end, copy.last_epoch, copy.start)
+        asked = Asked(copy.end, partition.leader_epoch)
+        answer = cluster.answer(request, partition.leader_epoch)
+        if chance.random() < 0.1:
+            late.append((answer, asked))
+            return
+        end_of_epoch: EndOfEpoch = copy.end_of_epoch
+        carry_out(partition.take(answer, asked, copy.end, end_of_epoch))
+
+    def hear() -> None:
+        """The metadata names the leader of the newest epoch."""
+        nonlocal partition
+        if partition.leader_epoch != cluster.epoch:
+            partition = FollowedPartition(TOPIC, 0, cluster.epoch, 1_000)
+
+    for _ in range(STEPS):
+        chance.choice((cluster.write, cluster.write, fetch, fetch, fetch, hear))()
+        if chance.random() < 0.05:
+            cluster.elect()
+        if chance.random() < 0.03:
+            cluster.retain()
+        if late and chance.random() < 0.3:
+            answer, asked = late.pop(0)
+            before = list(copy.entries), copy.end
+            step = partition.take(answer, asked, copy.end, copy.end_of_epoch)
+            if asked != Asked(copy.end, partition.leader_epoch):
+                assert step is None, f"seed {seed}: an old answer was taken"
+                assert before == (copy.entries, copy.end)
+            else:
+                carry_out(step)
+        assert partition.leader_epoch <= cluster.epoch
+    hear()
+    for _ in range(300):
+        fetch()
+    log = cluster.log
+    kept = max(copy.start, log.start)
+    assert copy.end == log.end, f"seed {seed}"
+    assert copy.entries[kept - copy.start :] == log.entries[kept - log.start :], f"seed {seed}"
+
+
+def taken(answer: FetchResponse.PartitionData, *, epoch: int = 5, end: int = 10) -> Step | None:
+    partition = FollowedPartition(TOPIC, 0, epoch, 1_000)
+    return partition.take(answer, Asked(end, epoch), end, lambda asked: (min(asked, 3), 7))
+
+
+def test_nothing_of_a_later_leader_epoch_is_appended() -> None:
+    """KAFKA-18723: a leader that was elected again has appended in its new epoch before it answers the old request."""
+    records = batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)) + batch(12, Entry(6, 3))
+    step = taken(FetchResponse.PartitionData(records=records, high_watermark=11, log_start_offset=2))
+    assert step == Append(batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)), 11, 2)
+
+
+def test_batch_that_is_cut_waits_for_the_next_answer() -> None:
+    records = batch(10, Entry(5, 1)) + batch(11, Entry(5, 2))[:-3]
+    step = taken(FetchResponse.PartitionData(records=records))
+    assert isinstance(step, Append)
+    assert step.records == batch(10, Entry(5, 1))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "leaders_end", "offset"),
+    [(3, 9, 7), (3, 5, 5), (2, 9, 7), (4, 9, 7)],
+    ids=["our end is earlier", "the leader's end is earlier", "another epoch of ours", "an epoch that we lack"],
+)
+def test_divergence_truncates_to_where_the_logs_part(epoch: int, leaders_end: int, offset: int) -> None:
+    diverging = FetchResponse.EpochEndOffset(epoch, leaders_end)
+    assert taken(FetchResponse.PartitionData(diverging_epoch=diverging)) == Truncate(offset)
+
+
+def test_errors() -> None:
+    def refused(code: ErrorCode) -> Step | None:
+        return taken(FetchResponse.PartitionData(error_code=code))
+
+    assert refused(ErrorCode.OFFSET_OUT_OF_RANGE) == AskOffsets()
+    assert refused(ErrorCode.NOT_LEADER_OR_FOLLOWER) == Pause(1_000, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    briefly = refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
+    assert isinstance(briefly, Pause)
+    assert briefly.delay_ms < 1_000
+    partition = FollowedPartition(TOPIC, 0, 5, 1_000)
+    answer = FetchResponse.PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH)
+    assert isinstance(partition.take(answer, Asked(10, 5), 10, lambda epoch: None), Stop)
+    assert not partition.is_due(10**9), "nothing is asked before the metadata names the new epoch"
+
+
+def test_copy_beyond_the_leaders_log_is_cut_and_one_before_it_begins_again() -> None:
+    partition = FollowedPartition(TOPIC, 0, 5, 1_000)
+    assert partition.out_of_range(10, earliest=0, latest=6) == Truncate(6)
+    assert partition.out_of_range(10, earliest=20, latest=30) == StartAnew(20)
+    assert partition.out_of_range(10, earliest=5, latest=30) == Append(b"", -1, -1)
