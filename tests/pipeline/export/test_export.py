@@ -229,7 +229,7 @@ def test_a_task_that_runs_again_doubles_nothing_and_one_that_fails_leaves_nothin
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(DayFiles, "finish", full)
+    monkeypatch.setattr(DayFiles, "close", full)
     with pytest.raises(OSError, match="No space"):
         export_split(ExportTask(splits[0], tmp_path / "other", "snappy", is_committed_only=False))
     assert not [path for path in (tmp_path / "other").rglob("*") if path.is_file()]
