@@ -1,8 +1,8 @@
-"""The partitions that lie in a log directory against those that the metadata assigns to it.
+"""Compares the partitions in a log directory with those that the metadata assigns to it.
 
-Reads meta.properties and names. While a broker runs, a topic that is just made or deleted is in the metadata and not
-yet in the directory, or the other way: what is found is looked at again (`confirmed`). A damaged metadata log
-says nothing of what should be where. Source: Kafka's LogManager.isStrayReplica, AssignmentsManager, DirectoryId.
+Reads meta.properties and the names of directories. A running broker creates or deletes a topic's directories slightly
+later than the metadata changes, so `confirmed` checks each finding again. The check is skipped if the metadata log is
+damaged. Source: Kafka's LogManager.isStrayReplica, AssignmentsManager, DirectoryId.
 """
 
 import time
@@ -22,20 +22,20 @@ from ..directories.restarts import PAUSE_S
 from .findings import Finding
 
 ATTEMPTS = 10
-"""How often a doubtful assignment is looked at, PAUSE_S apart: a broker acts on the metadata within milliseconds."""
-_FIRST_REAL_ID = 100  # the lowest ids mean: not known, lost, migrating (DirectoryId.java)
+"""How often a doubtful assignment is checked, PAUSE_S apart. A broker acts on the metadata within milliseconds."""
+_FIRST_REAL_ID = 100  # lower ids are reserved: unassigned, lost, migrating (DirectoryId.java)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A directory and what is asked of it. `seen`: partitions that a checkpoint has seen here."""
+    """A directory to check. `topics`: only these, None for all. `seen`: partitions that a checkpoint here has."""
 
     directory: Path
     topics: Sequence[str] | None
     seen: Collection[TopicPartition]
 
     def findings(self, metadata: DirectoryMetadata, paths: Mapping[TopicPartition, Path]) -> list[Finding]:
-        """What contradicts the metadata; `paths` are the partitions that are here. Raises OSError."""
+        """The contradictions to the metadata. `paths`: the partitions in the directory. Raises OSError."""
         if not metadata.is_known or metadata.damage:
             return []
         try:
@@ -58,7 +58,7 @@ class Assignment:
     def _missing(
         self, metadata: DirectoryMetadata, mine: MetaProperties | None, paths: Mapping[TopicPartition, Path]
     ) -> list[Finding]:
-        """Partitions that should be here and that a checkpoint has seen here: a directory may be made on first use."""
+        """Assigned partitions that a checkpoint has and that do not exist. (A broker may create one on first use.)"""
         if mine is None or not mine.directory_id:
             return []
         found = []
@@ -72,7 +72,7 @@ class Assignment:
                 slot = brokers.index(mine.node_id)
                 if topic.directories.get(partition, [])[slot : slot + 1] == [mine.directory_id]:
                     path = str(self.directory / f"{topic.name}-{partition}")
-                    found.append(Finding("partition-missing", *key, path, -1, -1, "the directory is not there"))
+                    found.append(Finding("partition-missing", *key, path, -1, -1, "the directory does not exist"))
         return found
 
 
@@ -88,7 +88,7 @@ def _misplaced(
         return kind, ""
     brokers = topic.brokers[partition]
     if mine.node_id not in brokers:
-        return kind, f"the metadata assigns it to brokers {brokers}, this directory is of broker {mine.node_id}"
+        return kind, f"the metadata assigns it to brokers {brokers}, this directory belongs to broker {mine.node_id}"
     assigned = dict(zip(brokers, topic.directories.get(partition, []), strict=False)).get(mine.node_id)
     if assigned is None or int.from_bytes(assigned, "big") < _FIRST_REAL_ID or assigned == mine.directory_id:
         return kind, ""
@@ -96,14 +96,14 @@ def _misplaced(
 
 
 def confirmed(assignment: Assignment, found: Sequence[Finding]) -> list[Finding]:
-    """Those of the findings that are still true when metadata and directory are read again. Raises OSError."""
+    """The findings that remain after metadata and directory are read again. Raises OSError."""
     for _ in range(ATTEMPTS):
         if not found:
             break
         time.sleep(PAUSE_S)
         metadata = read_cluster_metadata(assignment.directory)
         if not metadata.is_known:
-            break  # judged by another directory's
+            break  # the finding comes from the metadata of another directory
         replicas = find_partitions(assignment.directory, assignment.topics)
         paths = {(replica.topic, replica.partition): replica.path for replica in replicas}
         still = {_key(one) for one in assignment.findings(metadata, paths)}

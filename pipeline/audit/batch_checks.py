@@ -1,6 +1,6 @@
-"""Batches against each other and against what a header may say: offsets, leader epochs, times, codecs.
+"""Checks the headers of batches, each alone and in sequence: offsets, leader epochs, times, codecs.
 
-Reads no record. State: some numbers for a partition. Source: Kafka's DefaultRecordBatch, LogValidator, LocalLog,
+Reads no record. State: a few numbers for each partition. Source: Kafka's DefaultRecordBatch, LogValidator, LocalLog,
 LeaderEpochFileCache.
 """
 
@@ -22,12 +22,12 @@ from .whole_files import report_refusal
 CLOCK_TOLERANCE_MS = 1000
 """How far append times may go back without a finding: the clocks of two leaders differ."""
 _DAY_MS = 86_400_000
-_NO_DATE_MS = 253_402_300_800_000  # the year 10,000, which neither Python nor ISO 8601 has a date for
+_NO_DATE_MS = 253_402_300_800_000  # the year 10,000: neither Python nor ISO 8601 has dates from here on
 _TINY_BATCHES = 1000
 
 
 class BatchChecks:
-    """Follows one partition. `gap_numbers`: the number of offset gaps before each batch of the last chunk."""
+    """The checks of one partition. `gap_numbers`: the number of offset gaps before each batch of the last chunk."""
 
     def __init__(self, task: AuditTask, report: PartitionReport) -> None:
         self.next_offset = -1
@@ -54,13 +54,13 @@ class BatchChecks:
             return []
         for (epoch, start), (later, later_start) in pairwise(entries):
             if later <= epoch or later_start < start:
-                detail = f"epoch {later} from offset {later_start} stands behind epoch {epoch} from offset {start}"
+                detail = f"epoch {later} from offset {later_start} follows epoch {epoch} from offset {start}"
                 self._report.add("leader-epoch-checkpoint-invalid", path, detail, offset=later_start)
                 return []
         return entries
 
     def read(self, batches: ChunkBatches) -> None:
-        """Takes in the next batches of the log."""
+        """Checks the next batches of the log."""
         self._check_headers(batches)
         self._check_offsets(batches)
         self._check_epochs(batches)
@@ -107,7 +107,7 @@ class BatchChecks:
         epochs = batches.epochs
         earlier = numpy.concatenate([[self._epoch], epochs[:-1]])
         for index in numpy.flatnonzero(epochs < earlier).tolist():
-            batches.found("leader-epoch-decreasing", index, f"epoch {epochs[index]} behind epoch {earlier[index]}")
+            batches.found("leader-epoch-decreasing", index, f"epoch {epochs[index]} follows epoch {earlier[index]}")
         self._epoch = int(epochs[-1])
         if not self._epoch_starts or not self._task.is_clean:
             return  # after an unclean stop the checkpoint may lag behind
@@ -115,30 +115,30 @@ class BatchChecks:
         slots = numpy.searchsorted(starts, batches.bases, side="right") - 1
         expected = numpy.array([epoch for epoch, _ in self._epoch_starts])[numpy.maximum(slots, 0)]
         for index in numpy.flatnonzero((slots >= 0) & (expected != epochs)).tolist():
-            detail = f"epoch {epochs[index]}, the checkpoint says {expected[index]}"
+            detail = f"epoch {epochs[index]}, the checkpoint has {expected[index]}"
             batches.found("leader-epoch-mismatch", index, detail)
 
     def _check_times(self, batches: ChunkBatches) -> None:
         policy, times = self._task.policy, batches.max_timestamps
         has_data = batches.has_data & batches.is_sound
         for index in numpy.flatnonzero(has_data & (times < 0)).tolist():
-            batches.found("timestamp-negative", index, f"the greatest timestamp is {times[index]}")
+            batches.found("timestamp-negative", index, f"the maximum timestamp is {times[index]}")
         limit = self._task.now_ms + max(policy.timestamp_after_max_ms, CLOCK_TOLERANCE_MS)
         for index in numpy.flatnonzero(has_data & (times > limit)).tolist():
-            batches.found("timestamp-in-future", index, f"{times[index]}, the clock says {self._task.now_ms}")
+            batches.found("timestamp-in-future", index, f"timestamp {times[index]}, the clock is {self._task.now_ms}")
         usual = numpy.where(has_data & (times <= limit), times, -1)
         greatest = numpy.maximum.accumulate(numpy.concatenate([[self._greatest_time], usual]))
         self._greatest_time = int(greatest[-1])
         if policy.timestamp_before_max_ms is not None:
             least = greatest[:-1] - policy.timestamp_after_max_ms - policy.timestamp_before_max_ms
             for index in numpy.flatnonzero(has_data & (times >= 0) & (times < least)).tolist():
-                detail = f"{times[index]}, an earlier batch {greatest[index]}"
+                detail = f"the timestamp is {times[index]}, an earlier batch has {greatest[index]}"
                 batches.found("timestamp-before-limit", index, detail)
         stamped = numpy.flatnonzero(has_data & batches.is_append_time)
         if len(stamped):
             earlier = numpy.concatenate([[self._append_time], times[stamped][:-1]])
             for slot in numpy.flatnonzero(times[stamped] < earlier - CLOCK_TOLERANCE_MS).tolist():
-                detail = f"appended at {times[stamped[slot]]}, the previous one at {earlier[slot]}"
+                detail = f"appended at {times[stamped[slot]]}, the previous batch at {earlier[slot]}"
                 batches.found("append-time-decreasing", int(stamped[slot]), detail)
             self._append_time = int(times[stamped[-1]])
 
@@ -165,7 +165,7 @@ class BatchChecks:
             volume[1] += size
 
     def close(self) -> None:
-        """What can be said only at the end of the log."""
+        """Adds the findings that need the whole log."""
         report = self._report
         report.volume = [DayVolume(day * _DAY_MS, *numbers) for day, numbers in sorted(self._volume.items())]
         path = self._task.replica.path

@@ -1,4 +1,4 @@
-"""The batches of one chunk as columns, with the place of each in its file: what the checks of batches look at.
+"""The batches of one chunk as columns, with the position of each in its file: the input of the checks of batches.
 
 Pure. Every column has one number for each batch.
 """
@@ -15,7 +15,7 @@ CODECS = len(CompressionType)
 
 
 class ChunkBatches:
-    """Columns of the chunk's headers; `is_sound` says whose CRC is right."""
+    """Columns of the chunk's headers. `is_sound`: whether the CRC of each batch is right."""
 
     __slots__ = (
         "attributes",

@@ -94,7 +94,7 @@ def audit(arguments: Sequence[str]) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audits, writes, prints. Raises EngineError, OSError, ImportError."""
+    """Audits, writes the output and prints the summary. Raises EngineError, OSError, ImportError."""
     from .findings import CHECKS
 
     unknown = sorted(set(options.ignore) - set(CHECKS))
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> tuple["AuditResult", list[Path]]:
-    """The findings, and the files written if there is an output. Without one the writers are not imported."""
+    """Returns the result and the files written. Imports the writers only if there is an output."""
     from .job import audit_directories
 
     directories = _directories(options.directories)
@@ -151,7 +151,7 @@ def _progress() -> Iterator[Progress | None]:
 
 
 def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
-    """The summary; without rich, a tenth of a small audit's time, where it is sentences for a pipe or a file."""
+    """Prints the summary. Without a terminal, a brief one needs no rich, whose import is a tenth of a small audit."""
     from .report.summary import is_brief, print_brief, print_summary
 
     if is_brief(result) and not sys.stdout.isatty():
@@ -164,9 +164,9 @@ def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
 
 
 def _directories(texts: Sequence[str]) -> list[Path]:
-    """Paths, of URLs too, each once.
+    """The paths of directories and URLs, without duplicates.
 
-    Raises LogDirectoryError for a URL that nothing reads, OSError for a store out of reach.
+    Raises LogDirectoryError for an unsupported URL, OSError for a store that can't be reached.
     """
     found = []
     for text in texts:

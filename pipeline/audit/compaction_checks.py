@@ -1,4 +1,4 @@
-"""What a compacted partition's segments say of the cleaner.
+"""Checks by a compacted partition's segments whether the cleaner is late.
 
 Pure. Imported with the first compacted partition. Source: Kafka's LogCleanerManager, by the rules of
 storage/compaction/.
@@ -12,13 +12,13 @@ from .state_checks import RETENTION_TOLERANCE_MS, SegmentSummary
 from .tasks import AuditTask, PartitionReport
 
 OVERDUE_MS = 86_400_000
-"""How long a log may be dirty enough without a round of the cleaner."""
+"""How long a log may be due for cleaning without a round of the cleaner."""
 
 
 def check_compaction(
     task: AuditTask, report: PartitionReport, segments: list[SegmentSummary], first_open_offset: int | None
 ) -> None:
-    """How dirty the log is, which has segments, and whether the cleaner should have come."""
+    """Measures how dirty the log is, and adds a finding if a round of the cleaner is overdue. Needs segments."""
     policy = task.policy
     stable = min(
         task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, report.log_end_offset),

@@ -16,8 +16,8 @@ CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS
 
 
 class Finding(NamedTuple):
-    """One finding. `position` (bytes in the file), `offset`: -1 where there is none; `occurrences`: this one and
-    others of its kind that are not listed."""
+    """One finding. `position` (bytes in the file) and `offset`: -1 if there is none. `occurrences`: this finding and
+    those of the same kind that are not listed."""
 
     name: str
     topic: str
@@ -30,12 +30,12 @@ class Finding(NamedTuple):
 
     @property
     def check(self) -> Check:
-        """What it means and what to do."""
+        """Its meaning and the recommended action."""
         return CHECKS[self.name]
 
 
 def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
-    """The first finding of each name, with the count of all: the summary of a replica whose rows are written."""
+    """The first finding of each name, with the count of all. Used for a replica whose rows are already written."""
     first: dict[str, Finding] = {}
     for found in findings:
         known = first.get(found.name)

@@ -1,4 +1,4 @@
-"""The indexes of one segment against its batches, chunk by chunk, in linear time.
+"""Compares the indexes of one segment with its batches, chunk by chunk, in linear time.
 
 Pure: takes bytes of the index files and columns of the batches, returns findings. Preallocated zeros at an index's end
 do not count as entries. Memory: the index. Source: Kafka's DumpLogSegments (dumpIndex, dumpTimeIndex), OffsetIndex,
@@ -21,7 +21,7 @@ _DUE_IN_TAIL = 4
 
 
 class OffsetIndexCheck:
-    """Every entry must be (last offset, position) of a batch; entries rise; none that was due is missing."""
+    """Every entry must be (last offset, position) of a batch; entries must rise; no due entry may be missing."""
 
     def __init__(self, data: bytes, base_offset: int, interval: int, report: Report) -> None:
         self._report = report
@@ -40,7 +40,7 @@ class OffsetIndexCheck:
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
         self._order = numpy.argsort(self._positions, kind="stable")
         self._sorted = self._positions[self._order]
-        self._sparse: list[tuple[int, int]] = []  # (position of an entry, of the first batch that was due behind it)
+        self._sparse: list[tuple[int, int]] = []  # (position of an entry, of the next batch that needs one)
         self._last_batch = 0
         self._largest_batch = 0
 
@@ -48,7 +48,7 @@ class OffsetIndexCheck:
         self._report(name, detail, index * OFFSET_ENTRY, int(self._offsets[index]))
 
     def read(self, positions: Int64s, last_offsets: Int64s, sizes: Int64s) -> None:
-        """Takes in the next batches of the segment."""
+        """Compares the next batches of the segment."""
         low, high = numpy.searchsorted(self._sorted, [positions[0], positions[-1] + 1])
         chosen = self._order[low:high]
         slots = numpy.searchsorted(positions, self._positions[chosen])
@@ -56,7 +56,7 @@ class OffsetIndexCheck:
             last_offsets[slots] == self._offsets[chosen]
         )
         earlier = numpy.searchsorted(self._sorted, positions, side="right") - 1
-        before = numpy.concatenate([self._sorted, [0]])[earlier]  # -1 takes the 0: nothing in front
+        before = numpy.concatenate([self._sorted, [0]])[earlier]  # -1 takes the 0: no earlier entry
         due = numpy.flatnonzero((positions - before > self._interval) & (positions != before))
         for index in due[numpy.concatenate([[True], numpy.diff(before[due]) != 0])[: len(due)]].tolist():
             if not self._sparse or self._sparse[-1][0] != before[index]:
@@ -65,7 +65,10 @@ class OffsetIndexCheck:
         self._largest_batch = max(self._largest_batch, int(sizes.max()))
 
     def close(self, lost: list[tuple[int, int]], size: int, *, is_settled: bool) -> None:
-        """`lost`: parts of the log that can't be read; `is_settled`: no broker was killed while it wrote here."""
+        """Adds the findings that need the whole segment.
+
+        `lost`: unreadable parts of the log. `is_settled`: no broker was killed while it wrote here.
+        """
         is_right = self._is_right
         for start, end in lost:
             is_right |= (self._positions >= start) & (self._positions < end)
@@ -73,7 +76,7 @@ class OffsetIndexCheck:
             is_right |= self._positions >= size
         for index in numpy.flatnonzero(~is_right).tolist():
             place = f"({self._offsets[index]}, {self._positions[index]})"
-            detail = f"entry {index} is {place}, where no batch with that last offset begins"
+            detail = f"entry {index} is {place}; no batch with that last offset begins there"
             self._report_entry("offset-index-mismatch", index, detail)
         if not is_settled or lost or not is_right.all() or not self._sparse:
             return
@@ -84,12 +87,12 @@ class OffsetIndexCheck:
             self._report("offset-index-truncated", detail, len(self._sorted) * OFFSET_ENTRY, -1)
         else:
             start, due = self._sparse[0]
-            detail = f"{len(self._sparse)} stretches without an entry, the first from {start} to {due} and on"
+            detail = f"{len(self._sparse)} sections without an entry, the first at least from {start} to {due}"
             self._report("offset-index-sparse", detail, -1, -1)
 
 
 class TimeIndexCheck:
-    """Every entry must be the greatest timestamp up to its batch; entries rise; the last one is the segment's."""
+    """Every entry must be the maximum timestamp up to its batch; entries rise; the last has the segment's maximum."""
 
     def __init__(self, data: bytes, base_offset: int, report: Report) -> None:
         self._report = report
@@ -103,7 +106,9 @@ class TimeIndexCheck:
         times, offsets = self._times, self._offsets
         for index in numpy.flatnonzero((numpy.diff(times) <= 0) | (numpy.diff(offsets) < 0)).tolist():
             before, after = f"({times[index]}, {offsets[index]})", f"({times[index + 1]}, {offsets[index + 1]})"
-            self._report_entry("time-index-not-increasing", index + 1, f"entry {index + 1} is {after} behind {before}")
+            self._report_entry(
+                "time-index-not-increasing", index + 1, f"entry {index + 1} is {after}, the previous {before}"
+            )
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
         self._order = numpy.argsort(offsets, kind="stable")
         self._sorted = offsets[self._order]
@@ -115,7 +120,7 @@ class TimeIndexCheck:
         self._report(name, detail, index * TIME_ENTRY, int(self._offsets[index]))
 
     def read(self, last_offsets: Int64s, max_timestamps: Int64s) -> None:
-        """Takes in the next batches of the segment."""
+        """Compares the next batches of the segment."""
         greatest = numpy.maximum.accumulate(numpy.concatenate([[self._greatest], max_timestamps]))[1:]
         end = int(numpy.searchsorted(self._sorted, last_offsets[-1], side="right"))
         chosen = self._order[self._done : end]
@@ -126,7 +131,7 @@ class TimeIndexCheck:
         self._has_batches = True
 
     def close(self, lost: list[tuple[int, int]], *, is_settled: bool, is_active: bool) -> None:
-        """Arguments as for the offset index; the active segment's last entry is not written yet."""
+        """As for the offset index. The active segment's last entry is not written yet."""
         if lost or not self._has_batches:
             return
         is_right = self._is_right
@@ -134,7 +139,7 @@ class TimeIndexCheck:
             is_right[self._order[self._done :]] = True
         for index in numpy.flatnonzero(~is_right).tolist():
             entry = f"({self._times[index]}, {self._offsets[index]})"
-            detail = f"entry {index} is {entry}, the greatest time up to that batch is another"
+            detail = f"entry {index} is {entry}, which is not the maximum timestamp up to that batch"
             self._report_entry("time-index-mismatch", index, detail)
         last = int(self._times[-1]) if len(self._times) else -1
         if not is_active and is_right.all() and last != max(self._greatest, -1):

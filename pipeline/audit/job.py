@@ -1,6 +1,6 @@
-"""The audit of log directories: plan, a task for each portion of replicas, replicas against each other, the whole.
+"""The audit of log directories: plans, runs a task for each portion of replicas, compares replicas, audits groups.
 
-Reads only, and needs no lock: of a running broker it sees the files as they are. Source: docs/audit.md.
+Never writes to log directories and takes no lock: it reads a running broker's files as they are. Source: docs/audit.md.
 """
 
 from collections import defaultdict
@@ -34,11 +34,12 @@ def audit_directories(
     tables: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditResult:
-    """Audits log directories; `progress` gets (replicas done, replicas in all).
+    """Audits log directories.
 
-    `now_ms` is the clock (by default when each directory was last in use), `at_ms` the moment as of which groups are
-    told, `level` one of LEVELS, `ignored` names of findings to leave out; `tables` is a run's directory
-    (report/table_files.py) where workers write their rows. Raises LogDirectoryError, EngineError, OSError.
+    `now_ms`: the clock; by default the last use of each directory. `at_ms`: shows groups as of this moment. `level`:
+    one of LEVELS. `ignored`: names of findings to leave out. `tables`: a run's directory (report/table_files.py),
+    where workers write their rows. `progress` is called with (finished replicas, all replicas). Raises
+    LogDirectoryError, EngineError, OSError.
     """
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
     portions = portions_of(plan.tasks, tables, frozenset(ignored))
@@ -64,7 +65,7 @@ def audit_directories(
         whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
     if any(report.group_facts is not None for report in result.partitions):
-        from .groups.audit import audit_groups  # a third of what a small audit would import
+        from .groups.audit import audit_groups  # imported here: a third of a small audit's imports
 
         groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
         result.groups, result.growth = groups.rows, groups.growth
@@ -87,7 +88,7 @@ def _place(portion: Portion) -> Path:
 
 
 def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:
-    """Each partition's longest replica against every other one of it."""
+    """Compares each partition's longest replica with its other replicas."""
     from .replicas import ReplicaTask, compare_replicas
 
     replicas: defaultdict[tuple[str, int], list[tuple[AuditTask, PartitionReport]]] = defaultdict(list)
@@ -104,7 +105,7 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 
 
 def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
-    """Topics one of whose partitions is several times as large as the usual one."""
+    """Topics with a partition that is several times as large as the median."""
     largest: dict[str, dict[int, PartitionReport]] = defaultdict(dict)
     for report in (report for report in reports if report.is_known):
         known = largest[report.topic].get(report.partition)

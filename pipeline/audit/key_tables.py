@@ -1,8 +1,8 @@
-"""Counts and look-ups of keys by their hash, in bounded memory: how many there are, the most frequent, duplicates.
+"""Counts keys by their hash in bounded memory: how many different ones, the most frequent one, duplicates.
 
-Pure. A key's hash is 64 bits. Of a set that grows beyond MOST_KEYS only the keys of a share of all hashes are kept
-(half at a time), so a duplicate among billions of keys may be missed but none is invented: two of the kept ones have
-the same hash with a chance below 10^-6. Works without numba, slowly.
+Pure. A key's hash has 64 bits. If a set grows beyond MOST_KEYS, it keeps only the keys in half of the hash range, then
+in a quarter and so on. A duplicate among billions of keys may therefore be missed. A false duplicate needs two kept
+keys with the same hash, which has a probability below 10^-6. Works without numba, but slowly.
 
 Sketch of costs: hash 1 ns a byte, counting 10 ns, a look-up 20 ns.
 """
@@ -24,7 +24,7 @@ _PRIME, _SEED, _MIX = 0x100000001B3, -0x340D631B7BDDDCDB, -0x00AE502812AA7333
 
 @compiled
 def _hash_keys(payload: Bytes, bounds: Int32s, rows: Int64s, hashes: Hashes) -> None:
-    """FNV-1a, then the mixing step of murmur3, for the key of each row."""
+    """Hashes the key of each row: FNV-1a, then the mixing step of murmur3."""
     for index in range(len(rows)):
         row = rows[index]
         value = numpy.int64(_SEED)
@@ -46,7 +46,7 @@ def hash_keys(payload: Bytes, keys: Fields, rows: Int64s) -> Hashes:
 
 @compiled
 def _count(hashes: Hashes, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> int:
-    """Counts into two rows of buckets, marks a bit; the greatest of the lesser counts."""
+    """Counts each hash in two rows of buckets and sets its bit. Returns the maximum of the smaller counts."""
     most = 0
     for value in hashes:
         first, second = value & 0xFFFF, (value >> 16) & 0xFFFF
@@ -58,7 +58,7 @@ def _count(hashes: Hashes, buckets: NDArray[numpy.int32], bits: NDArray[numpy.ui
 
 
 class KeyCounts:
-    """How many different keys there were, about, and at most how many records the most frequent one has.
+    """Estimates the number of different keys, and an upper bound of the records of the most frequent key.
 
     Source: linear counting (Whang 1990), count-min sketch (Cormode 2005).
     """
@@ -80,15 +80,17 @@ class KeyCounts:
 
     @property
     def distinct(self) -> int:
-        """About how many different keys; up to some millions."""
+        """The estimated number of different keys; good up to some millions."""
         empty = max(_BITS - int(self._bits.sum()), 1)
         return min(round(-_BITS * float(numpy.log(empty / _BITS))), self.records)
 
 
 @compiled
 def _put(hashes: Hashes, mask: int, slots: Hashes, seen: Flags, counts: Int64s, start: int) -> int:
-    """Puts hashes that the mask lets through, from row `start` on, marks those that are there; the first row that found
-    no room. `counts` are the slots that are full and those that may be."""
+    """Adds the hashes from row `start` on that pass the mask, and marks in `seen` those that were already there.
+
+    Returns the first row without room, or the number of rows. `counts`: the full slots, and the most that may be full.
+    """
     full = counts[0]
     for row in range(start, len(hashes)):
         value = hashes[row]
@@ -112,7 +114,7 @@ def _put(hashes: Hashes, mask: int, slots: Hashes, seen: Flags, counts: Int64s, 
 
 
 class KeySet:
-    """The keys that were seen. `share` is 1 for all of them, 2 for the half, …"""
+    """A set of keys. `share`: 1 if it holds all keys, 2 if it holds the keys in half of the hash range, …"""
 
     __slots__ = ("_counts", "_slots", "share")
 
@@ -122,7 +124,7 @@ class KeySet:
         self._counts = numpy.array([0, _FIRST_SLOTS // 2])
 
     def add(self, hashes: Hashes) -> Int64s:
-        """Puts keys into the set; the rows of those that were in it."""
+        """Adds keys. Returns the rows of those that the set already had."""
         seen = numpy.zeros(len(hashes), numpy.bool_)
         row = 0
         while (row := int(_put(hashes, self.share - 1, self._slots, seen, self._counts, row))) < len(hashes):

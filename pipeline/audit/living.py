@@ -33,11 +33,11 @@ def is_live(directory: Path) -> bool:
     try:
         return is_local(directory) and lock_holder(directory) is not None
     except OSError:
-        return False  # nothing here can be asked: then the directory is judged as it lies
+        return False  # the lock can't be queried: the audit treats the directory as closed
 
 
 def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport]) -> PartitionReport:
-    """Audits the replica as it is now, by `audit`. Raises OSError for what is not one file's fault."""
+    """Audits the replica as it is now by calling `audit`. Raises OSError for errors that are not of one file."""
     seen: set[tuple[str, str, int, int]] = set()
     is_first = True
     for is_last in attempts():
@@ -74,7 +74,7 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
             report.findings = [one for one in report.findings if _key(one) not in serious - seen]
             return report
         seen = serious
-    return note(task, "partition-changing", f"each of {MOST_RESTARTS + 1} readings met files that were replaced")
+    return note(task, "partition-changing", f"files were replaced during each of {MOST_RESTARTS + 1} readings")
 
 
 def _key(finding: Finding) -> tuple[str, str, int, int]:
@@ -88,7 +88,7 @@ def _entries_by_name(directory: Path) -> tuple[Entries, bool]:
 
 
 def _is_changed(before: Entries, after: Entries, task: AuditTask) -> bool:
-    """Whether a file that was read is another one now, or gone, or (a log) was cut or written where it was closed."""
+    """Whether a file that was read was replaced or removed, a log was truncated, or a closed segment has grown."""
     active = task.replica.segments[-1].path.name if task.replica.segments else ""
     for name, entry in before.items():
         if not name.endswith(_READ_WHOLE):
@@ -102,7 +102,7 @@ def _is_changed(before: Entries, after: Entries, task: AuditTask) -> bool:
 
 
 def _refreshed(task: AuditTask) -> AuditTask:
-    """The task with the checkpoints and the metadata of its directory read again: the topic may be made anew."""
+    """The task with its directory's checkpoints and metadata read again: the topic may have been created again."""
     topic = task.replica.topic
     key = (topic, task.replica.partition)
     task = replace(
@@ -117,7 +117,7 @@ def _refreshed(task: AuditTask) -> AuditTask:
 
 
 def note(task: AuditTask, name: str, detail: str) -> PartitionReport:
-    """A report that says one thing, and of the log nothing."""
+    """A report with one finding and no numbers of the log."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition, is_known=False)
     report.add(name, replica.path, detail)

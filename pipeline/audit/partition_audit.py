@@ -1,8 +1,8 @@
 """The audit of one replica of a partition: every batch, every index, and its entries in the checkpoints.
 
-Reads segment by segment in chunks and passes them to the checks. Every problem becomes a finding, never an exception,
-for any bytes. Memory: one chunk of the log, the indexes of one segment, some numbers for each segment, producer and key
-table. Source: the checks are named in catalogue_log.py and catalogue_directory.py.
+Reads segment by segment in chunks and passes them to the checks. Any bytes lead to findings, never to an exception.
+Memory: one chunk of the log, the indexes of one segment, a few numbers for each segment, tables of producers and keys.
+Source: catalogue_log.py and catalogue_directory.py name the checks.
 """
 
 from collections.abc import Generator, Iterator
@@ -43,12 +43,12 @@ _READ_AHEAD_BYTES = 64 << 20
 
 
 def audit_partition(task: AuditTask) -> PartitionReport:
-    """The report on one replica, as it is when it is read. Raises OSError for what is not one file's fault."""
+    """Audits one replica as it is now. Raises OSError for errors that are not of one file."""
     return audit_living(task, _audit_once)
 
 
 def _audit_once(task: AuditTask) -> PartitionReport:
-    """The report on the files that the task names. Raises FileNotFoundError if one is gone."""
+    """Audits the files that the task names. Raises FileNotFoundError if one was removed."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition)
     audit = _PartitionAudit(task, report)
@@ -60,7 +60,7 @@ def _audit_once(task: AuditTask) -> PartitionReport:
 
 
 class _PartitionAudit:
-    """What is carried from segment to segment."""
+    """The audit of one replica: the state that passes from segment to segment."""
 
     def __init__(self, task: AuditTask, report: PartitionReport) -> None:
         self.task = task
@@ -81,10 +81,10 @@ class _PartitionAudit:
         report.is_compacted = task.policy.is_compacted
 
     def segments(self) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
-        """Each segment with its batches. If only headers are read and the log is large, they are read ahead."""
+        """Each segment with its batches. If only headers are read and the log is large, reads ahead on threads."""
         segments = self.task.replica.segments
         if self.records is None and self.report.size >= _READ_AHEAD_BYTES and is_local(self.task.directory):
-            from ..decode.read_ahead import read_ahead  # threads, which most audits do without
+            from ..decode.read_ahead import read_ahead  # imports threading, which most audits don't need
 
             yield from read_ahead(segments, self._checked)
         else:
@@ -129,7 +129,7 @@ class _PartitionAudit:
             self.summaries.append(SegmentSummary(segment, *times))
 
     def _checked(self, segment: SegmentFile) -> Iterator[CheckedHeaders | Damage]:
-        """The segment's batches some at a time, and damage in between; with their bytes only where records are read."""
+        """Chunks of the segment's batches, and the damage between them. Has their bytes only if records are read."""
         positions = indexed_positions(segment)
         if self.records is None:
             yield from read_headers(segment.path, positions)
@@ -154,7 +154,7 @@ class _PartitionAudit:
         if damage.kind is DamageKind.ZEROS:
             self.report.size -= damage.size
             if is_active and not self.task.is_clean:
-                return  # preallocated, or a power cut lost what was written there: the next start cuts it
+                return  # preallocated, or lost in a power failure: the next start truncates it
             name = "log-tail-torn" if is_active else str(DamageKind.MAGIC)
         is_tail = is_active and damage.position + damage.size >= segment.size
         if damage.kind is DamageKind.INCOMPLETE and is_tail and not self.task.is_clean:
@@ -167,7 +167,7 @@ class _PartitionAudit:
             data = read_whole(self.report, path)
         except FileNotFoundError:
             if segment.size:
-                self.report.add(f"{kind}-index-missing", path, "the file is not there", offset=segment.base_offset)
+                self.report.add(f"{kind}-index-missing", path, "the file does not exist", offset=segment.base_offset)
             return None
         return None if data is None else (path, data)
 
@@ -194,7 +194,7 @@ class _PartitionAudit:
         return TimeIndexCheck(data, segment.base_offset, report)
 
     def close(self) -> None:
-        """What can be said only at the end of the log."""
+        """Adds the numbers and findings that need the whole log."""
         report, task = self.report, self.task
         report.log_end_offset = max(report.log_end_offset, self.batches.next_offset)
         first = task.replica.segments[0].base_offset if task.replica.segments else 0
@@ -221,7 +221,7 @@ class _PartitionAudit:
 
 
 def _group_records(task: AuditTask) -> "GroupRecords":
-    """Made here: what keeps group records is made of Arrow, whose import is half of a small audit."""
+    """Imported here: it needs Arrow, whose import is half of a small audit."""
     from .groups.records import GroupRecords
 
     return GroupRecords(task)

@@ -1,6 +1,6 @@
-"""What an audit reads: a task for each replica; and what a directory's root and the metadata say against each other.
+"""Plans an audit: a task for each replica, and the findings about directories that need no partition's log.
 
-Reads names, checkpoints and the metadata log, no other log. Source: Kafka's LogManager (isStrayReplica, loadLogs),
+Reads names, checkpoints and the metadata log, but no other log. Source: Kafka's LogManager (isStrayReplica, loadLogs),
 AssignmentsManager.
 """
 
@@ -39,7 +39,7 @@ _LEFTOVERS = {
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """What to audit. `now_ms` None: the time when each directory was last in use; `at_ms` None: groups as they are."""
+    """What to audit. `now_ms` None: the last use of each directory. `at_ms` None: groups as of their last record."""
 
     topics: Sequence[str] | None = None
     now_ms: int | None = None
@@ -49,19 +49,19 @@ class AuditOptions:
 
 @dataclass(slots=True)
 class Plan:
-    """Tasks, findings that need no log, and what the metadata says of the cluster."""
+    """Tasks, findings that need no partition's log, and the metadata of the cluster."""
 
     tasks: list[AuditTask]
     findings: list[Finding]
     metadata: DirectoryMetadata
     doubtful: list[tuple[Assignment, list[Finding]]] = field(default_factory=list)
-    """Of directories that a broker has: to be confirmed when the logs have been read."""
+    """Findings in directories that a broker has open. They are confirmed after the logs are read."""
 
 
 def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
-    """Plans the audit of log directories. One without a metadata log is judged by another's.
+    """Plans the audit of log directories. One without a metadata log is checked by the metadata of another one.
 
-    Raises OSError, LogDirectoryError (for a topic, too, that neither a directory nor its metadata has).
+    Raises OSError and LogDirectoryError, also for a topic that neither a directory nor its metadata has.
     """
     metadata = {directory: read_cluster_metadata(directory) for directory in directories}
     known = max(metadata.values(), key=lambda found: len(found.topics))
@@ -79,14 +79,14 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
 
 
 def last_use_ms(directory: Path) -> int:
-    """When a broker last wrote a checkpoint there (a running one does every minute): the clock of its audit."""
+    """When a broker last wrote a checkpoint there; a running one does every minute. The default clock of an audit."""
     names = (*ROOT_CHECKPOINTS, CLEAN_SHUTDOWN_FILE)
     times = [modified_ms(directory / name) for name in names if (directory / name).exists()]
     return max(times, default=time.time_ns() // 1_000_000)
 
 
 class _Directory:
-    """One log directory while it is planned."""
+    """Plans one log directory."""
 
     def __init__(self, directory: Path, metadata: DirectoryMetadata, options: AuditOptions, plan: Plan) -> None:
         self.directory = directory

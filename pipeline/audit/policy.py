@@ -1,7 +1,7 @@
-"""What a topic's configuration says that an audit judges by; None where the directory does not say it.
+"""The topic configs that an audit uses. A config that is not in the directory is None.
 
-Pure. Only what the metadata log has counts (topic configs, configs of all brokers): a broker's properties file is not
-in the directory, so retention without a config there is not judged. Source: Kafka's LogConfig,
+Pure. Only the metadata log counts (topic configs, configs of all brokers). A broker's properties file is not in the
+directory, so the audit does not check retention without a config in the metadata log. Source: Kafka's LogConfig,
 ServerTopicConfigSynonyms.
 """
 

@@ -1,9 +1,9 @@
-"""Portions of an audit: the replicas that one task reads, one after the other, and whose rows it writes.
+"""Portions of an audit: each is the work of one task, which reads replicas one after the other and writes their rows.
 
-Small replicas share a task, so that ten thousand partitions are neither ten thousand tasks nor ten thousand files. A
-task that runs again (Spark retries) writes the same files again. What goes back to the driver is what it needs to set
-replicas against each other, tell groups and draw the page: a line for each replica, of each name of a finding the
-first, the sum of each day. Without an output nothing is written, and the reports go back whole.
+Small replicas share a task, which keeps the number of tasks and files small. A task that runs again (Spark retries)
+writes the same files again. The driver gets what it needs to compare replicas, audit groups and draw the page: a report
+for each replica with the first finding of each name, and the sums of each day. Without an output nothing is written,
+and the driver gets all findings.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -20,14 +20,14 @@ from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
 PORTION_BYTES = 16 << 20
 PORTION_REPLICAS = 64
 MOST_PORTIONS = 1024
-"""About as many tasks, and files of a table, at most: beyond that portions grow."""
+"""About the maximum number of tasks, and of files of a table. With more replicas, portions are larger."""
 BATCHES_ARE_LIGHTER = 32
-"""Headers and CRCs are read at 3 GB a second with any codec: a pool is worth its start from 2 GiB on, not 64 MiB."""
+"""Headers and CRCs are read at 3 GB a second with any codec. A pool of processes pays off from 2 GiB on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Replicas of one log directory; `tables` is where their rows go (report/table_files.py), None: nowhere."""
+    """Replicas of one log directory. `tables`: where their rows go (report/table_files.py), None for no output."""
 
     number: int
     tasks: tuple[AuditTask, ...]
@@ -48,7 +48,7 @@ class Portion:
 
 @dataclass(slots=True)
 class PortionReport:
-    """What comes back from a portion: a report for each replica, in their order, and its bytes and records by day."""
+    """The result of a portion: a report for each replica in the order of the tasks, and bytes and records by day."""
 
     partitions: list[PartitionReport] = field(default_factory=list)
     volume: list[DayVolume] = field(default_factory=list)
@@ -60,13 +60,16 @@ def size_of(task: AuditTask) -> int:
 
 
 def work_of(task: AuditTask) -> int:
-    """The bytes whose records could be read while a replica is; out of object storage bytes come no faster."""
+    """The work for a replica, as bytes of logs whose records could be read in the same time.
+
+    Headers alone are read faster than records, but not from object storage.
+    """
     is_light = not task.reads_records and is_local(task.directory)
     return size_of(task) // BATCHES_ARE_LIGHTER if is_light else size_of(task)
 
 
 def portions_of(tasks: Sequence[AuditTask], tables: Path | None, ignored: Collection[str]) -> list[Portion]:
-    """Neighbouring tasks packed together, whichever engine will run them."""
+    """Packs neighbouring tasks into portions, the same ones for every engine."""
     most_bytes = max(PORTION_BYTES, sum(map(size_of, tasks)) // MOST_PORTIONS)
     most_replicas = max(PORTION_REPLICAS, len(tasks) // MOST_PORTIONS)
     packed: list[list[AuditTask]] = []
@@ -93,7 +96,7 @@ def audit_portion(portion: Portion) -> PortionReport:
         found.partitions.append(report)
     found.volume = sum_of_days(day for report in found.partitions for day in report.volume)
     if portion.tables is not None:
-        from .report.table_files import write_partition_rows  # Arrow, which an audit without an output does without
+        from .report.table_files import write_partition_rows  # imports Arrow, which only an output needs
 
         write_partition_rows(portion.tables, portion.number, found.partitions)
         for report in found.partitions:
@@ -103,7 +106,7 @@ def audit_portion(portion: Portion) -> PortionReport:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """An error in there names the replica: a portion has several."""
+    """Adds the replica's path to an error, because a portion has several replicas."""
     try:
         yield
     except Exception as error:
@@ -114,7 +117,7 @@ def _why_out_of_reach(output: Path) -> str:
     import socket  # for this one sentence
 
     return (
-        f"{output} can't be reached from {socket.gethostname()}: executors write their rows there, so every one must "
-        "have the driver's directory under the same path. --output takes a shared one; without it only the summary is "
-        "printed; --engine local runs on this machine alone"
+        f"{output} can't be reached from {socket.gethostname()}: executors write their rows there, so each must have "
+        "the driver's directory under the same path. Give a shared directory to --output, leave it out to print only "
+        "the summary, or use --engine local to run on this machine alone"
     )

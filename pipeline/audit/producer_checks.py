@@ -1,6 +1,6 @@
-"""Producers' sequences from batch to batch and segment to segment, and the producer snapshots against the log.
+"""Checks producers' sequences across batches and segments, and compares the producer snapshots with the log.
 
-State: one entry for each producer, the latest MOST_PRODUCERS of them. Vectorised: no Python for a batch. Source:
+State: one entry for each of the latest MOST_PRODUCERS producers. Vectorised: no Python code for each batch. Source:
 Kafka's ProducerStateManager, ProducerAppendInfo; KIP-98.
 """
 
@@ -33,7 +33,7 @@ class _Producer(NamedTuple):
 
 
 class ProducerChecks:
-    """Follows one partition."""
+    """The checks of one partition."""
 
     def __init__(self, task: AuditTask, report: PartitionReport, transactions: TransactionChecks) -> None:
         self._task = task
@@ -61,13 +61,13 @@ class ProducerChecks:
         jump = (first - before_last - 1) % _SEQUENCES
         is_comparable = (before_epoch == epochs) & (before_last >= 0)
         if self._task.policy.is_compacted is not False:
-            is_comparable &= before_gaps == gaps  # compaction takes batches away
+            is_comparable &= before_gaps == gaps  # compaction removes batches
         for slot in numpy.flatnonzero(is_comparable & (jump != 0)).tolist():
             is_back = jump[slot] >= _SEQUENCES // 2
             detail = f"producer {ids[slot]} goes from sequence {before_last[slot]} to {first[slot]}"
             batches.found(f"producer-sequence-{'duplicate' if is_back else 'gap'}", int(order[slot]), detail)
         for slot in numpy.flatnonzero(epochs < before_epoch).tolist():
-            detail = f"producer {ids[slot]} has epoch {epochs[slot]} behind epoch {before_epoch[slot]}"
+            detail = f"producer {ids[slot]} has epoch {epochs[slot]} after epoch {before_epoch[slot]}"
             batches.found("producer-epoch-decreasing", int(order[slot]), detail)
         self._keep(order, batches, ids, epochs, last, gaps, heads)
 
@@ -83,7 +83,7 @@ class ProducerChecks:
     ) -> None:
         for slot in [*(heads[1:] - 1).tolist(), len(ids) - 1]:
             producer_id = int(ids[slot])
-            self._producers.pop(producer_id, None)  # so that the oldest stand in front
+            self._producers.pop(producer_id, None)  # keeps the oldest entries first
             self._producers[producer_id] = _Producer(
                 int(epochs[slot]), int(last[slot]), int(batches.lasts[order[slot]]), int(gaps[slot])
             )
@@ -93,7 +93,7 @@ class ProducerChecks:
     # Snapshots ---------------------------------------------------------------
 
     def check_snapshots(self) -> None:
-        """Whether each snapshot can be read; one that is a link, a FIFO or a device is a finding. Raises OSError."""
+        """Adds a finding for each snapshot that can't be read or is a link, a FIFO or a device. Raises OSError."""
         directory = self._task.replica.path
         names = sorted(entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
         for path in (directory / name for name in names):
@@ -102,12 +102,12 @@ class ProducerChecks:
                 if data is not None:
                     decode_snapshot(data)
             except FileNotFoundError:
-                continue  # a broker deletes old ones at any time
+                continue  # a broker deletes old snapshots at any time
             except CorruptSnapshotError as error:
                 self._report.add("producer-snapshot-corrupt", path, str(error))
 
     def check_snapshot_at(self, offset: int, log_start_offset: int) -> None:
-        """The snapshot of an offset, if there is one, against the producers of the log up to there."""
+        """Compares the snapshot of an offset, if it exists, with the producers in the log before that offset."""
         path = segment_path(self._task.replica.path, offset, SNAPSHOT_SUFFIX)
         try:
             entries = decode_snapshot(read_file(path))
@@ -115,7 +115,7 @@ class ProducerChecks:
             return
         except OSError as error:
             if is_gone(error) or is_unreadable(error, path):
-                return  # check_snapshots says so
+                return  # check_snapshots reports it
             raise
         for entry in entries:
             wrong = self._contradiction(entry, offset, log_start_offset)
@@ -129,7 +129,7 @@ class ProducerChecks:
                 self._report.add("producer-snapshot-mismatch", path, detail, offset=offset)
 
     def _contradiction(self, entry: ProducerEntry, offset: int, log_start_offset: int) -> str | None:
-        """What is wrong with an entry of the snapshot at `offset`, as far as the log says."""
+        """The contradiction between the log and an entry of the snapshot at `offset`; None if there is none."""
         if entry.last_offset >= offset:
             return f"its last offset is {entry.last_offset}"
         known = self._producers.get(entry.producer_id)

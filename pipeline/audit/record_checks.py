@@ -1,6 +1,6 @@
-"""Records inside their batches, and what keys say: offsets, times, null keys, duplicates, tombstones, skew.
+"""Checks records and their keys: offsets, times, null keys, duplicates, tombstones, skew.
 
-Decodes with the pipeline's decoder; no Python for a record. State: tables of bounded size. Source: Kafka's
+Uses the pipeline's decoder and runs no Python code for each record. State: tables of bounded size. Source: Kafka's
 DefaultRecordBatch, LogValidator, Cleaner; KIP-534.
 """
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from .groups.records import GroupRecords
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
-"""How long behind its horizon a tombstone may stay: the cleaner takes it with the next round, not by a clock."""
+"""How long a tombstone may stay after its delete horizon: only the next round of the cleaner removes it."""
 _LEAST_TIME = -(1 << 63)
 _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
 
 
 class RecordChecks:
-    """Follows one partition."""
+    """The checks of one partition."""
 
     def __init__(self, task: AuditTask, report: PartitionReport, groups: "GroupRecords | None") -> None:
         self._task = task
@@ -45,7 +45,7 @@ class RecordChecks:
         self._is_compressed = False
 
     def read(self, batches: ChunkBatches, chunk: BatchTable) -> None:
-        """Decodes the records of the batches whose CRC is right; `chunk` has their bytes."""
+        """Checks the records of the batches whose CRC is right. `chunk` has their bytes."""
         selected = batches.is_sound & (batches.codecs < CODECS)
         self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
         is_plain = selected & (batches.codecs == 0)
@@ -85,7 +85,7 @@ class RecordChecks:
             batches.found("record-offsets-invalid", batch, detail)
 
     def _check_part(self, batches: ChunkBatches, item: WalkedRecords) -> None:
-        """What the parts of a large batch must say together: rising offsets, and the header's greatest timestamp."""
+        """Checks the parts of a large batch together: rising offsets, and the header's maximum timestamp."""
         spans = item.spans
         batch = int(spans.batches[0])
         if int(spans.offsets[0]) <= self._part_offset:
@@ -97,19 +97,19 @@ class RecordChecks:
             return
         is_checked = not batches.is_append_time[batch] and not batches.is_control[batch]
         if is_checked and self._part_time != batches.max_timestamps[batch]:
-            detail = f"the header says {batches.max_timestamps[batch]}, the records {self._part_time}"
+            detail = f"the header has {batches.max_timestamps[batch]}, the records {self._part_time}"
             batches.found("batch-max-timestamp-wrong", batch, detail)
         self._part_offset, self._part_time = -1, _LEAST_TIME
 
     def _check_times(self, batches: ChunkBatches, rows: Spans) -> None:
-        """The greatest timestamp of each batch's records must be its header's."""
+        """Compares the maximum timestamp of each batch's records with its header."""
         heads = numpy.flatnonzero(numpy.concatenate([[True], rows.batches[1:] != rows.batches[:-1]]))
         greatest = numpy.maximum.reduceat(rows.timestamps, heads)
         of_batch = rows.batches[heads]
         wrong = (greatest != batches.max_timestamps[of_batch]) & ~batches.is_append_time[of_batch]
         for slot in numpy.flatnonzero(wrong & ~batches.is_control[of_batch]).tolist():
             batch = int(of_batch[slot])
-            detail = f"the header says {batches.max_timestamps[batch]}, the records {greatest[slot]}"
+            detail = f"the header has {batches.max_timestamps[batch]}, the records {greatest[slot]}"
             batches.found("batch-max-timestamp-wrong", batch, detail)
 
     def _check_keys(self, batches: ChunkBatches, item: WalkedRecords) -> None:
@@ -134,14 +134,14 @@ class RecordChecks:
             self._count_late(batches, rows, numpy.flatnonzero(is_data & has_horizon & late & rows.values.is_null))
 
     def _check_duplicates(self, batches: ChunkBatches) -> None:
-        """Of the chunk's records in the clean part, in the order of the log (compressed ones were decoded last)."""
+        """Finds duplicate keys in the clean part, in the order of the log (compressed records were decoded last)."""
         if not self._clean:
             return
         hashes, offsets, of_batch = (numpy.concatenate(column) for column in zip(*self._clean, strict=True))
         self._clean = []
         order = numpy.argsort(offsets, kind="stable")
         for row in order[self._clean_keys.add(hashes[order])].tolist():
-            detail = f"the key of the record at offset {offsets[row]} stands further in front as well"
+            detail = f"an earlier record has the same key as the one at offset {offsets[row]}"
             place = {"position": int(batches.places[of_batch[row]]), "offset": int(offsets[row])}
             self._report.add("duplicate-keys-in-clean-part", batches.segment.path, detail, **place)
 
@@ -152,7 +152,7 @@ class RecordChecks:
             self._late_place = (str(batches.segment.path), place, int(rows.offsets[late[0]]))
 
     def close(self) -> None:
-        """What can be said only at the end of the log."""
+        """Adds the numbers and findings that need the whole log."""
         report, counts = self._report, self._counts
         report.decoded_size = self._decoded_size
         report.distinct_keys, report.largest_key_records = counts.distinct, counts.most

@@ -1,8 +1,8 @@
-"""Keys of two replicas of a compacted partition, where each was cleaned for itself.
+"""Compares the keys of two replicas of a compacted partition in the part that each broker cleaned independently.
 
-A record that only one replica has is right when the other has a later record of its key, and when compaction may drop
-it for another reason: a tombstone, a null key, a record of an aborted transaction. Memory: MOST_CANDIDATES records,
-keys by their hash; what is beyond that is not compared. Source: the cleaner's rules (Kafka's Cleaner).
+A record may be in only one replica if the other has a later record of its key, or if compaction may remove it for
+another reason: a tombstone, a null key, a record of an aborted transaction. Memory: MOST_CANDIDATES records, with their
+keys as hashes. Further records are not compared. Source: the cleaner's rules (Kafka's Cleaner).
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ MOST_CANDIDATES = 1 << 20
 def missing_keys(
     one: PartitionDirectory, other: PartitionDirectory, start: int, cleaned_to: int, end: int
 ) -> list[Finding]:
-    """Records of `one` in `[start, cleaned_to)` whose key `other` has neither there nor later, before `end`."""
+    """Finds records of `one` in `[start, cleaned_to)` whose key `other` lacks from there up to `end`."""
     hashes, offsets = _keys(one, start, cleaned_to)
     order = numpy.argsort(hashes, kind="stable")
     hashes, offsets = hashes[order], offsets[order]
@@ -48,7 +48,7 @@ def missing_keys(
 
 
 def _keys(replica: PartitionDirectory, start: int, end: int) -> tuple[Int64s, Int64s]:
-    """(hash, offset) of the records with key and value, up to MOST_CANDIDATES."""
+    """Hashes and offsets of the records with key and value, up to MOST_CANDIDATES."""
     hashes, offsets, count = [numpy.zeros(0, numpy.int64)], [numpy.zeros(0, numpy.int64)], 0
     for found_hashes, found_offsets, has_value in _records(replica, start, end):
         hashes.append(found_hashes[has_value])
@@ -60,7 +60,7 @@ def _keys(replica: PartitionDirectory, start: int, end: int) -> tuple[Int64s, In
 
 
 def _records(replica: PartitionDirectory, start: int, end: int) -> Iterator[tuple[Int64s, Int64s, Flags]]:
-    """(hash of the key, offset, has a value) of records with a key that readers of committed data see."""
+    """Columns (hash of the key, offset, has a value) of the records with a key that read_committed consumers get."""
     aborted = _aborted(replica)
     for segment in replica.segments:
         if segment.base_offset >= end:

@@ -1,10 +1,10 @@
-"""Two replicas of a partition against each other, batch by batch.
+"""Compares two replicas of a partition, batch by batch.
 
-Streams both logs; memory: a chunk of each. Batches are the same when base offset, last offset and CRC are (the CRC
-leaves out the leader epoch, which replicas share anyway). Compaction rewrites what lies below each replica's cleaner
-checkpoint on its own, so of a compacted topic batches are compared above the higher one; below it a record
-that both have must be the same, and a key that one has must be somewhere in the other (replica_keys.py). Above the
-lower high watermark replicas may differ: the follower cuts its log there. Source: Kafka's
+Streams both logs. Memory: a chunk of each. Two batches are the same if base offset, last offset and CRC are equal (the
+CRC does not cover the leader epoch). Each broker compacts its replica independently below its cleaner checkpoint.
+Batches of a compacted topic are therefore compared above the higher checkpoint. Below it every key of one replica must
+be in the other (replica_keys.py). Above the lower high watermark replicas may differ, because the follower truncates
+its log there. Source: Kafka's
 ReplicaVerificationTool, KIP-101.
 """
 
@@ -25,7 +25,7 @@ from .tasks import RECORDS, AuditTask, PartitionReport
 
 
 class ReplicaTask(NamedTuple):
-    """Two replicas; `start` to `end` are offsets that both have and that must be equal batch for batch."""
+    """Two replicas. Both have the offsets from `start` to `end`, and their batches must be equal there."""
 
     one: PartitionDirectory
     other: PartitionDirectory
@@ -38,7 +38,7 @@ class ReplicaTask(NamedTuple):
 
     @classmethod
     def of(cls, longest: tuple[AuditTask, PartitionReport], other: tuple[AuditTask, PartitionReport]) -> "ReplicaTask":
-        """What to compare of two audited replicas, the first the longer one."""
+        """The comparison of two audited replicas. The first one is the longer one."""
         (task, report), (other_task, other_report) = longest, other
         log_start = max(report.log_start_offset, other_report.log_start_offset)
         is_compacted = task.policy.is_compacted is not False
@@ -57,7 +57,7 @@ class ReplicaTask(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A batch and where it lies."""
+    """A batch and its position."""
 
     base_offset: int
     last_offset: int
@@ -67,7 +67,7 @@ class _Row(NamedTuple):
 
 
 class _Stream:
-    """The batches of one replica that reach into `[start, end)`, as columns of a chunk at a time."""
+    """The batches of one replica that overlap `[start, end)`, as columns of one chunk at a time."""
 
     def __init__(self, replica: PartitionDirectory, start: int, end: int) -> None:
         self._chunks = self._read(replica, start, end)
@@ -90,7 +90,7 @@ class _Stream:
                 yield str(segment.path), columns[:, chosen], (item.positions + item.file_position)[chosen]
 
     def fill(self) -> bool:
-        """Goes on to the next chunk if this one is used up; whether there is one."""
+        """Reads the next chunk after the end of the current one. Returns False at the end of the log."""
         while not self.columns.shape[1]:
             try:
                 self._file, self.columns, self._places = next(self._chunks)
@@ -99,7 +99,7 @@ class _Stream:
         return True
 
     def drop(self, count: int) -> None:
-        """Leaves the first batches."""
+        """Skips the first batches."""
         self.columns, self._places = self.columns[:, count:], self._places[count:]
 
     def row(self, index: int) -> _Row:
@@ -109,7 +109,7 @@ class _Stream:
 
 
 def compare_replicas(task: ReplicaTask) -> list[Finding]:
-    """Where the replicas part, if they do; a note if one changes under every comparison. Raises OSError."""
+    """Finds the first difference; adds a note if a replica changes during every comparison. Raises OSError."""
     for _ in attempts():
         try:
             return _compared(task)
@@ -147,7 +147,7 @@ def _compared(task: ReplicaTask) -> list[Finding]:
 
 
 def _first_difference(task: ReplicaTask) -> tuple[_Row | None, _Row | None] | None:
-    """The first batches that are not the same; None on the side that has no more."""
+    """The first pair of different batches; None for a replica that has no further batch."""
     one, other = (_Stream(replica, task.start, task.end) for replica in (task.one, task.other))
     while True:
         has_one, has_other = one.fill(), other.fill()
@@ -166,5 +166,5 @@ def _first_difference(task: ReplicaTask) -> tuple[_Row | None, _Row | None] | No
 
 def _shown(row: _Row | None) -> str:
     if row is None:
-        return "no more batch"
+        return "no further batch"
     return f"offsets {row.base_offset} to {row.last_offset} with CRC {row.crc}"

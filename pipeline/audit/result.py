@@ -1,4 +1,4 @@
-"""What an audit found, as its report takes it. Pure."""
+"""The result of an audit, for its report. Pure."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AuditResult:
-    """What an audit found. Where workers wrote rows, findings of a replica are the first of each name, counted."""
+    """The result of an audit. With an output, it has only the first finding of each name of a replica, with a count."""
 
     partitions: list[PartitionReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     overall_findings: list[Finding] = field(default_factory=list)
-    """Those among the findings that no worker knows: of directories, replicas against each other, topics, groups."""
+    """The findings that the driver adds: of directories, topics, groups and comparisons of replicas."""
     groups: "list[GroupLag]" = field(default_factory=list)
     growth: "list[GroupGrowth]" = field(default_factory=list)
-    """Who writes the offsets topic."""
+    """What each group writes to the offsets topic."""
     volume: list[DayVolume] = field(default_factory=list)
     """The sum of all replicas by day."""
     portions: int = 0
-    """How many tasks have written rows, or would have."""
+    """The number of portions of the audit. With an output, each has written its rows."""

@@ -14,18 +14,18 @@ from .findings import Finding
 
 
 class RootOffsets(NamedTuple):
-    """The offsets by checkpoint and partition; a checkpoint that can't be read has none and is a finding."""
+    """The offsets by checkpoint and partition. A checkpoint that can't be read has no offsets and is a finding."""
 
     offsets: dict[str, dict[TopicPartition, int]]
     findings: list[Finding]
 
     def of_partition(self, key: TopicPartition) -> dict[str, int]:
-        """What each checkpoint says of a partition, where it says anything."""
+        """Checkpoint -> offset of a partition, for the checkpoints that have it."""
         return {name: offsets[key] for name, offsets in self.offsets.items() if key in offsets}
 
 
 def read_root_offsets(directory: Path) -> RootOffsets:
-    """Reads them. Raises OSError for what is not one file's fault."""
+    """Reads the checkpoints. Raises OSError for errors that are not of one file."""
     found = RootOffsets({}, [])
     for name in ROOT_CHECKPOINTS:
         path = directory / name

@@ -1,6 +1,6 @@
-"""What a partition's segments as a whole say: checkpoints, retention, files that were left over.
+"""Checks a partition as a whole: checkpoints, retention, leftover files, the topic id.
 
-Reads names, times and sizes, no log. Source: Kafka's LogManager, UnifiedLog.deleteOldSegments, LogLoader.
+Reads names, times and sizes, but no log. Source: Kafka's LogManager, UnifiedLog.deleteOldSegments, LogLoader.
 """
 
 from typing import NamedTuple
@@ -29,14 +29,14 @@ from .tasks import AuditTask, PartitionReport
 from .whole_files import report_refusal
 
 RETENTION_TOLERANCE_MS = 3_600_000
-"""log.retention.check.interval.ms is 5 minutes, file.delete.delay.ms one."""
+"""Well above log.retention.check.interval.ms (5 minutes) plus file.delete.delay.ms (1 minute)."""
 _READ_ELSEWHERE = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
 _SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 LEFTOVERS = {DELETED_SUFFIX: "leftover-deleted", CLEANED_SUFFIX: "leftover-cleaned", SWAP_SUFFIX: "leftover-swap"}
 
 
 class SegmentSummary(NamedTuple):
-    """A segment and the times in it: of its first batch, the greatest (-1: none), its file's."""
+    """A segment and its times: the maximum timestamp of its first batch, that of all batches, the file's (-1: none)."""
 
     file: SegmentFile
     first_timestamp: int
@@ -45,33 +45,33 @@ class SegmentSummary(NamedTuple):
 
     @property
     def changed_ms(self) -> int:
-        """Since when it has been as it is, as far as that can be told."""
+        """The latest known change of the segment."""
         return max(self.largest_timestamp, self.modified_ms)
 
     @property
     def retention_ms(self) -> int:
-        """The time that retention goes by."""
+        """The time that decides about retention."""
         return self.largest_timestamp if self.largest_timestamp >= 0 else self.modified_ms
 
 
 def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
-    """The offsets of the checkpoint files against the log's start and end."""
+    """Compares the offsets of the checkpoint files with the log's start and end."""
     log_end = _log_end(task, report)
     for name, offset in sorted(task.checkpoints.items()):
         path = task.directory / name
         if name == LOG_START_OFFSET_CHECKPOINT and offset > log_end:
-            detail = f"it says {offset}, the log ends at {log_end}"
+            detail = f"the checkpoint has {offset}, the log ends at {log_end}"
             report.add("log-start-beyond-log", path, detail, offset=offset)
         elif offset > report.log_end_offset:
-            detail = f"it says {offset}, the log ends at {report.log_end_offset}"
+            detail = f"the checkpoint has {offset}, the log ends at {report.log_end_offset}"
             report.add("checkpoint-beyond-log", path, detail, offset=offset)
         elif task.is_live and name == REPLICATION_OFFSET_CHECKPOINT:
-            continue  # it is written every five seconds, retention may be ahead of it
+            continue  # written every five seconds: retention may have passed it
         elif offset < report.log_start_offset and name == REPLICATION_OFFSET_CHECKPOINT:
-            detail = f"it says {offset}, the log begins at {report.log_start_offset}"
+            detail = f"the checkpoint has {offset}, the log begins at {report.log_start_offset}"
             report.add("high-watermark-below-log-start", path, detail, offset=offset)
         elif offset < report.log_start_offset and name == CLEANER_OFFSET_CHECKPOINT:
-            detail = f"it says {offset}, the log begins at {report.log_start_offset}"
+            detail = f"the checkpoint has {offset}, the log begins at {report.log_start_offset}"
             report.add("cleaner-checkpoint-below-log-start", path, detail, offset=offset)
     start = task.checkpoints.get(LOG_START_OFFSET_CHECKPOINT, 0)
     if start > log_end:
@@ -82,18 +82,18 @@ def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
         if after.base_offset <= start
     ]
     if old:
-        detail = f"{len(old)} segments lie below the log start offset {start}"
+        detail = f"{len(old)} segments are below the log start offset {start}"
         report.add("segments-below-log-start", old[0].path, detail, offset=old[0].base_offset)
 
 
 def _log_end(task: AuditTask, report: PartitionReport) -> int:
-    """Where the log ends by its batches and its last segment's name, whatever a checkpoint says of its start."""
+    """The log end offset by its batches and its last segment's name. Ignores the checkpoint of the log start."""
     last = task.replica.segments[-1].base_offset if task.replica.segments else 0
     return max(last, report.log_end_offset)
 
 
 def check_retention(task: AuditTask, report: PartitionReport, segments: list[SegmentSummary]) -> None:
-    """Segments that retention should have deleted."""
+    """Adds a finding for segments that retention should have deleted."""
     policy = task.policy
     closed = segments[:-1]
     if not policy.is_deleted or not closed:
@@ -117,7 +117,7 @@ def check_retention(task: AuditTask, report: PartitionReport, segments: list[Seg
 
 
 def check_files(task: AuditTask, report: PartitionReport) -> None:
-    """Files that deletion or the cleaner left over, and indexes without a log."""
+    """Adds findings for leftover files of deletions and the cleaner, and for indexes without a segment."""
     entries = sorted(list_directory(task.replica.path))
     names = {entry.name for entry in entries}
     for name, *_, fault in entries:
@@ -137,7 +137,7 @@ def _base(name: str) -> int:
 
 
 def check_topic_id(task: AuditTask, report: PartitionReport) -> None:
-    """partition.metadata against the metadata log."""
+    """Compares partition.metadata with the metadata log."""
     path = task.replica.path / PARTITION_METADATA
     try:
         topic_id = read_partition_metadata(PathFiles(), task.replica.path)
@@ -150,6 +150,6 @@ def check_topic_id(task: AuditTask, report: PartitionReport) -> None:
     if task.topic_id is None:
         return
     if topic_id is None:
-        report.add("partition-metadata-missing", path, "the file is not there")
+        report.add("partition-metadata-missing", path, "the file does not exist")
     elif topic_id != task.topic_id:
-        report.add("topic-id-mismatch", path, f"{topic_id.hex()}, the metadata says {task.topic_id.hex()}")
+        report.add("topic-id-mismatch", path, f"the file has {topic_id.hex()}, the metadata {task.topic_id.hex()}")

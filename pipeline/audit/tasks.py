@@ -1,4 +1,4 @@
-"""What one task of an audit gets and gives back: values that travel to executors."""
+"""Input and output of one task of an audit: values that are sent to executors and back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,45 +16,45 @@ if TYPE_CHECKING:
 
 BATCHES, RECORDS = "batches", "records"
 LEVELS = (BATCHES, RECORDS)
-"""How deep an audit looks: at headers and CRCs, or into the records of every batch as well."""
+"""The depth of an audit: only headers and CRCs, or also the records of every batch."""
 
 MAX_FINDINGS_OF_A_KIND = 20
-"""How many findings of one name are listed for a partition; the last one counts the rest."""
+"""The number of findings of one name that are listed for a partition. The last one counts the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditTask:
-    """One replica of a partition, and what its directory says elsewhere about it."""
+    """One replica of a partition, and the data about it from the rest of its log directory."""
 
     directory: Path
     replica: PartitionDirectory
     is_clean: bool
-    """The broker was stopped cleanly: then nothing may be torn."""
+    """Whether the broker was stopped cleanly. Then no file may be torn."""
     policy: TopicPolicy
     topic_id: bytes | None
     checkpoints: dict[str, int]
-    """Checkpoint file's name -> the offset that it has for this partition."""
+    """Name of a checkpoint file -> its offset for this partition."""
     now_ms: int
-    """The clock by which retention, tombstones and groups are judged."""
+    """The clock for the checks of retention, tombstones and groups."""
     at_ms: int | None = None
-    """Groups are told as of this moment; None: as the records leave them."""
+    """Shows groups as of this moment; None: as of their last record."""
     level: str = RECORDS
     is_live: bool = False
-    """A broker has the directory: what was read earlier may be older than what is read later."""
+    """Whether a broker has the directory open. Then files that were read first may be older than later ones."""
 
     @property
     def reads_records(self) -> bool:
-        """Whether records are decoded: groups are nothing but records."""
+        """Whether records are decoded. Groups exist only as records, so the offsets topic is always decoded."""
         return self.level != BATCHES or self.replica.topic == OFFSETS_TOPIC
 
     @property
     def cleaned_to(self) -> int:
-        """The offset up to which the cleaner has come; -1 where it never was here."""
+        """The offset up to which the log was cleaned; -1 if it never was."""
         return self.checkpoints.get(CLEANER_OFFSET_CHECKPOINT, -1)
 
 
 class DayVolume(NamedTuple):
-    """What a partition got in one day (UTC, by the greatest timestamp of each batch); `size` is bytes on disk."""
+    """Records of one day (UTC, by the maximum timestamp of each batch) and their `size` in bytes on disk."""
 
     day_ms: int
     records: int
@@ -72,7 +72,7 @@ def sum_of_days(days: Iterable[DayVolume]) -> list[DayVolume]:
 
 @dataclass(slots=True)
 class PartitionReport:
-    """What was found in one replica. Sizes are bytes, times ms since 1970, -1 for none or not known."""
+    """The result for one replica. Sizes are bytes, times ms since 1970, -1 for none or unknown."""
 
     directory: str
     topic: str
@@ -91,11 +91,11 @@ class PartitionReport:
     max_timestamp: int = -1
     is_compacted: bool | None = None
     is_known: bool = True
-    """False if it could not be read, or changed too fast: the numbers say nothing."""
+    """False if the replica could not be read or changed too fast. Its numbers are then meaningless."""
     decoded_size: int = -1
     """Bytes of the batches with their records decompressed, headers included."""
     dirty_bytes: int = -1
-    """Bytes at and behind the first dirty offset, without the active segment."""
+    """Bytes from the first dirty offset on, without the active segment."""
     cleanable_bytes: int = -1
     """Clean and dirty bytes, without the active segment."""
     distinct_keys: int = -1
@@ -107,7 +107,7 @@ class PartitionReport:
     """Of a partition of the offsets topic."""
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
-        """Takes in a finding; beyond a number of the same name it only counts."""
+        """Adds a finding. After MAX_FINDINGS_OF_A_KIND of one name, only counts it."""
         same = [index for index, found in enumerate(self.findings) if found.name == name]
         if len(same) >= MAX_FINDINGS_OF_A_KIND:
             last = self.findings[same[-1]]

@@ -1,8 +1,8 @@
-"""Transactions in a log: those left open, markers that are missing, aborted data, the transaction indexes.
+"""Checks the transactions in a log: open ones, missing markers, aborted data, the transaction indexes.
 
-Looks only at transactional and control batches. State: one entry for each open transaction. A cleaner never goes
-beyond the last stable offset. Below its checkpoint every transaction with a batch therefore has its marker, and no
-record of an aborted one is left. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
+Reads only transactional and control batches. State: one entry for each open transaction. A cleaner never passes the
+last stable offset. Below its checkpoint every transaction with a batch therefore has its marker, and no record of an
+aborted one remains. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
 Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
 """
 
@@ -21,12 +21,15 @@ from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
 HANGING_MS = 20 * 60_000
-"""transaction.max.timeout.ms is 15 minutes, and coordinators abort what is older within seconds."""
+"""transaction.max.timeout.ms is 15 minutes, and coordinators abort older transactions within seconds."""
 
 
 @dataclass(slots=True)
 class _Transaction:
-    """An open transaction: where it begins, what its batches say; `kept` is the first batch that still has records."""
+    """An open transaction: position and offset of its start, and facts of its batches.
+
+    `kept`: file, position and offset of its first batch that still has records.
+    """
 
     file: str
     position: int
@@ -38,14 +41,14 @@ class _Transaction:
 
 @dataclass(slots=True)
 class _Abort:
-    """An abort marker: its producer, and where its data begins (-1: none was seen)."""
+    """An abort marker: its producer, and the first offset of its data (-1: the log has none)."""
 
     producer_id: int
     first_offset: int
 
 
 class TransactionChecks:
-    """Follows one partition."""
+    """The checks of one partition."""
 
     def __init__(self, task: AuditTask, report: PartitionReport) -> None:
         self._task = task
@@ -55,7 +58,7 @@ class TransactionChecks:
         self._cleaned_to = task.cleaned_to if task.policy.is_compacted else -1
 
     def open_offset(self, producer_id: int) -> int | None:
-        """Where a producer's open transaction begins."""
+        """The first offset of a producer's open transaction."""
         found = self._open.get(producer_id)
         return None if found is None else found.first_offset
 
@@ -64,7 +67,7 @@ class TransactionChecks:
         return [(producer_id, found.first_offset) for producer_id, found in self._open.items()]
 
     def read(self, batches: ChunkBatches) -> None:
-        """Takes in a chunk's transactional batches and markers."""
+        """Reads a chunk's transactional batches and markers."""
         chosen = ((batches.attributes & TRANSACTIONAL) != 0) | batches.is_control
         indexes = numpy.flatnonzero(chosen & batches.is_sound)
         if not len(indexes):
@@ -85,7 +88,7 @@ class TransactionChecks:
     def _read_data(self, batches: ChunkBatches, index: int, producer_id: int, epoch: int, offset: int) -> None:
         found = self._open.get(producer_id)
         if found is not None and found.epoch != epoch:
-            detail = f"producer {producer_id} goes on in epoch {epoch} at offset {offset} without a marker"
+            detail = f"producer {producer_id} continues with epoch {epoch} at offset {offset} without a marker"
             self._missing_marker(found, detail)
             found = None
         if found is None:
@@ -96,7 +99,9 @@ class TransactionChecks:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
-        from ...storage.producers.transaction_markers import read_marker  # with the first marker: most topics have none
+        from ...storage.producers.transaction_markers import (
+            read_marker,
+        )  # most topics have none
 
         data = batches.control_batches[index]
         try:
@@ -105,7 +110,7 @@ class TransactionChecks:
             batches.found("records-malformed", index, str(error))
             return
         if marker is None:
-            return  # compaction has emptied it: its transaction had no batch left
+            return  # emptied by compaction: its transaction has no batch left
         is_commit = marker[0].is_commit
         ended = self._open.pop(producer_id, None)
         if is_commit:
@@ -114,8 +119,8 @@ class TransactionChecks:
         if ended is not None and ended.kept is not None and ended.kept[2] < self._cleaned_to:
             file, place, first = ended.kept
             detail = (
-                f"producer {producer_id} aborted its transaction at offset {offset}; the cleaner was at "
-                f"{self._cleaned_to} and left records of it"
+                f"producer {producer_id} aborted its transaction at offset {offset}; the log is cleaned "
+                f"up to {self._cleaned_to}, but still has records of it"
             )
             self._report.add("aborted-records-kept", file, detail, position=place, offset=first)
 
@@ -125,11 +130,11 @@ class TransactionChecks:
         )
 
     def close(self) -> None:
-        """The transactions that no marker has ended."""
+        """Adds findings for the transactions without a marker."""
         self._report.open_transactions = len(self._open)
         for producer_id, found in self._open.items():
             if found.first_offset < self._cleaned_to:
-                detail = f"of producer {producer_id}, though the cleaner was at {self._cleaned_to}"
+                detail = f"of producer {producer_id}, although the log is cleaned up to {self._cleaned_to}"
                 self._missing_marker(found, detail)
             elif self._task.now_ms - found.last_timestamp > HANGING_MS:
                 age = (self._task.now_ms - found.last_timestamp) // 60_000
@@ -139,7 +144,7 @@ class TransactionChecks:
                 )
 
     def check_index(self, segment: SegmentFile, *, is_settled: bool) -> None:
-        """The segment's index against the abort markers that it holds; called when its batches were read."""
+        """Compares the segment's index with its abort markers. Called after its batches were read."""
         path = segment_path(segment.path.parent, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         aborts, self._aborts = self._aborts, {}
         try:
@@ -157,10 +162,10 @@ class TransactionChecks:
             abort = aborts.get(entry.last_offset)
             place = {"position": number * 34, "offset": entry.last_offset}
             if abort is None or abort.producer_id != entry.producer_id:
-                detail = f"no abort of producer {entry.producer_id} at offset {entry.last_offset}"
+                detail = f"the log has no abort of producer {entry.producer_id} at offset {entry.last_offset}"
                 self._report.add("transaction-index-invalid", path, detail, **place)
             elif 0 <= abort.first_offset < entry.first_offset:
-                detail = f"it begins at {entry.first_offset}, its data at {abort.first_offset}"
+                detail = f"the entry begins at {entry.first_offset}, the transaction's data at {abort.first_offset}"
                 self._report.add("transaction-index-invalid", path, detail, **place)
         indexed = {entry.last_offset for entry in entries}
         for offset, abort in aborts.items():

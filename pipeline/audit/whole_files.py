@@ -1,4 +1,4 @@
-"""Small files of a partition that an audit reads whole: one that can't be read is a finding, and the audit goes on."""
+"""Reads small files of a partition whole. A file that can't be read is a finding, and the audit continues."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from .tasks import PartitionReport
 def read_whole(report: PartitionReport, path: Path) -> bytes | None:
     """All bytes of a file; None, and a finding in the report, if the system refuses it.
 
-    Raises FileNotFoundError if it is not there, OSError for what is not this file's fault.
+    Raises FileNotFoundError if it does not exist, OSError for errors that are not of this file.
     """
     try:
         return read_file(path)
@@ -20,7 +20,7 @@ def read_whole(report: PartitionReport, path: Path) -> bytes | None:
 
 
 def report_refusal(report: PartitionReport, path: Path, error: OSError) -> None:
-    """Adds `file-unreadable` for a file that could not be read. Raises the error if it is not this file's fault."""
+    """Adds `file-unreadable` for a file that could not be read. Raises an error that is not of this file."""
     if is_gone(error):
         raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
     if not is_unreadable(error, path):

@@ -1,1 +1,1 @@
-"""What an audit says of groups and committed offsets."""
+"""The audit of groups and committed offsets."""

@@ -1,7 +1,7 @@
-"""The audit of groups: what the offsets topic says of them, set against the logs that they read.
+"""The audit of groups: compares the groups in the offsets topic with the logs that they read.
 
-Owns: the order of the steps. The records were read with their partitions (records.py); here replicas are asked for
-times, then lag and findings are pure.
+Owns: the order of the steps. The records of groups were read with their partitions (records.py). This module looks up
+times in the replicas; lag and findings are then pure.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from .rows import GroupLag
 
 
 class GroupsAudit(NamedTuple):
-    """What was found of groups."""
+    """The result of the audit of groups."""
 
     rows: list[GroupLag]
     growth: list[GroupGrowth]
-    """Who writes the offsets topic, by group and partition of it."""
+    """What each group writes to each partition of the offsets topic."""
     findings: list[Finding]
 
 
@@ -35,7 +35,7 @@ def audit_groups(
     now_ms: int | None,
     at_ms: int | None,
 ) -> GroupsAudit:
-    """Audits the groups; `reports` are those of `tasks`, in the same order. Raises OSError and what engines raise."""
+    """Audits the groups. `reports`: those of `tasks`, in the same order. Raises OSError and the errors of engines."""
     found = gather(reports, tasks, now_ms, at_ms)
     told = answers(questions(found, is_past=at_ms is not None), engine)
     retention = retention_ms(metadata.broker_configs)
@@ -45,7 +45,7 @@ def audit_groups(
 
 
 def limited(findings: Sequence[Finding]) -> list[Finding]:
-    """Of a name and partition as many as are listed; the last of them counts the rest."""
+    """Keeps MAX_FINDINGS_OF_A_KIND findings of each name and partition. The last one counts the rest."""
     kept: list[Finding] = []
     listed: dict[tuple[str, str, int], list[int]] = {}
     for finding in findings:

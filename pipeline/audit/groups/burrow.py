@@ -1,9 +1,9 @@
-"""Whether a consumer keeps up, by the rules of LinkedIn's Burrow, from its commits and where the log ended then.
+"""Decides by the rules of LinkedIn's Burrow whether a consumer keeps up, from its commits and the log's past ends.
 
-Pure. Taken over with Burrow's defaults: ten commits (`intervals`), no lag is tolerated (`allowed-lag` 0), fewer commits
-are judged, too (`minimum-complete` 0), the log's end is remembered for 10 times 10 s (`offset-refresh`). Two things
-differ. The lag of a commit is that at its own moment, which a log knows and a poll does not. And one commit alone,
-which is what the cleaner leaves, can say that a consumer has stopped, never that it stalls or falls behind. Source:
+Pure. Uses Burrow's defaults: ten commits (`intervals`), no tolerated lag (`allowed-lag` 0), a status also with fewer
+commits (`minimum-complete` 0), the log's ends of the last 10 times 10 s (`offset-refresh`). Two things differ. The lag
+of a commit is exact, because the log has its end at that moment; Burrow polls. One commit alone, which is all that the
+cleaner keeps, can show that a consumer has stopped, but not that it stalls or falls behind. Source:
 Burrow's core/internal/evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus), storage/inmemory.go.
 """
 
@@ -13,31 +13,31 @@ from itertools import pairwise
 from typing import NamedTuple
 
 RECENT_MS = 10 * 10_000
-"""So long ago the log's end is looked at before a silent consumer counts as stopped."""
+"""A consumer that had read up to the log's end of this long ago does not count as stopped."""
 
 
 class Status(StrEnum):
-    """Of a consumer in one partition; a group has OK, WARN or ERR."""
+    """The status of a consumer in one partition. A group has only NOTFOUND, OK, WARN or ERR."""
 
     NOTFOUND = "NOTFOUND"
-    """Nothing is known of the group at that moment."""
+    """The log has no commit as of that moment."""
     OK = "OK"
     WARN = "WARN"
-    """It commits, but its lag grows."""
+    """The consumer commits, but its lag never decreases."""
     ERR = "ERR"
     STOP = "STOP"
-    """It commits no more, though there is something to read."""
+    """The consumer no longer commits, although there are records to read."""
     STALL = "STALL"
-    """It commits the same offset again and again, though there is something to read."""
+    """The consumer commits the same offset repeatedly, although there are records to read."""
     REWIND = "REWIND"
-    """It went back and has not come forward again."""
+    """The committed offset decreased and has not reached its old value again."""
 
 
 _ORDER = list(Status)
 
 
 class ConsumerCommit(NamedTuple):
-    """A commit, ms since 1970, and the lag it left: never below 0, None where the log does not say."""
+    """A commit, ms since 1970, and the lag after it: at least 0; None if unknown."""
 
     timestamp: int
     offset: int
@@ -47,7 +47,7 @@ class ConsumerCommit(NamedTuple):
 def partition_status(
     commits: Sequence[ConsumerCommit], current_lag: int, recent_end_offset: int | None, now_ms: int
 ) -> Status:
-    """The status of a consumer in one partition; `commits` oldest first, `recent_end_offset` RECENT_MS ago."""
+    """The status of a consumer in one partition. `commits`: oldest first. `recent_end_offset`: RECENT_MS ago."""
     if not commits or current_lag <= 0:
         return Status.OK
     was_recently_done = recent_end_offset is not None and recent_end_offset <= commits[-1].offset
@@ -65,13 +65,13 @@ def partition_status(
 
 
 def group_status(statuses: Iterable[Status]) -> Status:
-    """Of a group: that of its worst partition, everything beyond WARN as ERR."""
+    """The status of a group: that of its worst partition. Anything worse than WARN is ERR."""
     worst = max(statuses, key=_ORDER.index, default=Status.NOTFOUND)
     return Status.ERR if _ORDER.index(worst) > _ORDER.index(Status.ERR) else worst
 
 
 def has_rewound(offsets: Sequence[int]) -> bool:
-    """Whether the first step back was never made good."""
+    """Whether the offset is still below its value before the first decrease."""
     for index in range(1, len(offsets)):
         if offsets[index] < offsets[index - 1]:
             return all(later < offsets[index - 1] for later in offsets[index:])
@@ -79,7 +79,7 @@ def has_rewound(offsets: Sequence[int]) -> bool:
 
 
 def _has_stopped(commits: Sequence[ConsumerCommit], now_ms: int) -> bool:
-    """Whether the last commit is longer ago than all of them took."""
+    """Whether more time has passed since the last commit than between the first and the last."""
     last = commits[-1].timestamp
     return now_ms - last > last - commits[0].timestamp
 

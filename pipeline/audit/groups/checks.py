@@ -1,6 +1,6 @@
-"""What is wrong with groups and committed offsets: findings from the lag table and the facts behind it.
+"""Checks groups and committed offsets by the lag table and its input.
 
-Pure. Each check is a function that yields findings; catalogue_groups.py says what they mean.
+Pure. Each check is a function that yields findings. catalogue_groups.py describes them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,14 +21,14 @@ from .rows import GroupLag
 
 HOUR_MS = 60 * MINUTE_MS
 SOON_SHARE = 7
-"""Offsets expire soon when less than this part of their retention is left: a day of Kafka's week."""
+"""Offsets expire soon if less than 1/SOON_SHARE of their retention is left: a day of Kafka's week."""
 OVERDUE_MS = HOUR_MS
-"""Kafka looks every offsets.retention.check.interval.ms, 10 minutes; after an hour it does not look at all."""
+"""Kafka checks every offsets.retention.check.interval.ms, 10 minutes. After an hour it evidently does not check."""
 TRANSACTION_MAX_MS = 15 * MINUTE_MS
 """transaction.max.timeout.ms: no transaction stays open longer unless its coordinator has lost it."""
 MANY_COMMITS = 1_000
 FREQUENT_MS = 1_000
-"""So many commits of one partition, less than so far apart on average: after every few records."""
+"""Commits are too frequent if a partition has MANY_COMMITS, on average less than FREQUENT_MS apart."""
 LARGE_DIRTY_BYTES = 10 << 20
 LARGE_SHARE = 0.5
 _LAGGING = {
@@ -40,7 +40,7 @@ _LAGGING = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A committed offset, its row in the lag table, and what its log answered."""
+    """A committed offset, its row in the lag table, and the result of the look-ups in its log."""
 
     offset: CommitHistory
     row: GroupLag
@@ -60,7 +60,7 @@ def group_findings(
     metadata: DirectoryMetadata,
     retention_ms: int,
 ) -> list[Finding]:
-    """All of them."""
+    """All findings."""
     by_key = {(row.group, row.topic, row.partition): row for row in rows}
     findings: list[Finding] = []
     for facts in found.facts:
@@ -78,7 +78,7 @@ def group_findings(
 
 
 def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
-    """The topic, the partition, the log's bounds, its leader epochs."""
+    """Compares a commit with its topic, its partition, the log's bounds and leader epochs."""
     offset, row = one.offset, one.row
     last = offset.commits[-1].offset
     topic = metadata.topics.get(offset.topic)
@@ -88,7 +88,7 @@ def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetad
     task = found.tasks.get((offset.topic, offset.partition))
     topic_id = topic.topic_id if topic is not None else task.topic_id if task is not None else None
     if offset.topic_id is not None and topic_id is not None and offset.topic_id != topic_id:
-        ids = f"topic id {uuid_text(offset.topic_id)}, it is {uuid_text(topic_id)} now"
+        ids = f"topic id {uuid_text(offset.topic_id)}, the topic now has {uuid_text(topic_id)}"
         yield one.found("commit-to-recreated-topic", f"offset {last} was committed to {ids}")
         return
     if topic is not None and topic.brokers and offset.partition not in topic.brokers:
@@ -99,7 +99,7 @@ def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetad
     end = found.reports[offset.topic, offset.partition].log_end_offset
     epoch_end = end_offset_of_epoch(one.told.epochs, offset.leader_epoch, end)
     if last > end:
-        yield one.found("committed-offset-beyond-log", f"offset {last}, the log ends at {end}: {end - last} of lag")
+        yield one.found("committed-offset-beyond-log", f"offset {last}, the log ends at {end}: the lag is {end - last}")
     elif last < row.log_start_offset:
         yield one.found("committed-offset-before-log-start", f"offset {last}, the log begins at {row.log_start_offset}")
     elif offset.leader_epoch >= 0 and epoch_end is not None and last > epoch_end:
@@ -108,10 +108,10 @@ def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetad
 
 
 def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms: int) -> Iterator[Finding]:
-    """Expiry, and commits of the future."""
+    """Checks expiry and timestamps in the future."""
     row = one.row
     if row.commit_timestamp > clock_ms + HOUR_MS:
-        yield one.found("commit-in-the-future", f"at {row.commit_timestamp}, the clock says {clock_ms}")
+        yield one.found("commit-in-the-future", f"the timestamp is {row.commit_timestamp}, the clock {clock_ms}")
     elif 0 <= row.expires_at < moment_ms - OVERDUE_MS:
         overdue = (moment_ms - row.expires_at) // MINUTE_MS
         yield one.found("group-offset-overdue", f"it expired {overdue} minutes before {moment_ms}")
@@ -121,7 +121,7 @@ def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms
 
 
 def consumer(one: Judged) -> Iterator[Finding]:
-    """Burrow's statuses, where there are enough commits to be sure."""
+    """Reports rewinds, and Burrow's status if there are enough commits for it."""
     offset, row = one.offset, one.row
     commits = [commit.offset for commit in offset.commits]
     if has_rewound(commits):
@@ -134,7 +134,7 @@ def consumer(one: Judged) -> Iterator[Finding]:
 
 
 def pending_commits(found: Directories) -> Iterator[Finding]:
-    """Transactions that hang."""
+    """Hanging transactions."""
     for facts in found.facts:
         for pending in facts.pending:
             age = found.moment_ms - pending.timestamp
@@ -151,7 +151,7 @@ def pending_commits(found: Directories) -> Iterator[Finding]:
 
 
 def groups(found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
-    """Groups in a partition where no coordinator looks for them, members of no group."""
+    """Groups in a partition that their coordinator does not read, and members without a group."""
     topic = metadata.topics.get(OFFSETS_TOPIC)
     partitions = len(topic.brokers) if topic is not None else 0
     for facts in found.facts:
@@ -174,7 +174,7 @@ def partition_of(group: str, partitions: int) -> int:
 
 
 def growth(found: Directories) -> Iterator[Finding]:
-    """Who fills the offsets topic."""
+    """Groups that fill the offsets topic."""
     for facts in found.facts:
         replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
         place = RecordPlace(str(replica.path), -1, -1)
@@ -185,8 +185,8 @@ def growth(found: Directories) -> Iterator[Finding]:
                 detail = f"group {one.group}: {one.busiest_commits} commits of {where}, {apart} ms apart"
                 yield _in_offsets_topic("offset-commits-too-frequent", one.offsets_partition, place, detail)
             if one.dirty_bytes >= LARGE_DIRTY_BYTES and one.dirty_share >= LARGE_SHARE:
-                share = f"{one.dirty_bytes} bytes, {one.dirty_share:.0%} of what waits for the cleaner"
-                detail = f"group {one.group}: {share}; most of it {_cause(one)}"
+                share = f"{one.dirty_bytes} bytes, {one.dirty_share:.0%} of the uncleaned part"
+                detail = f"group {one.group}: {share}; mostly {_cause(one)}"
                 yield _in_offsets_topic("offsets-topic-growth", one.offsets_partition, place, detail)
 
 

@@ -1,7 +1,7 @@
 """When a group's offsets expire.
 
-Pure. Offsets of a group with members never do here (Kafka also drops those of topics that a live group no longer
-subscribes to, which the offsets topic alone does not tell). Source: Kafka's OffsetExpirationConditionImpl,
+Pure. Offsets of a group with members do not expire here. (In Kafka they do if the group no longer subscribes to the
+topic. The offsets topic alone does not have subscriptions.) Source: Kafka's OffsetExpirationConditionImpl,
 ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition; KIP-211.
 """
 
@@ -16,7 +16,7 @@ MINUTE_MS = 60_000
 
 
 def retention_ms(broker_configs: Mapping[str, str]) -> int:
-    """How long offsets are kept once their group is empty; a broker's static configuration is not in its directory."""
+    """The retention of offsets of an empty group. A broker's static configuration is not in its directory."""
     return int(broker_configs.get(RETENTION_CONFIG, DEFAULT_RETENTION_MINUTES)) * MINUTE_MS
 
 

@@ -1,6 +1,6 @@
-"""What one partition of ``__consumer_offsets`` says of groups: values that travel from a task to the whole.
+"""The groups in one partition of ``__consumer_offsets``: values that a task sends to the driver.
 
-Pure. Times are ms since 1970; `Place` names the record of the latest word on something.
+Pure. Times are ms since 1970. A `RecordPlace` names the latest record about something.
 """
 
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from ...tables.group_messages import GroupKind
 
 COMMITS_KEPT = 10
-"""Commits of a group and partition that are kept, the latest ones: Burrow's default of `intervals`."""
+"""The number of latest commits that are kept for a group and partition: Burrow's default of `intervals`."""
 
 
 class RecordPlace(NamedTuple):
-    """Where a record lies: file, position of its batch in bytes, offset."""
+    """The place of a record: file, position of its batch in bytes, offset."""
 
     file: str
     position: int
@@ -21,7 +21,7 @@ class RecordPlace(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit: when the coordinator took it, and the offset."""
+    """One commit: the coordinator's time, and the offset."""
 
     timestamp: int
     offset: int
@@ -29,9 +29,9 @@ class Commit(NamedTuple):
 
 @dataclass(slots=True)
 class CommitHistory:
-    """What a group has committed for a partition: the latest commits, oldest first, and what the last one says.
+    """The latest commits of a group for a partition, oldest first, and the fields of the last one.
 
-    Without commits only a record later than the moment asked for is there: what was before it, the cleaner has removed.
+    Empty if all records are later than the given moment, because the cleaner has removed the earlier ones.
     """
 
     group: str
@@ -60,7 +60,7 @@ class PendingCommit:
 
 @dataclass(slots=True)
 class LatestGroup:
-    """A group as its latest record says; a group of a new protocol has as many members as it has records of members."""
+    """A group by its latest record. The members of a group of a new protocol are counted by their own records."""
 
     group: str
     kind: GroupKind
@@ -73,10 +73,10 @@ class LatestGroup:
 
 @dataclass(slots=True)
 class GroupGrowth:
-    """What a group has in one partition of the offsets topic; bytes are those of keys and values.
+    """The records of a group in one partition of the offsets topic. Bytes are those of keys and values.
 
-    `dirty_*`: behind what the cleaner has done. `busiest_*`: the partition that the group commits most often, how many
-    commits of it the log has, and the ms from the first of them to the last.
+    `dirty_*`: in the uncleaned part. `busiest_*`: the partition that the group commits most often, the number of its
+    commits in the log, and the ms from the first of them to the last.
     """
 
     group: str
@@ -96,15 +96,15 @@ class GroupGrowth:
 
 @dataclass(slots=True)
 class GroupFacts:
-    """All that one replica of a partition of the offsets topic says of groups."""
+    """All facts about groups in one replica of a partition of the offsets topic."""
 
     offsets_partition: int
     end_offset: int = 0
     last_timestamp: int = -1
-    """The greatest time of a record."""
+    """The maximum timestamp of a record."""
     offsets: list[CommitHistory] = field(default_factory=list)
     pending: list[PendingCommit] = field(default_factory=list)
     states: list[LatestGroup] = field(default_factory=list)
     orphans: dict[str, RecordPlace] = field(default_factory=dict)
-    """Groups of which there are members' records but not their own."""
+    """Groups with records of members but without a record of their own."""
     growth: list[GroupGrowth] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Who writes the offsets topic: records and bytes by group and cause, from the counts of each key.
+"""Records and bytes in the offsets topic by group and cause, from the counts of each key.
 
 Pure.
 """
@@ -15,7 +15,7 @@ UNKNOWN_GROUP = ""
 
 
 def growth_of(offsets_partition: int, keys: Mapping[bytes, KeyRecords]) -> list[GroupGrowth]:
-    """What each group has in a partition, the greatest dirty part first."""
+    """The records of each group in a partition, the largest dirty part first."""
     by_group: dict[str, GroupGrowth] = {}
     for key, records in keys.items():
         message = group_message(Record(0, 0, key, None, []))

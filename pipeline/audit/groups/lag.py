@@ -1,8 +1,8 @@
-"""What only all directories together say of groups: how far they are behind, and since when.
+"""The lag of groups over all directories, in records and in time.
 
-`answers` asks the replicas; nothing else does I/O. The moment as of which all holds is `--at`, else
-`--now`, else the latest time of a record, or when the directories were last in use if that is earlier: a snapshot reads
-the same whenever it is looked at, and wherever it was copied to.
+Only `answers` does I/O: it looks up times in the replicas. All lag is as of one moment: `--at`, else `--now`, else the
+latest time of a record, or the last use of the directories if that is earlier. A snapshot therefore has the same lag
+whenever and wherever it is audited.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,27 +23,27 @@ SIMPLE = "simple"
 
 @dataclass(slots=True)
 class Directories:
-    """All that was read, a replica for each partition: the one whose log is longest."""
+    """The input: for each partition, the replica with the longest log."""
 
     reports: dict[TopicPartition, PartitionReport] = field(default_factory=dict)
     tasks: dict[TopicPartition, AuditTask] = field(default_factory=dict)
     facts: list[GroupFacts] = field(default_factory=list)
     states: dict[str, LatestGroup] = field(default_factory=dict)
     clock_ms: int = 0
-    """When the directories were last in use."""
+    """The clock: by default the last use of the directories."""
     moment_ms: int = 0
-    """As of when groups are told."""
+    """The moment of the lag."""
 
 
 def gather(
     reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], now_ms: int | None, at_ms: int | None
 ) -> Directories:
-    """Chooses replicas and the moment; `reports` are those of `tasks`, in the same order."""
+    """Chooses replicas and the moment. `reports`: those of `tasks`, in the same order."""
     found = Directories()
     latest, last_use = -1, 0
     for report, task in zip(reports, tasks, strict=True):
         if not report.is_known:
-            continue  # gone, or not to be read: nothing can be set against it
+            continue  # gone or unreadable: its numbers are meaningless
         key = (report.topic, report.partition)
         if key not in found.reports or found.reports[key].log_end_offset < report.log_end_offset:
             found.reports[key], found.tasks[key] = report, task
@@ -57,7 +57,7 @@ def gather(
 
 
 def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Question]:
-    """What to look up in which replica; of a partition that all groups have read to the end, nothing."""
+    """The look-ups for each replica. Partitions that all groups have read to the end need none."""
     times: dict[TopicPartition, set[int]] = {}
     offsets: dict[TopicPartition, set[int]] = {}
     for committed in (offset for facts in found.facts for offset in facts.offsets if offset.commits):
@@ -86,7 +86,7 @@ def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Ques
 
 
 def answers(asked: Mapping[TopicPartition, Question], engine: str) -> dict[TopicPartition, Answer]:
-    """What the replicas answer. Raises what `run_tasks` raises."""
+    """Does the look-ups. Raises the errors of `run_tasks`."""
     tasks = list(asked.values())
     sizes = [(len(task.times) + len(task.offsets)) * CHUNK_BYTES for task in tasks]
     told = run_tasks(engine, tasks, answer, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)

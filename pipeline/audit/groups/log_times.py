@@ -1,6 +1,6 @@
-"""When and where in a partition's log: its end at moments of the past, the times of records, ends of leader epochs.
+"""Looks up times in a partition's log: its end at past moments, the times of records, the ends of leader epochs.
 
-Reads what the indexes lead to, some batches a question; where an index is damaged or missing, from the segment's start.
+Reads a few batches for each look-up, by the indexes. If an index is damaged or missing, reads from the segment's start.
 Never writes. Source: Kafka's LogSegment.findOffsetByTimestamp, LeaderEpochFileCache.endOffsetFor.
 """
 
@@ -34,14 +34,14 @@ class Question:
     replica: PartitionDirectory
     log_end_offset: int
     times: tuple[int, ...]
-    """Moments, ms since 1970, rising: where did the log end then?"""
+    """Moments at which to find the log end offset: ms since 1970, rising."""
     offsets: tuple[int, ...]
-    """Offsets: what is the time of the first record from there on?"""
+    """Offsets for which to find the time of the first record at or after them."""
 
 
 @dataclass(slots=True)
 class Answer:
-    """What was found, by what was asked; an offset without a record behind it is not in `timestamps`."""
+    """The results by moment and offset. `timestamps` has no entry for an offset with no record at or after it."""
 
     end_offsets: dict[int, int] = field(default_factory=dict)
     timestamps: dict[int, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Answer:
 
 
 def answer(question: Question) -> Answer:
-    """Looks it up; in the files that are there now if those of the question are gone. Raises OSError."""
+    """Does the look-ups. If the files of the question are gone, uses those that exist now. Raises OSError."""
     for _ in attempts():
         try:
             return _answer(question)
@@ -82,7 +82,7 @@ def _answer(question: Question) -> Answer:
 
 
 def end_offset_of_epoch(epochs: list[tuple[int, int]], epoch: int, log_end_offset: int) -> int | None:
-    """Where the log of a leader epoch ends; None for an epoch that the log knows nothing of."""
+    """The end offset of a leader epoch; None for an epoch outside of the checkpoint."""
     if not epochs or not epochs[0][0] <= epoch <= epochs[-1][0]:
         return None
     return next((start for later, start in epochs if later > epoch), log_end_offset)
@@ -97,11 +97,11 @@ class _Segment:
         self._times = _index(file, TIME_INDEX_SUFFIX, TimeIndex)
 
     def batches_from_offset(self, offset: int) -> Iterator[tuple[memoryview, BatchHeader]]:
-        """The batches from one at or before an offset on."""
+        """Batches, starting with one at or before the offset."""
         return self._batches(self._offsets.lookup(offset) if self._offsets is not None else 0)
 
     def batches_from_time(self, time: int) -> Iterator[tuple[memoryview, BatchHeader]]:
-        """The batches from one on before which no time is greater."""
+        """Batches, starting at a position before which no timestamp is greater than the time."""
         if self._offsets is None or self._times is None:
             return self._batches(0)
         return self._batches(self._offsets.lookup(self._times.lookup(time)[1]))
@@ -116,7 +116,7 @@ class _Segment:
 
     @property
     def greatest_time(self) -> int | None:
-        """The last time in the time index: the segment's greatest, but for the active one; None without an index."""
+        """The last time in the time index, which is the maximum of a closed segment; None without an index."""
         return self._times.last_entry[0] if self._times is not None and len(self._times) else None
 
 
@@ -129,7 +129,7 @@ def _index(file: SegmentFile, suffix: str, kind: type[Index]) -> Index | None:
 
 
 def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int:
-    """The first offset whose record is later than a moment; the log's end where none is."""
+    """The offset of the first record later than the moment, or the log end offset."""
     for index, segment in enumerate(segments):
         greatest = segment.greatest_time
         if index + 1 < len(segments) and greatest is not None and greatest <= time:
@@ -143,7 +143,7 @@ def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int
 
 
 def _time_at(segments: list[_Segment], offset: int) -> int | None:
-    """The time of the first record at an offset or behind it."""
+    """The time of the first record at or after an offset."""
     for index, segment in enumerate(segments):
         if index + 1 < len(segments) and segments[index + 1].file.base_offset <= offset:
             continue
@@ -156,7 +156,7 @@ def _time_at(segments: list[_Segment], offset: int) -> int | None:
 
 
 def _first(batch: memoryview, header: BatchHeader, is_it: Callable[[int, int], bool]) -> tuple[int, int] | None:
-    """(time, offset) of the first record that is it; None also where the records can't be decoded."""
+    """(time, offset) of the first record that matches; None if none does or the records can't be decoded."""
     try:
         for record in iterate_records(batch, header):
             if is_it(record.timestamp, record.offset):

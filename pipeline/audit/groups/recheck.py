@@ -1,8 +1,8 @@
-"""A second look at groups of a directory that a broker has: commits and logs go on while they are read.
+"""Checks the findings about groups again if a broker has the directory open: it writes while the audit reads.
 
-A commit that was read before the log may lie before the log's start by then, one that was read after it beyond the
-log's end. So what was found is looked at again in the order that proves it: where logs begin, then the commits, then
-where logs end and what topics there are. Only what both looks find is kept. Source: none; the order of the reads.
+A commit that was read before its log can seem to be before the log's start, and one that was read after it can seem to
+be after the log's end. The second check reads in the order that rules this out: the logs' starts, then the commits,
+then the logs' ends and the topics. A finding counts only if both checks have it. Source: none; the order of the reads.
 """
 
 import time
@@ -35,7 +35,7 @@ DOUBTFUL = frozenset(
         "committed-offset-truncated",
     )
 )
-"""Findings that set a commit against something else that was read at another time."""
+"""Findings that compare a commit with data that was read at another time."""
 
 
 def confirmed(
@@ -48,7 +48,7 @@ def confirmed(
     now_ms: int | None,
     at_ms: int | None,
 ) -> list[Finding]:
-    """The findings without doubtful ones that another look does not find. Raises OSError and what engines raise."""
+    """The findings without doubtful ones that a new check does not have. Raises OSError and the errors of engines."""
     kept = list(found)
     for _ in range(MOST_RESTARTS):
         doubtful = {_key(one) for one in kept if one.name in DOUBTFUL}
@@ -73,7 +73,7 @@ def _key(finding: Finding) -> tuple[str, str, int, str]:
 def _reread(
     reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], keys: set[TopicPartition], engine: str
 ) -> list[PartitionReport]:
-    """The reports with the bounds of these partitions, and with the commits, as they are now; in that order."""
+    """Reads the starts of these partitions, all commits, and the ends again, in that order. Returns the new reports."""
     anew = list(reports)
     chosen = [index for index, task in enumerate(tasks) if (task.replica.topic, task.replica.partition) in keys]
     for index in chosen:
@@ -95,7 +95,7 @@ def _now(task: AuditTask) -> PartitionDirectory | None:
 
 
 def _log_start(task: AuditTask) -> int:
-    """Where the log begins now; -1 if it is gone."""
+    """The current log start offset; -1 if the log is gone."""
     key = (task.replica.topic, task.replica.partition)
     checkpointed = read_root_offsets(task.directory).of_partition(key).get(LOG_START_OFFSET_CHECKPOINT, 0)
     found = _now(task)
@@ -103,7 +103,7 @@ def _log_start(task: AuditTask) -> int:
 
 
 def _log_end(task: AuditTask) -> int:
-    """Where the log ends now; -1 if it is gone. Reads the headers of the last segment."""
+    """The current log end offset; -1 if the log is gone. Reads the headers of the last segment."""
     for _ in attempts():
         found = _now(task)
         if found is None or not found.segments:

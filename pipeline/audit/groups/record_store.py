@@ -1,8 +1,8 @@
 """The latest records of each key of ``__consumer_offsets``, gathered chunk by chunk.
 
-Owns: what is kept and what is counted of the log's records. Never decodes a value. Memory: for each key up to ten
-commits (or one record about a group), its counts, and transactions without a marker. Invariant: what a record of a
-transaction says counts from its commit marker on, in the order of the records (OffsetMetadataManager compares them).
+Owns: the kept records and the counts of each key. Never decodes a value. Memory: for each key up to ten commits (or one
+record about a group) and its counts, and transactions without a marker. Invariant: a record of a transaction counts
+after its commit marker, in the order of the records (as in OffsetMetadataManager).
 
 Sketch of costs: Arrow finds the keys of a chunk and numpy counts them, Python sees at most ten records of a key and
 chunk of 4 MiB: a million commits of 2,500 keys took 1.3 s of CPU on a busy machine, most of it for the kept ones.
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class KeyHistory:
-    """What the log has of one key, bytes of keys and values; times ms."""
+    """Counts of one key's records. Bytes are those of keys and values; times are ms since 1970."""
 
     records: int = 0
     tombstones: int = 0
@@ -60,7 +60,7 @@ class KeyRecords:
     counts: KeyHistory = field(default_factory=KeyHistory)
 
     def keep(self, records: list[Kept], most: int) -> None:
-        """Takes in records, forgets the oldest once there are twice as many as are wanted."""
+        """Adds records. Drops the oldest when there are twice as many as `most`."""
         self.kept += records
         if len(self.kept) >= 2 * most:
             self.kept = self.latest(most)
@@ -77,17 +77,17 @@ class _Transactional(NamedTuple):
 
 
 def records_wanted(key: bytes) -> int:
-    """How many records of a key are worth keeping."""
+    """The number of latest records to keep for a key."""
     return COMMITS_KEPT if has_offset_commit_key(key) else 1
 
 
 class RecordStore:
-    """Fed with decoded records in any order within a chunk; `at_ms` hides what came later."""
+    """Gets decoded records in any order within a chunk. `at_ms`: ignores later records."""
 
     def __init__(self, first_dirty_offset: int, at_ms: int | None) -> None:
         self.keys: dict[bytes, KeyRecords] = {}
         self.later: dict[bytes, Kept] = {}
-        """Keys' first records behind the moment asked for."""
+        """The first record of each key after the given moment."""
         self.without_key: list[Kept] = []
         self.last_timestamp = -1
         self._first_dirty_offset = first_dirty_offset
@@ -97,7 +97,7 @@ class RecordStore:
         self._chunk: BatchTable | None = None
 
     def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
-        """Takes in some records of a chunk; the same chunk may come several times, chunks come in order."""
+        """Reads some records of a chunk. The same chunk may come several times. Chunks come in order."""
         if chunk is not self._chunk:
             self._apply_markers()
             self._chunk = chunk
@@ -115,7 +115,7 @@ class RecordStore:
         self._read_data(columns, is_transactional[rows], producers)
 
     def close(self) -> list[tuple[int, bytes, Kept]]:
-        """At the end: (producer id, key, record) of transactions that have no marker."""
+        """Applies the last markers. Returns (producer id, key, record) of transactions without a marker."""
         self._apply_markers()
         return [(found.producer_id, found.key, found.record) for found in self._pending]
 
@@ -135,7 +135,7 @@ class RecordStore:
                 self._markers.setdefault(int(producers[row]), []).append(marker)
 
     def _apply_markers(self) -> None:
-        """Lets what was committed up to the end of a chunk count."""
+        """Adds the records of transactions that were committed up to the end of a chunk."""
         for ends in self._markers.values():
             ends.sort()
         still_pending = []
@@ -204,7 +204,7 @@ class RecordStore:
 
 
 def _latest_of_each(codes: Int64s, selected: NDArray[numpy.bool_]) -> Int64s:
-    """Rows of the last records of each code among the selected ones, as many as are ever wanted."""
+    """Rows of the last COMMITS_KEPT selected records of each code."""
     rows = numpy.flatnonzero(selected)
     order = rows[numpy.argsort(codes[rows], kind="stable")]
     sorted_codes = codes[order]

@@ -1,7 +1,8 @@
-"""Groups and committed offsets out of the records of one partition of ``__consumer_offsets``.
+"""Reads groups and committed offsets from the records of one partition of ``__consumer_offsets``.
 
-Decodes the latest records of each key only. What can't be decoded becomes a finding with its place; what is only
-unknown is counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message table.
+Decodes only the latest records of each key. A record that can't be decoded becomes a finding with its place. Records of
+unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message
+table.
 """
 
 from bisect import bisect_right
@@ -29,7 +30,7 @@ _GROUP_RECORDS = frozenset(
         CoordinatorRecordType.STREAMS_GROUP_METADATA,
     )
 )
-"""Record types that say that a group exists."""
+"""Record types of groups themselves."""
 _MEMBER_RECORDS = frozenset(
     (
         CoordinatorRecordType.CONSUMER_GROUP_MEMBER_METADATA,
@@ -40,7 +41,7 @@ _MEMBER_RECORDS = frozenset(
 
 
 class GroupRecords:
-    """Fed with the decoded records of a partition of the offsets topic; `finish` writes into the report."""
+    """Gets the decoded records of a partition of the offsets topic. `close` writes the results into the report."""
 
     def __init__(self, task: AuditTask) -> None:
         self._segments = task.replica.segments
@@ -48,7 +49,7 @@ class GroupRecords:
         self._store = RecordStore(task.checkpoints.get(CLEANER_OFFSET_CHECKPOINT, 0), task.at_ms)
 
     def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
-        """Takes in decoded records, control records among them."""
+        """Reads decoded records, including control records."""
         self._store.read(chunk, item)
 
     def close(self, report: PartitionReport) -> None:
@@ -78,7 +79,7 @@ class GroupRecords:
     ) -> None:
         latest = records.latest(records_wanted(key))
         if not latest or latest[-1].value is None:
-            return  # deleted, or all of it in transactions or later
+            return  # deleted, or only in open transactions, or only later
         last = latest[-1]
         message = _message(key, last)
         place = self._place(last)
@@ -124,7 +125,7 @@ class GroupRecords:
                 state.members = count
 
     def _read_later(self, facts: GroupFacts) -> None:
-        """Offsets of which only what came after the moment asked for is there."""
+        """Adds offsets whose only records are later than the given moment."""
         for key, record in self._store.later.items():
             if self._store.keys[key].kept or record.value is None:
                 continue
@@ -154,7 +155,7 @@ def _message(key: bytes, record: Kept) -> GroupMessage:
 
 
 def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: RecordPlace) -> CommitHistory:
-    """The commits since the last tombstone, and what the last of them says."""
+    """The commits since the last tombstone, and the fields of the last commit."""
     commits: list[Commit] = []
     for record in latest:
         if record.value is None:

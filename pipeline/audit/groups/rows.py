@@ -14,27 +14,27 @@ class GroupLag:
     topic: str
     partition: int
     committed_offset: int
-    """-1: the log has nothing as of the moment asked for (`status` NOTFOUND)."""
+    """-1: the log has no commit as of the given moment (`status` NOTFOUND)."""
     log_start_offset: int
     log_end_offset: int
-    """As of `at`; -1 where the partition is in no directory that was read."""
+    """As of `at`; -1 if the audit read no replica of the partition."""
     lag: int
-    """In records, 0 for a commit beyond the log's end."""
+    """In records; 0 for a commit after the log's end."""
     lag_ms: int
-    """How long the first record that is not read yet has waited, up to `at`."""
+    """The age at `at` of the first unread record."""
     status: str
-    """Burrow's, of the partition: OK, WARN, STOP, STALL, REWIND, NOTFOUND."""
+    """Burrow's status of the partition: OK, WARN, STOP, STALL, REWIND, NOTFOUND."""
     group_status: str
-    """Burrow's, of the group: OK, WARN, ERR, NOTFOUND."""
+    """Burrow's status of the group: OK, WARN, ERR, NOTFOUND."""
     members: int
     group_type: str
     """classic, consumer, share, streams; simple for a group that has only offsets."""
     metadata: str
     leader_epoch: int
     topic_id: str
-    """As the commit says; empty before Kafka 4.1."""
+    """The topic id in the commit; empty before Kafka 4.1."""
     commit_timestamp: int
     expires_at: int
-    """When the offset expires; -1 while the group has members."""
+    """When the offset expires; -1 if the group has members."""
     at: int
-    """The moment as of which all this holds."""
+    """The moment of all values in the row."""

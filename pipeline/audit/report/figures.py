@@ -1,6 +1,6 @@
-"""The numbers of the page and of the summary, out of what an audit found; most are aggregated, to stay readable.
+"""Computes the numbers of the page and the summary from the result of an audit.
 
-Pure: the audit's result in, plain values out. No pyarrow here: it would be half of a small audit's start.
+Pure. Most numbers are aggregated to stay readable. Does not import pyarrow, whose import is half of a small audit.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -28,7 +28,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Bar(NamedTuple):
-    """One line of a plot: what it is of, its length, and what else is known of it, as text."""
+    """One line of a plot: its label, its length, and further numbers by name."""
 
     label: str
     value: float
@@ -36,7 +36,7 @@ class Bar(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A day (2026-11-21) or month (2026-11): what was written in it."""
+    """A day (2026-11-21) or month (2026-11), and the records and bytes written in it."""
 
     name: str
     records: int
@@ -57,7 +57,7 @@ class KindOfFinding(NamedTuple):
 
 @dataclass(slots=True)
 class Totals:
-    """Of everything that was read. Sizes are bytes, times ms since 1970."""
+    """The sums over all replicas. `size` is bytes, `notes` are findings of severity INFO."""
 
     partitions: int = 0
     topics: int = 0
@@ -112,7 +112,7 @@ def kinds_of_findings(findings: Iterable[Finding]) -> list[KindOfFinding]:
 
 
 def severity_of_partitions(findings: Iterable[Finding]) -> dict[tuple[str, int], tuple[int, int]]:
-    """(topic, partition) -> (worst severity, findings), for those that have any."""
+    """(topic, partition) -> (worst severity, findings), for partitions with findings."""
     worst: dict[tuple[str, int], tuple[int, int]] = {}
     for found in findings:
         known, count = worst.get((found.topic, found.partition), (0, 0))
@@ -122,7 +122,7 @@ def severity_of_partitions(findings: Iterable[Finding]) -> dict[tuple[str, int],
 
 
 def health_of_topics(result: AuditResult) -> list[tuple[str, dict[str, int]]]:
-    """Topic -> replicas, those with errors, with warnings, size, records; the worst first."""
+    """Each topic with its replicas, those with errors and with warnings, size and records; the worst first."""
     worst = severity_of_partitions(result.findings)
     topics: dict[str, dict[str, int]] = {}
     for report in result.partitions:
@@ -138,7 +138,7 @@ def health_of_topics(result: AuditResult) -> list[tuple[str, dict[str, int]]]:
 
 
 def volume_over_time(volume: Sequence[DayVolume]) -> list[Period]:
-    """Records and bytes by day, in order; by month where there are many days."""
+    """Records and bytes by day, in order; by month if there are MOST_DAYS or more."""
     if not volume:
         return []
     periods = [
@@ -152,7 +152,7 @@ def volume_over_time(volume: Sequence[DayVolume]) -> list[Period]:
 
 
 def lag_of_groups(groups: "Iterable[GroupLag]") -> list[Bar]:
-    """The groups that lag most, in records over all their partitions."""
+    """The groups with the largest lag, in records over all their partitions."""
     bars = [
         Bar(
             group,
@@ -169,7 +169,7 @@ def lag_of_groups(groups: "Iterable[GroupLag]") -> list[Bar]:
 
 
 def skew_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
-    """Topics by the size of their largest partition over the mean, those with several partitions and data only."""
+    """Topics by the size of their largest partition divided by the mean; those with data and several partitions."""
     bars = []
     for topic, reports in _by(partitions, lambda report: report.topic).items():
         replicas = _by(reports, lambda report: report.partition)
@@ -184,7 +184,7 @@ def skew_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
 
 
 def skew_of_keys(partitions: Iterable[PartitionReport]) -> list[Bar]:
-    """Partitions by the share of their most frequent key, in percent, where keys were counted."""
+    """Partitions by the share of their most frequent key, in percent, if keys were counted."""
     return _longest(
         [
             Bar(
@@ -199,7 +199,7 @@ def skew_of_keys(partitions: Iterable[PartitionReport]) -> list[Bar]:
 
 
 def batches_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
-    """Topics by their bytes on disk, with what compression leaves of them and how full batches are."""
+    """Topics by their bytes on disk, with the compression ratio and the size of batches."""
     known = [report for report in partitions if report.decoded_size > 0 and report.batches > 0]
     bars = []
     for topic, reports in _by(known, lambda report: report.topic).items():
@@ -215,7 +215,7 @@ def batches_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
 
 
 def compaction_debt(partitions: Iterable[PartitionReport]) -> list[Bar]:
-    """Partitions by the bytes that no cleaner has been over."""
+    """Partitions by their uncleaned bytes."""
     return _longest(
         [
             Bar(
@@ -233,7 +233,7 @@ def compaction_debt(partitions: Iterable[PartitionReport]) -> list[Bar]:
 
 
 def growth_of_groups(growth: "Iterable[GroupGrowth]") -> list[Bar]:
-    """Groups by the bytes that they have in the offsets topic."""
+    """Groups by their bytes in the offsets topic."""
     return _longest(
         [
             Bar(

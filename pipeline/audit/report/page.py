@@ -1,8 +1,8 @@
-"""The page of an audit: one HTML file that needs nothing else, opens at once and stays below a few MB.
+"""The page of an audit: one HTML file without external files, of at most a few MB.
 
-The audit's result in, text out; style and script are read from this package. Summary, plots and numbers are HTML and
-SVG, there without scripts; the map of partitions and the long tables are drawn by page.js out of the JSON inside. A
-policy in the page forbids every request.
+Reads style and script from this package and does no other I/O. Summary, plots and numbers are HTML and SVG and need no
+script. page.js draws the map of partitions and the long tables from the JSON in the page. A content security policy
+forbids all requests.
 """
 
 from html import escape
@@ -15,7 +15,7 @@ from .page_parts import bars, number, table, volume_chart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 MOST_TOPICS = 200
-"""Topics in the table beside the map; the worst ones."""
+"""The number of topics in the table beside the map, the worst first."""
 
 
 def page(result: AuditResult, findings: WorstFindings, title: str = "Audit") -> str:
@@ -55,8 +55,8 @@ def _tiles(result: AuditResult) -> str:
         ("groups", number(sums.groups), ""),
     ]
     sentence = {
-        "error": "Something is broken: begin with the first line below.",
-        "warning": "Nothing is broken; some things want looking after.",
+        "error": "There are errors: begin with the first line below.",
+        "warning": "Nothing is broken, but there are warnings.",
         "fine": "Nothing is wrong.",
     }[worst]
     tiles = "".join(f'<div class="{kind}"><dt>{name}</dt><dd>{text}</dd></div>' for name, text, kind in shown)
@@ -115,7 +115,7 @@ def _health(result: AuditResult) -> str:
     by_topic = table("Health by topic", ["topic", *names, "bytes"], rows)
     return (
         f'<p class="legend">Each square is a replica: {legend}A click shows the rows of its topic.</p>'
-        '<canvas id="map" role="img" aria-label="Health of every partition; the table behind it has the same by topic">'
+        '<canvas id="map" role="img" aria-label="Health of every partition; the table below it has the same by topic">'
         '</canvas><p id="map-readout" class="axis" aria-live="polite">&nbsp;</p>'
         f"<details><summary>By topic</summary>{by_topic}{more}</details>"
     )
@@ -165,7 +165,7 @@ def _batches(result: AuditResult) -> str:
 def _debt(result: AuditResult) -> str:
     facts = [("dirty_percent", "percent of what can be cleaned", "count"), ("cleanable_bytes", "in all", "bytes")]
     plot = figures.compaction_debt(result.partitions)
-    return bars("Bytes that no cleaner has been over", "dirty bytes", "bytes", plot, facts)
+    return bars("Uncleaned bytes", "dirty bytes", "bytes", plot, facts)
 
 
 def _growth(result: AuditResult) -> str:
@@ -178,12 +178,12 @@ def _growth(result: AuditResult) -> str:
 
 
 def _long_table(name: str) -> str:
-    """What page.js fills."""
+    """A table that page.js fills."""
     label = {"findings": "findings", "partitions": "partitions", "groups": "groups"}[name]
     return (
         f'<div class="long" data-table="{name}"><p><label>Only {label} with <input type="search" '
         'placeholder="text"></label> <span class="count" aria-live="polite"></span></p>'
         '<div class="scroll"><table><thead></thead><tbody></tbody></table></div>'
         '<p><button type="button" class="more" hidden>More</button></p>'
-        f"<noscript>The table of all {label} needs scripts; {name}.parquet has the rows too.</noscript></div>"
+        f"<noscript>The table of all {label} needs scripts; {name}.parquet has the same rows.</noscript></div>"
     )

@@ -1,7 +1,7 @@
-"""The rows that the page's tables and its map of partitions show, as JSON inside of it.
+"""The rows of the page's tables and of its map of partitions, as JSON in the page.
 
-Pure. Columns, not rows, and repeated texts once: 10,000 partitions take about 1 MB. Bounded: the worst rows first, and
-how many there are in all.
+Pure. Stored by column, and repeated texts once: 10,000 partitions take about 1 MB. Bounded: the worst rows, and the
+number of all rows.
 """
 
 import json
@@ -57,14 +57,14 @@ LAG_COLUMNS = (
 
 
 class WorstFindings(NamedTuple):
-    """The rows of findings that are shown, the worst first, and how many there are in all."""
+    """The findings to show, the worst first, and the number of all findings."""
 
     total: int
     rows: Any
 
 
 def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
-    """Out of a table's parts, of which one at a time is held; of the same severity those that came first."""
+    """Chooses the worst findings; of the same severity, the first ones. Holds one part of the table at a time."""
     total, worst = 0, FINDINGS_SCHEMA.empty_table()
     for part in parts:
         total += part.num_rows
@@ -76,7 +76,7 @@ def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
 
 
 def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
-    """Table -> how many rows there are in all, and the columns of those that are shown."""
+    """Table -> the number of all rows, and the columns of the rows to show."""
     lags = groups_table(result.groups).sort_by([("lag", "descending"), ("group", "ascending")])
     return {
         "findings": _columns(findings.rows, FINDING_COLUMNS, MOST_FINDINGS) | {"total": findings.total},
@@ -86,7 +86,7 @@ def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
 
 
 def _partitions(partitions: Any, worst: dict[tuple[str, int], tuple[int, int]]) -> dict[str, Any]:
-    """All of them by name; where there are too many, those with the worst findings and the largest ones."""
+    """All partitions by name; if there are too many, those with the worst findings and then the largest."""
     keys = zip(partitions.column("topic").to_pylist(), partitions.column("partition").to_pylist(), strict=True)
     states = [worst.get(key, (-1, 0)) for key in keys]
     partitions = partitions.append_column("severity", pa.array([state for state, _ in states], pa.int64()))
@@ -114,5 +114,5 @@ def _column(column: Any) -> Any:
 
 
 def json_in_html(data: dict[str, Any]) -> str:
-    """JSON that can't end the script element that it stands in."""
+    """JSON that can't close the script element around it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

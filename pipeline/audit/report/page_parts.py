@@ -32,7 +32,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def bars(caption: str, what: str, unit: str, plot: Sequence[Bar], facts: Sequence[tuple[str, str, str]]) -> str:
-    """A plot of bars that is a table too. `facts`: (name in the bar, heading, kind of number)."""
+    """A plot of bars in a table. `facts`: (name in the bar, heading, kind of number)."""
     if not plot:
         return '<p class="none">Nothing to show.</p>'
     longest = max(bar.value for bar in plot) or 1
@@ -47,7 +47,7 @@ def bars(caption: str, what: str, unit: str, plot: Sequence[Bar], facts: Sequenc
 
 
 def volume_chart(periods: Sequence[Period]) -> str:
-    """Bytes by day or month as SVG, and the same as a table that opens on request."""
+    """Bytes by day or month as SVG, and the same as a collapsed table."""
     if not periods:
         return '<p class="none">No record has a time.</p>'
     highest = max(period.size for period in periods) or 1

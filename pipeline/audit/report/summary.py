@@ -1,6 +1,6 @@
-"""What an audit says on the terminal: the verdict, findings by name with what to do, who lags, where the page is.
+"""The summary of an audit on the terminal: totals, findings by name with advice, lagging groups, written files.
 
-It prints to the given console and does no other I/O. The worst comes first.
+Prints to the given console and does no other I/O. The worst comes first.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def worst_severity(findings: Sequence[Finding]) -> Severity:
 
 
 def sentence(result: AuditResult) -> str:
-    """What was read and how much was found."""
+    """The totals of replicas, records and findings."""
     sums = totals(result)
     return (
         f"{plural(sums.partitions, 'replica')} of {plural(sums.topics, 'topic')}, {bytes_text(sums.size)}, "

@@ -1,12 +1,12 @@
-"""The tables of an audit as files while it runs, and how they take their places.
+"""The files of an audit's tables while it runs, and their move to the output.
 
     OUT/.audit-<random>/<table>.parquet/part-00000.parquet …   rows of replicas, written by the task that read them
-                                        part-whole.parquet     rows that only the whole tells, written by the driver
+                                        part-whole.parquet     rows that no task has, written by the driver
     OUT/<table>.parquet/…                                      the same when the audit is done
 
-A file appears under its name when it is whole, so a task that runs twice leaves its rows once. The random name also
-tells an executor that it sees the driver's directory and not another one of the same path. Readers take a table's
-directory as one table (Spark, pyarrow, pandas), or its files (DuckDB: ``*.parquet/*.parquet``).
+A file gets its name when it is complete, so a task that runs twice leaves its rows once. The random name also lets an
+executor detect that it sees another directory than the driver under the same path. Readers take a table's directory as
+one table (Spark, pyarrow, pandas), or its files (DuckDB: ``*.parquet/*.parquet``).
 """
 
 import os
@@ -40,9 +40,9 @@ _OVERALL = "whole"
 
 @contextmanager
 def tables_of_a_run(output: Path) -> Iterator[Path]:
-    """Makes OUT and in it the directory of one run, which is gone behind the block, whatever ended it.
+    """Creates OUT and in it the directory of one run, which is removed after the block in any case.
 
-    An OUT that it has made and that stayed empty goes too. Raises OSError.
+    Also removes OUT if it was created here and is still empty. Raises OSError.
     """
     is_new = not output.exists()
     directory = output.absolute() / f".audit-{uuid.uuid4().hex}"
@@ -53,7 +53,7 @@ def tables_of_a_run(output: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         if is_new:
-            with suppress(OSError):  # it holds what was written
+            with suppress(OSError):  # not empty: it has the output
                 output.rmdir()
 
 
@@ -63,7 +63,7 @@ def file_name(table: str) -> str:
 
 
 def write_partition_rows(directory: Path, portion: int, reports: Sequence[PartitionReport]) -> None:
-    """A portion's rows, in the worker. Raises OSError."""
+    """Writes a portion's rows; called in the worker. Raises OSError."""
     part = f"{portion:05d}"
     _write(directory, PARTITIONS, part, partitions_table(reports))
     _write(directory, VOLUME, part, volume_table(reports))
@@ -71,7 +71,7 @@ def write_partition_rows(directory: Path, portion: int, reports: Sequence[Partit
 
 
 def write_overall_rows(directory: Path, result: AuditResult) -> None:
-    """The rows that no worker knows, in the driver. Raises OSError."""
+    """Writes the rows that no worker has; called in the driver. Raises OSError."""
     _write(directory, FINDINGS, _OVERALL, findings_table(result.overall_findings))
     _write(directory, GROUPS, _OVERALL, groups_table(result.groups))
     _write(directory, GROWTH, _OVERALL, growth_table(result.growth))
@@ -90,7 +90,7 @@ def _write(directory: Path, table: str, part: str, rows: Any) -> None:
 def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
     """A table's rows part by part, as Arrow tables. Raises OSError.
 
-    The files are known by name: a listing of a directory on NFS may be older than what executors have just written.
+    Opens the files by name: a listing of a directory on NFS may lack files that executors have just written.
     """
     names = [] if table in (GROUPS, GROWTH) else [f"{number:05d}" for number in range(portions)]
     if table in (FINDINGS, GROUPS, GROWTH):
@@ -100,7 +100,7 @@ def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
 
 
 def put_in_place(new: Path, place: Path) -> None:
-    """Gives a file or directory its place; what was there goes away with the run's directory. Raises OSError."""
+    """Moves a file or directory to its place. An older one is removed with the run's directory. Raises OSError."""
     if place.exists():
         os.rename(place, new.with_name(f".replaced-{new.name}"))
     os.rename(new, place)

@@ -1,13 +1,12 @@
 """The tables of an audit: one Arrow table for each kind of row, written as Parquet or as lines of JSON.
 
-    findings     what is wrong, with what it means and what to do
+    findings     one row for each finding, with its meaning and the recommended action
     partitions   one row for each replica
     volume       one row for each replica and day
     groups       one row for each group and partition: committed offset and lag
     growth       one row for each group and partition of the offsets topic
 
-Columns are the fields of the values that an audit gives; -1 stays -1 (not known). Where the files lie, and who writes
-them: table_files.py.
+Columns are the fields of the results of an audit; -1 stays -1 (unknown). table_files.py writes the files.
 """
 
 import json
@@ -62,7 +61,7 @@ _MS_IN_A_DAY = 86_400_000
 
 
 def _schema_of(row: type) -> Any:
-    """Numbers, texts and flags among a dataclass's fields."""
+    """The schema of a dataclass: its fields that are numbers, texts or flags."""
     kinds = {item.name: _PARTITION_TYPES.get(item.name) or _TYPES.get(item.type) for item in fields(row)}
     return pa.schema([(name, kind) for name, kind in kinds.items() if kind is not None])
 

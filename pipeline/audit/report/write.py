@@ -1,4 +1,4 @@
-"""Writes what an audit leaves behind, in the formats that were asked for.
+"""Writes the output of an audit in the chosen formats.
 
 OUT/index.html         one page with everything
 OUT/<table>.parquet/   the tables (tables.py), most of whose rows the workers have written (table_files.py)
@@ -22,9 +22,9 @@ PAGE = "index.html"
 def write_report(
     result: AuditResult, directory: Path, output: Path, formats: Collection[str] = DEFAULT_FORMATS
 ) -> list[Path]:
-    """Ends the tables in the run's directory and puts what was asked for in its place; the paths to tell.
+    """Completes the tables in the run's directory and moves the chosen formats to the output.
 
-    Raises OSError.
+    Returns the written paths. Raises OSError.
     """
     write_overall_rows(directory, result)
     written: dict[str, Path] = {}

@@ -197,7 +197,7 @@ def test_the_plots_are_those_of_the_tables(large: tuple[Page, dict[str, list[Row
         assert of_topic[largest] == size
         assert times == round(size * count / sum(of_topic.values()), 2)
     debts = {f"{row['topic']}-{row['partition']}": row for row in tables["partitions"] if row["dirty_bytes"] > 0}
-    found = page.tables["Bytes that no cleaner has been over"]
+    found = page.tables["Uncleaned bytes"]
     assert [row[1] for row in found] == sorted((row["dirty_bytes"] for row in debts.values()), reverse=True)[:30]
     assert all((debts[row[0]]["dirty_bytes"], debts[row[0]]["cleanable_bytes"]) == (row[1], row[3]) for row in found)
     keys = {f"{row['topic']}-{row['partition']}": row for row in tables["partitions"]}

@@ -136,7 +136,7 @@ def test_a_worker_that_does_not_see_the_output_says_so_before_it_reads(roots: li
     plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
     with tables_of_a_run(tmp_path / "out") as directory:
         found = portions_of(plan.tasks, directory, ())
-    with pytest.raises(TaskError, match=rf"^{tmp_path / 'out'} can't be reached from .*--engine local runs on this"):
+    with pytest.raises(TaskError, match=rf"^{tmp_path / 'out'} can't be reached from .*--engine local to run on this"):
         list(run_tasks(LOCAL, found, audit_portion, "odradek audit"))
 
 

@@ -68,7 +68,7 @@ def a_commit_to_a_deleted_topic(directory: GroupsDirectory) -> Injected:
 
 
 def a_commit_to_a_recreated_topic(directory: GroupsDirectory) -> Injected:
-    return directory.commit("readers", 5, topic_id=bytes(range(16))), "it is EBESExQVFhcYGRobHB0eHw now"
+    return directory.commit("readers", 5, topic_id=bytes(range(16))), "the topic now has EBESExQVFhcYGRobHB0eHw"
 
 
 def a_commit_to_a_missing_partition(directory: GroupsDirectory) -> Injected:
@@ -76,7 +76,7 @@ def a_commit_to_a_missing_partition(directory: GroupsDirectory) -> Injected:
 
 
 def a_commit_of_the_future(directory: GroupsDirectory) -> Injected:
-    return directory.commit("readers", RECORDS, NOW_MS + DAY_MS), "group readers: at"
+    return directory.commit("readers", RECORDS, NOW_MS + DAY_MS), "group readers: the timestamp is"
 
 
 def an_undecodable_key(directory: GroupsDirectory) -> Injected:
@@ -163,7 +163,7 @@ def commits_after_every_record(directory: GroupsDirectory) -> Injected:
 def large_metadata(directory: GroupsDirectory) -> Injected:
     for step in range(14):
         directory.commit("large", RECORDS, NOW_MS - (14 - step) * 300_000, metadata="x" * 4000, copies=200)
-    return Written(partition_for("large", OFFSETS_PARTITIONS), -1), "100% of what waits for the cleaner; most of it"
+    return Written(partition_for("large", OFFSETS_PARTITIONS), -1), "100% of the uncleaned part; mostly"
 
 
 Inject = Callable[[GroupsDirectory], Injected]
