@@ -161,6 +161,14 @@ class ErrorCode(IntEnum):
         return self.value in RETRIABLE
 
 
+def error_name(code: int) -> str:
+    """The name of an error code, or its number if a newer Kafka has sent it."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"
+
+
 class KafkaError(Exception):
     """A domain error with Kafka's code, raised where a return value would be clumsy; its text is Kafka's by default."""
 

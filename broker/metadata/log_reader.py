@@ -76,12 +76,22 @@ def plain_records(batches: bytes, path: Path) -> list[LoadedRecord]:
 def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:
     """All metadata records of a snapshot. Raises MetadataLogError if it is incomplete."""
     found = plain_records(snapshot, path)
+    _check_ends(snapshot, path)
+    return found
+
+
+def check_snapshot(snapshot: bytes, path: Path) -> None:
+    """Checks the batches of a snapshot and its first and last record. Raises MetadataLogError."""
+    check_batches(snapshot, path)
+    _check_ends(snapshot, path)
+
+
+def _check_ends(snapshot: bytes, path: Path) -> None:
     kinds = [kind for kind, _ in control_records(snapshot)]
     if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
         raise damaged(path, 0, None, "a snapshot begins with a SnapshotHeader record")
     if kinds[-1] is not ControlRecordType.SNAPSHOT_FOOTER:
         raise damaged(path, len(snapshot), None, "a snapshot ends with a SnapshotFooter record")
-    return found
 
 
 class LogReader:

@@ -12,7 +12,7 @@ from functools import cached_property
 from ...protocol.records.batch import iterate_headers
 from .format import QUORUM_STATE, QuorumState
 from .image import MetadataImage
-from .log_reader import LoadedRecord, LogReader
+from .log_reader import LoadedRecord, LogReader, MetadataLogError, check_snapshot
 from .metadata_log import MetadataLog
 from .snapshot_files import ReceivedSnapshot, SnapshotId
 
@@ -85,6 +85,14 @@ class ObserverLog(MetadataLog):
     def receive_snapshot(self, snapshot_id: SnapshotId) -> ReceivedSnapshot:
         """Creates the file of a snapshot that the leader sends. Raises OSError."""
         return self._snapshots.receive(snapshot_id)
+
+    def damage_in(self, received: ReceivedSnapshot) -> str | None:
+        """What is wrong with a snapshot whose last byte has arrived, None if nothing is. Raises OSError."""
+        try:
+            check_snapshot(received.read(), self._snapshots.path(received.snapshot_id))
+        except MetadataLogError as damage:
+            return str(damage)
+        return None
 
     def replace_by_snapshot(self, received: ReceivedSnapshot, now_ms: int) -> None:
         """Completes a received snapshot. The log continues after it. Raises OSError, KafkaError."""

@@ -176,6 +176,10 @@ class ReceivedSnapshot:
         self._files.write_all(self._descriptor, [part], self.size)
         self.size += len(part)
 
+    def read(self) -> bytes:
+        """What is written so far. Raises OSError."""
+        return self._files.read_file(self._partial)
+
     def complete(self) -> None:
         """Makes it durable and gives it its name. Raises OSError; :meth:`discard` then."""
         assert self._descriptor is not None, "it is complete"

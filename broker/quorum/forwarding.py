@@ -40,8 +40,10 @@ class Pending(NamedTuple):
 class Forwarding:
     """What this broker passes on to the active controller."""
 
-    def __init__(self, channel: ControllerChannel) -> None:
+    def __init__(self, channel: ControllerChannel, time_s: Callable[[], float] = time.monotonic) -> None:
+        """``time_s``: a monotonic clock, in seconds."""
         self._channel = channel
+        self._time_s = time_s
         self._waiting: asyncio.Queue[Pending] = asyncio.Queue()
         self.knows_versions = asyncio.Event()
         """Set once the controllers have said what they serve."""
@@ -51,7 +53,7 @@ class Forwarding:
         REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR."""
         address = ipaddress.ip_address(client_host.partition("%")[0]).packed
         envelope = EnvelopeRequest(frame, ANONYMOUS, address)
-        self._waiting.put_nowait(Pending(envelope, answered, time.monotonic() + GIVE_UP_S))
+        self._waiting.put_nowait(Pending(envelope, answered, self._time_s() + GIVE_UP_S))
 
     def versions(self) -> dict[int, tuple[int, int]]:
         """The forwarded APIs that both this broker and the controllers know, with their versions."""
@@ -83,7 +85,7 @@ class Forwarding:
                 self.knows_versions.set()
 
     async def _outcome(self, pending: Pending) -> bytes | KafkaError:
-        while (left_s := pending.until_s - time.monotonic()) > 0:
+        while (left_s := pending.until_s - self._time_s()) > 0:
             try:
                 timeout_s = min(REQUEST_TIMEOUT_S, left_s)
                 response = await self._channel.send(pending.request, EnvelopeResponse, timeout_s)

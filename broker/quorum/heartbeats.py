@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from ...protocol.errors import error_name
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 from ..network.node_client import NodeUnavailableError
 from .channel import RETRY_MS, ControllerChannel
@@ -32,15 +33,15 @@ class Heartbeats:
         channel: ControllerChannel,
         *,
         is_following: Callable[[], bool],
+        changed: Callable[[], None],
         fail: Callable[[str], None],
     ) -> None:
-        """``is_following``: whether the metadata log has been heard of lately. ``fail`` gets why this broker can never
-        be registered."""
+        """``is_following``: whether the metadata log has been heard of lately. ``changed`` is called after each step
+        of the lifecycle. ``fail`` gets why this broker can never be registered."""
         self.lifecycle = lifecycle
-        self.changed = asyncio.Condition()
-        """Notified after each answer."""
         self._channel = channel
         self._is_following = is_following
+        self._changed = changed
         self._fail = fail
         self._wake = asyncio.Event()
         self._registration = RepeatedComplaint("this broker is not registered", time.monotonic)
@@ -53,18 +54,19 @@ class Heartbeats:
     async def run(self) -> None:
         """Until the controlled shutdown is granted, or this is cancelled."""
         lifecycle = self.lifecycle
-        while lifecycle.state is not BrokerState.SHUTTING_DOWN:
-            action = lifecycle.next(_now_ms())
-            if isinstance(action, Register):
-                await self._register(action)
-            elif isinstance(action, Heartbeat) and (self._is_following() or not self._is_running):
-                await self._beat(action)
-            else:
-                until_ms = _now_ms() + RETRY_MS if isinstance(action, Heartbeat) else action.until_ms
-                await self._wait(until_ms)
-            async with self.changed:
-                self.changed.notify_all()
-        self._channel.close()
+        try:
+            while lifecycle.state is not BrokerState.SHUTTING_DOWN:
+                action = lifecycle.next(_now_ms())
+                if isinstance(action, Register):
+                    await self._register(action)
+                elif isinstance(action, Heartbeat) and (self._is_following() or not self._is_running):
+                    await self._beat(action)
+                else:
+                    until_ms = _now_ms() + RETRY_MS if isinstance(action, Heartbeat) else action.until_ms
+                    await self._wait(until_ms)
+                self._changed()
+        finally:
+            self._channel.close()
 
     @property
     def _is_running(self) -> bool:
@@ -101,12 +103,15 @@ class Heartbeats:
             self._controllers.complain(error)
             lifecycle.unanswered(_now_ms(), RETRY_MS)
             return
-        self._controllers.settled()
         if not lifecycle.heartbeat_answered(response, _now_ms()):
             self._controllers.complain(
                 "the controllers no longer know this registration (STALE_BROKER_EPOCH): another broker has registered"
                 " with this node.id, or this one was unregistered. Restart it once that is put right"
             )
+        elif response.error_code:
+            self._controllers.complain(f"the active controller answers {error_name(response.error_code)}")
+        else:
+            self._controllers.settled()
         if was_fenced != lifecycle.is_fenced:
             logger.info("the controllers have %s this broker", "fenced" if lifecycle.is_fenced else "unfenced")
 

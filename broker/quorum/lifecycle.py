@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_name
 from ...protocol.messages.quorum import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -84,6 +84,8 @@ class Lifecycle:
         self.state = BrokerState.STARTING
         self.broker_epoch = -1
         self.is_fenced = True
+        self.is_shutdown_granted = False
+        """Whether the controllers have moved everything that this broker led."""
         self.problem: str | None = None
         """Why the controllers do not accept the registration, as they said last; None once they have."""
         self.fatal: str | None = None
@@ -199,6 +201,7 @@ class Lifecycle:
             self.state = BrokerState.RUNNING
         if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and response.should_shut_down:
             self.state = BrokerState.SHUTTING_DOWN
+            self.is_shutdown_granted = True
         is_waiting_for_logs = self._is_caught_up and not self._is_ready
         is_busy = self.state is not BrokerState.RUNNING and not is_waiting_for_logs
         self._due_ms = now_ms + (min(BUSY_DELAY_MS, self._interval_ms) if is_busy else self._interval_ms)
@@ -210,7 +213,7 @@ class Lifecycle:
 
 
 def _refusal(code: int, own: Registrant) -> str:
-    name = ErrorCode(code).name
+    name = error_name(code)
     if code == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
         return (
             f"{name}: another broker is registered with node.id {own.node_id}. If that is this broker before a kill or"

@@ -60,6 +60,7 @@ class Membership(BrokerReports):
         self._is_told_to_stop = False
         self._ended = ended
         self._has_joined = False
+        self._changed = asyncio.Event()
         self._fetcher = MetadataFetcher(
             metadata, self.controllers, applied=self._applied, fail=self._fail, clock_ms=clock_ms
         )
@@ -67,6 +68,7 @@ class Membership(BrokerReports):
             self.lifecycle,
             ControllerChannel(self.controllers, f"broker-{registrant.node_id}-heartbeat"),
             is_following=self._is_following,
+            changed=self._notify,
             fail=self._fail,
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -82,7 +84,7 @@ class Membership(BrokerReports):
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._fetcher.run()), loop.create_task(self._heartbeats.run())]
         for task in self._tasks:
-            task.add_done_callback(self._task_ended)
+            task.add_done_callback(self.task_ended)
 
     async def joined(self) -> None:
         """Until the image holds this start's registration and all that was committed before. Raises NotJoinedError,
@@ -99,17 +101,31 @@ class Membership(BrokerReports):
         """Until the controllers have unfenced this broker, and its own image says so. Raises as :meth:`joined`."""
         await self._until(lambda: self.lifecycle.state is BrokerState.RUNNING and self._is_unfenced())
 
+    async def reached(self, event: asyncio.Event) -> None:
+        """Until ``event`` is set. Raises as :meth:`joined`."""
+        setting = asyncio.ensure_future(event.wait())
+        setting.add_done_callback(lambda _: self._notify())
+        try:
+            await self._until(event.is_set)
+        finally:
+            setting.cancel()
+
     def stop_waiting(self) -> None:
-        """Ends :meth:`joined` and :meth:`unfenced` with LeftError."""
+        """Ends :meth:`joined`, :meth:`unfenced`, :meth:`reached` and :meth:`leave` with LeftError."""
         self._is_told_to_stop = True
-        self._heartbeats.wake()
+        self._notify()
 
     async def leave(self) -> None:
-        """Asks the controllers to move what this broker leads, and waits for it."""
+        """Asks the controllers to move what this broker leads, and waits for it: :data:`SHUTDOWN_TIMEOUT_MS` at most.
+
+        Raises NotJoinedError if the controllers have not granted it, LeftError after :meth:`stop_waiting`.
+        """
         self._is_told_to_stop = False
         self.lifecycle.begin_shutdown(time.monotonic_ns() // 1_000_000)
         self._heartbeats.wake()
         await self._until(lambda: self.lifecycle.state is BrokerState.SHUTTING_DOWN)
+        if not self.lifecycle.is_shutdown_granted:
+            raise NotJoinedError("the controllers have not granted it")
 
     async def close(self) -> None:
         """Ends both conversations at once."""
@@ -139,21 +155,23 @@ class Membership(BrokerReports):
     def _applied(self, offset: int) -> None:
         self.lifecycle.applied(offset)
         self._heartbeats.wake()
+        self._notify()
 
     def _fail(self, reason: str) -> None:
         self._problem = reason
-        self._heartbeats.wake()
+        self._notify()
         if self._has_joined:
             self._ended(reason)
 
-    def _task_ended(self, task: "asyncio.Task[None]") -> None:
+    def task_ended(self, task: "asyncio.Task[None]") -> None:
+        """A task that belongs to this membership has ended: the broker can't go on without it if it failed."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a task of the cluster membership failed", exc_info=error)
             self._fail(f"following the cluster failed: {error!r}")
 
     def _is_following(self) -> bool:
-        return time.monotonic() - self._fetcher.answered_s < self._session_s
+        return time.monotonic() - self._fetcher.arrived_s < self._session_s
 
     def _is_registered(self) -> bool:
         own = self._metadata.image.brokers.get(self._node_id)
@@ -163,11 +181,14 @@ class Membership(BrokerReports):
         own = self._metadata.image.brokers.get(self._node_id)
         return own is not None and not own.fenced
 
+    def _notify(self) -> None:
+        """Something has changed that a method here may wait for."""
+        self._changed.set()
+
     async def _until(self, condition: Callable[[], bool]) -> None:
-        async with self._heartbeats.changed:
-            await self._heartbeats.changed.wait_for(
-                lambda: self._problem is not None or self._is_told_to_stop or condition()
-            )
+        while not (self._problem is not None or self._is_told_to_stop or condition()):
+            self._changed.clear()
+            await self._changed.wait()
         if self._is_told_to_stop:
             raise LeftError
         if self._problem is not None:

@@ -45,8 +45,9 @@ class MetadataFetcher:
     ) -> None:
         """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``clock_ms``: wall
         clock, milliseconds since the epoch."""
-        self.answered_s = time.monotonic()
-        """When a controller has answered last, by the monotonic clock."""
+        self.arrived_s = time.monotonic()
+        """When metadata arrived last, or the answer that none is new, by the monotonic clock. Refusals and damaged
+        batches do not count."""
         self.caught_up = asyncio.Event()
         """Set once the image holds what was committed when the first leader answered."""
         self._metadata = metadata
@@ -105,7 +106,6 @@ class MetadataFetcher:
             self._controllers.failed(address)
             self._observer.lost_connection()
             return Retry(RECONNECT_MS, str(error))
-        self.answered_s = time.monotonic()
         return step
 
     async def _take(self, step: Step) -> None:
@@ -116,11 +116,11 @@ class MetadataFetcher:
                 self._complaint.complain(step.reason)
             await asyncio.sleep(step.delay_ms / 1000)
             return
-        self._complaint.settled()
         self._remember_leader()
         if isinstance(step, Truncate):
             logger.info("the metadata log is truncated to offset %d, where the leader's differs", step.offset)
             log.truncate_to(step.offset)
+            self._arrived()
         elif isinstance(step, SnapshotPiece):
             await self._take_piece(step)
         elif isinstance(step, Append):
@@ -130,7 +130,12 @@ class MetadataFetcher:
                 self._complaint.complain(f"damaged batches came from {self._controllers.active}: {damage}")
                 await asyncio.sleep(RECONNECT_MS / 1000)
                 return
+            self._arrived()
             await self._apply()
+
+    def _arrived(self) -> None:
+        self.arrived_s = time.monotonic()
+        self._complaint.settled()
 
     async def _apply(self) -> None:
         await in_turns(self._metadata.apply(self._observer.high_watermark))
@@ -144,8 +149,16 @@ class MetadataFetcher:
             received = self._received = self._metadata.log.receive_snapshot(piece.snapshot_id)
         assert received is not None
         received.write(piece.records)
-        if piece.is_last:
-            self._received = None
+        if not piece.is_last:
+            self._arrived()
+            return
+        self._received = None
+        if (damage := self._metadata.log.damage_in(received)) is not None:
+            received.discard()
+            self._complaint.complain(f"a damaged snapshot came from {self._controllers.active}: {damage}")
+            await asyncio.sleep(RECONNECT_MS / 1000)
+        else:
+            self._arrived()
             logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
             await in_turns(self._metadata.replace(received, self._clock_ms()))
             self._told()

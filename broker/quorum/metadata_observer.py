@@ -9,7 +9,7 @@ handleFetchSnapshotResponse as an observer; KIP-595, KIP-630, KIP-853.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_name
 from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
@@ -186,7 +186,7 @@ class MetadataObserver:
         snapshot_id = self._snapshot
         if partition.error_code or snapshot_id is None:
             self._snapshot = None  # not found, or another leader: the next Fetch says which snapshot there is now
-            return Retry(RETRY_MS, f"the snapshot can't be read: {ErrorCode(partition.error_code).name}")
+            return Retry(RETRY_MS, f"the snapshot can't be read: {error_name(partition.error_code)}")
         records = bytes(partition.unaligned_records or b"")
         if partition.position != self._position or not records:
             self._snapshot = None
@@ -204,4 +204,4 @@ class MetadataObserver:
 
 
 def _refused(code: int) -> Retry:
-    return Retry(RETRY_MS, f"the controller answers {ErrorCode(code).name}")
+    return Retry(RETRY_MS, f"the controller answers {error_name(code)}")

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode, KafkaError, error_name
 from ...protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from ..metadata.controller_link import ProducerIdSource
 from ..network.node_client import NodeUnavailableError
@@ -69,5 +69,5 @@ class ProducerIdBlocks(ProducerIdSource):
                 if not response.error_code:
                     self._complaint.settled()
                     return range(response.producer_id_start, response.producer_id_start + response.producer_id_len)
-                self._complaint.complain(ErrorCode(response.error_code).name)
+                self._complaint.complain(error_name(response.error_code))
             await asyncio.sleep(RETRY_MS / 1000)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ...protocol.codec import decode
 from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ..config.server_config import ServerConfig
@@ -57,9 +57,18 @@ class ForwardedTopicCreation(TopicCreator):
             if isinstance(response, KafkaError):
                 logger.warning("topics could not be created (%s): %s", ", ".join(missing), response.message)
                 return
-            _, position = decode(ResponseHeader, response_header_version(request.API_KEY, VERSION), response)
-            for topic in decode(CreateTopicsResponse, VERSION, response, position)[0].topics:
+            for topic in _topics(response):
                 if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                     logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
 
         self._forwarding.forward(frame, LOCAL_HOST, answered)
+
+
+def _topics(response: bytes) -> list[CreateTopicsResponse.CreatableTopicResult]:
+    """What became of each topic, from a response's header and body."""
+    try:
+        _, position = decode(ResponseHeader, response_header_version(CreateTopicsRequest.API_KEY, VERSION), response)
+        return decode(CreateTopicsResponse, VERSION, response, position)[0].topics
+    except ProtocolError as error:
+        logger.warning("the controllers' answer to CreateTopics can't be read: %s", error)
+        return []

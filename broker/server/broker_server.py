@@ -135,7 +135,8 @@ class BrokerServer:
         return self._running
 
     def stop_start(self) -> None:
-        """Ends a start that recovers logs or waits to join its cluster; harmless at any other time."""
+        """Ends a start that recovers logs or waits to join its cluster, and the controlled shutdown of a stop; harmless
+        at any other time."""
         self._recovery.stop()
         if self._waiting_role is not None:
             self._waiting_role.stop_waiting()
@@ -325,6 +326,7 @@ class BrokerServer:
         """
         if self.failure is not None:
             return
+        self._waiting_role = self.running.parts.role
         refusals = await self.running.stop(clock_ms)
         self._undo.pop_all()  # nothing is left to undo
         if refusals:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...protocol.errors import KafkaError
+from ...protocol.errors import ErrorCode, KafkaError
 from ...storage.directory.log_directories import LogDirectories
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
@@ -129,9 +129,11 @@ class ClusterMember(Role):
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._forwarding.run()), loop.create_task(self._producer_ids.run())]
+        for task in self._tasks:
+            task.add_done_callback(self._joined.task_ended)
         with _told_as_errors_of_a_start():
             await self._joined.unfenced()
-        await self._forwarding.knows_versions.wait()
+            await self._joined.reached(self._forwarding.knows_versions)
 
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """No replica moves between directories here (``NOT_IN_A_CLUSTER``)."""
@@ -155,20 +157,26 @@ class ClusterMember(Role):
         def answered(response: bytes | KafkaError) -> None:
             if not context.is_wanted():
                 return
-            if isinstance(response, KafkaError):
-                context.fail_undecoded(frame, response)
-            else:
+            if not isinstance(response, KafkaError):
                 reply(response)
+            elif response.error_code is ErrorCode.UNSUPPORTED_VERSION:
+                # The active controller has changed. The client connects anew and learns the versions of this one.
+                context.refuse("the active controller does not serve this version")
+            else:
+                context.fail_undecoded(frame, response)
 
         self._forwarding.forward(frame, context.client_host, answered)
 
     async def leave(self) -> None:
         """A controlled shutdown: the controllers move every leadership, then this broker stops."""
         begin_s = time.monotonic()
+        logger.info("asking the controllers to move what this broker leads; a second signal stops it without that")
         try:
             await self._joined.leave()
         except NotJoinedError as problem:
             logger.warning("stopping without a controlled shutdown: %s", problem)
+        except LeftError:
+            logger.warning("stopping without a controlled shutdown: a second signal came")
         else:
             logger.info("the controllers have taken over in %.1f s", time.monotonic() - begin_s)
         if self._fetchers is not None:

@@ -48,7 +48,8 @@ class Role(ABC):
 
     @abstractmethod
     def stop_waiting(self) -> None:
-        """Ends an :meth:`open` or :meth:`activate` that waits, with StartStopped; harmless otherwise."""
+        """Ends an :meth:`open` or :meth:`activate` that waits, with StartStopped, and a :meth:`leave`; harmless
+        otherwise."""
 
     @abstractmethod
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
