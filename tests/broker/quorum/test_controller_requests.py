@@ -1,0 +1,244 @@
+"""What goes to the active controller: forwarded requests and producer ids, over controllers that change and refuse."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from odradek.broker.network.node_client import NodeUnavailableError
+from odradek.broker.quorum.channel import ControllerChannel
+from odradek.broker.quorum.forwarding import GIVE_UP_S, Forwarding
+from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
+from odradek.broker.quorum.producer_ids import ProducerIdBlocks
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.quorum import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+    EnvelopeRequest,
+    EnvelopeResponse,
+)
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from support.brokers.fake_node import SERVED, Answer, FakeNode, enveloped
+from support.eventually import eventually_in_loop
+
+BLOCK = 20
+
+
+def knowing(*nodes: FakeNode) -> KnownControllers:
+    """Controllers 1, 2, ... of which 1 is active."""
+    known = KnownControllers([], {1 + place: Address(node.host, node.port) for place, node in enumerate(nodes)})
+    known.take_leader(1, 1)
+    return known
+
+
+def frame(number: int) -> bytes:
+    return encode_request(CreateTopicsRequest(), 7, number, "client")[4:]
+
+
+def echoed(request: Message) -> EnvelopeResponse:
+    return EnvelopeResponse(enveloped(request).to_bytes(4, "big"))
+
+
+@contextmanager
+def running(part: Forwarding | ProducerIdBlocks) -> Iterator[None]:
+    task = asyncio.ensure_future(part.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def forwarded(forwarding: Forwarding, number: int, host: str = "127.0.0.1") -> bytes | KafkaError:
+    answer: asyncio.Future[bytes | KafkaError] = asyncio.get_running_loop().create_future()
+    forwarding.forward(frame(number), host, answer.set_result)
+    return await answer
+
+
+def code_of(answer: bytes | KafkaError) -> ErrorCode:
+    assert isinstance(answer, KafkaError)
+    return answer.error_code
+
+
+async def test_controller_that_is_not_active_is_left_until_a_leader_is_named_again() -> None:
+    async with FakeNode(lambda _: AllocateProducerIdsResponse(error_code=ErrorCode.NOT_CONTROLLER)) as node:
+        known = knowing(node)
+        channel = ControllerChannel(known, "test")
+        request = AllocateProducerIdsRequest(7, 1)
+        with pytest.raises(NodeUnavailableError, match="is not the active controller"):
+            await channel.send(request, AllocateProducerIdsResponse, 60)
+        assert known.leader_id == NO_LEADER
+        with pytest.raises(NodeUnavailableError, match="no active controller is known"):
+            await channel.send(request, AllocateProducerIdsResponse, 60)
+        assert known.take_leader(1, 1), "a controller that names it again makes it known"
+        assert known.active == Address("127.0.0.1", node.port)
+        channel.close()
+
+
+async def test_requests_are_forwarded_in_their_order_and_each_is_answered() -> None:
+    async with FakeNode(echoed) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        with running(forwarding):
+            answers = await asyncio.gather(*(forwarded(forwarding, number) for number in range(20)))
+        assert answers == [number.to_bytes(4, "big") for number in range(20)]
+        assert [enveloped(request) for request in node.received] == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("192.0.2.7", b"\xc0\x00\x02\x07"),
+        ("::1", bytes(15) + b"\x01"),
+        ("fe80::1%eth0", b"\xfe\x80" + bytes(13) + b"\x01"),
+    ],
+)
+async def test_envelope_names_the_clients_address(host: str, address: bytes) -> None:
+    async with FakeNode(echoed) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        with running(forwarding):
+            await forwarded(forwarding, 1, host)
+        (request,) = node.received
+        assert isinstance(request, EnvelopeRequest)
+        assert request.client_host_address == address
+        assert bytes(request.request_data) == frame(1)
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_VERSION),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+async def test_refused_envelope_is_an_error_for_its_client_alone(refused: ErrorCode, told: ErrorCode) -> None:
+    def answer(request: Message) -> Answer:
+        return echoed(request) if enveloped(request) else EnvelopeResponse(error_code=refused)
+
+    async with FakeNode(answer) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        with running(forwarding):
+            first, second = await asyncio.gather(forwarded(forwarding, 0), forwarded(forwarding, 1))
+        assert code_of(first) is told
+        assert second == b"\x00\x00\x00\x01"
+
+
+async def test_request_that_no_controller_answers_is_given_up_and_the_next_one_is_served() -> None:
+    now_s = 100.0
+
+    def answer(request: Message) -> Answer:
+        nonlocal now_s
+        if enveloped(request):
+            return echoed(request)
+        now_s += GIVE_UP_S / 2
+        asyncio.get_running_loop().call_later(0.01, known.take_leader, 1, 1)  # as the observer of the metadata log does
+        return b""  # the connection closes
+
+    async with FakeNode(answer) as node:
+        known = knowing(node)
+        forwarding = Forwarding(ControllerChannel(known, "test"), lambda: now_s)
+        with running(forwarding):
+            assert code_of(await forwarded(forwarding, 0)) is ErrorCode.REQUEST_TIMED_OUT
+            assert await forwarded(forwarding, 1) == b"\x00\x00\x00\x01"
+        assert [enveloped(request) for request in node.received] == [0, 0, 1], "it was tried again for 60 s"
+
+
+@pytest.mark.parametrize("answer", [EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER), b""], ids=["moved", "died"])
+async def test_request_goes_to_the_next_controller_if_the_active_one_changes(answer: Answer) -> None:
+    def changes(request: Message) -> Answer:
+        known.take_leader(2, 2)
+        return answer
+
+    async with FakeNode(changes) as old, FakeNode(echoed) as new:
+        known = knowing(old, new)
+        forwarding = Forwarding(ControllerChannel(known, "test"))
+        with running(forwarding):
+            answers = await asyncio.gather(*(forwarded(forwarding, number) for number in range(3)))
+        assert answers == [number.to_bytes(4, "big") for number in range(3)]
+        assert len(old.received) == 1
+        assert known.active == Address(new.host, new.port)
+
+
+async def test_versions_are_those_that_both_serve() -> None:
+    lowest, highest = api(ApiKey.CREATE_TOPICS).stable_versions
+    for theirs, both in (
+        ((0, highest - 1), (lowest, highest - 1)),
+        ((highest, 99), (highest, highest)),
+        ((90, 99), None),
+    ):
+        async with FakeNode(echoed, {**SERVED, ApiKey.CREATE_TOPICS: theirs}) as node:
+            forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+            with running(forwarding):
+                await forwarding.knows_versions.wait()
+                assert forwarding.versions().get(ApiKey.CREATE_TOPICS) == both
+                assert ApiKey.DELETE_TOPICS not in forwarding.versions(), "the controller does not serve it"
+
+
+def blocks(chance: random.Random | None = None) -> Callable[[Message], Answer]:
+    """A controller's producer ids. With ``chance``, half of the answers are lost or errors."""
+    start = 0
+
+    def answer(_: Message) -> Answer:
+        nonlocal start
+        fault = chance.choice(("", "", "", "lost", "stale", "busy")) if chance is not None else ""
+        if fault in ("stale", "busy"):
+            code = ErrorCode.STALE_BROKER_EPOCH if fault == "stale" else ErrorCode.REQUEST_TIMED_OUT
+            return AllocateProducerIdsResponse(error_code=code)
+        start += BLOCK
+        return b"" if fault == "lost" else AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=BLOCK)
+
+    return answer
+
+
+async def first_id(ids: ProducerIdBlocks) -> int:
+    def one() -> int | None:
+        try:
+            return ids.next_id(0)
+        except KafkaError as error:
+            if error.error_code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                raise
+            return None
+
+    found = await eventually_in_loop("an id", one)
+    assert found is not None
+    return found
+
+
+async def test_next_block_is_there_before_the_last_id_is_used() -> None:
+    async with FakeNode(blocks()) as node:
+        ids = ProducerIdBlocks(7, lambda: 3, ControllerChannel(knowing(node), "test"))
+        with running(ids):
+            given = [await first_id(ids)]
+            given += [ids.next_id(0) for _ in range(17)]
+            assert len(node.received) == 1
+            given.append(ids.next_id(0))  # nine tenths were used before it
+            await eventually_in_loop("the next block is asked for", lambda: len(node.received) == 2)
+            await eventually_in_loop("it is there", lambda: ids._next is not None)
+            given += [ids.next_id(0) for _ in range(2)]
+        assert given == list(range(BLOCK, 2 * BLOCK + 1))
+        (request, _) = node.received
+        assert request == AllocateProducerIdsRequest(7, 3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_id_is_given_twice_over_errors_and_lost_answers(seed: int) -> None:
+    answer = blocks(random.Random(seed))
+
+    def and_is_named_again(request: Message) -> Answer:
+        asyncio.get_running_loop().call_later(0.01, known.take_leader, 1, 1)  # as the observer of the metadata log does
+        return answer(request)
+
+    async with FakeNode(and_is_named_again) as node:
+        known = knowing(node)
+        ids = ProducerIdBlocks(7, lambda: 3, ControllerChannel(known, "test"))
+        given: list[int] = []
+        with running(ids):
+            while len(given) < 5 * BLOCK:
+                given.append(await first_id(ids))
+        assert len(set(given)) == len(given)
+        assert all(one >= BLOCK for one in given)
