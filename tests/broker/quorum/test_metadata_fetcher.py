@@ -1,0 +1,162 @@
+"""The copy of the metadata log over a socket: damaged and cut batches, damaged snapshots, what a controller refuses."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.followed import FollowedMetadata
+from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.broker.quorum.known_controllers import Address, KnownControllers
+from odradek.broker.quorum.metadata_fetcher import MetadataFetcher
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.metadata_serde import encode_record
+from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.metadata_records import TopicRecord
+from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.storage.directory.log_directory import LogDirectory
+from support.brokers.fake_node import Answer, FakeNode
+from support.brokers.metadata_service import NOW_MS, open_service
+
+CONFIG = [
+    "node.id=71",
+    "process.roles=broker",
+    "controller.listener.names=CONTROLLER",
+    "controller.quorum.voters=1@127.0.0.1:9093",
+]
+EPOCH = 1
+
+
+def batch(offset: int) -> bytes:
+    """A batch of one record: the topic ``t<offset>``."""
+    builder = BatchBuilder(base_offset=offset, partition_leader_epoch=EPOCH)
+    builder.append(NOW_MS, None, encode_record(TopicRecord(f"t{offset}", offset.to_bytes(16, "big")), 0))
+    return bytes(builder.build())
+
+
+def damaged(data: bytes) -> bytes:
+    return data[:-3] + bytes((data[-3] ^ 1,)) + data[-2:]
+
+
+def fetched(partition: FetchResponse.PartitionData) -> FetchResponse:
+    partition.current_leader = FetchResponse.LeaderIdAndEpoch(1, EPOCH)
+    topic = FetchResponse.FetchableTopicResponse(METADATA_TOPIC, METADATA_TOPIC_ID, [partition])
+    return FetchResponse(responses=[topic])
+
+
+def offset_of(request: Message) -> int:
+    assert isinstance(request, FetchRequest)
+    return request.topics[0].partitions[0].fetch_offset
+
+
+@contextmanager
+def metadata_in(path: Path) -> Iterator[FollowedMetadata]:
+    directory = LogDirectory.open(path)
+    try:
+        directory.format("c" * 22, 71, b"follower id 1234")
+        yield FollowedMetadata.open(directory, ServerConfig.load(None, CONFIG, {}), NOW_MS)
+    finally:
+        directory.abort()
+
+
+@asynccontextmanager
+async def fetching(path: Path, answer: Callable[[Message], Answer]) -> AsyncIterator[tuple[FollowedMetadata, FakeNode]]:
+    """A fetcher on a new directory. Returns once it has caught up."""
+    failures: list[str] = []
+    with metadata_in(path) as metadata:
+        async with FakeNode(answer) as node:
+            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
+            fetcher = MetadataFetcher(
+                metadata, known, applied=lambda _: None, fail=failures.append, clock_ms=lambda: NOW_MS
+            )
+            task = asyncio.ensure_future(fetcher.run())
+            catching_up = asyncio.ensure_future(fetcher.caught_up.wait())
+            await asyncio.wait((task, catching_up), return_when=asyncio.FIRST_COMPLETED)
+            assert not failures
+            yield metadata, node
+            task.cancel()
+
+
+async def test_damaged_and_cut_batches_are_fetched_again(tmp_path: Path) -> None:
+    """Each answer ends with half of a batch, and each second one is damaged."""
+    asked: list[int] = []
+
+    def answer(request: Message) -> Answer:
+        offset = offset_of(request)
+        asked.append(offset)
+        records = batch(offset) + batch(offset + 1)[:40] if offset < 6 else b""
+        if asked.count(offset) == 1:
+            records = damaged(batch(offset))
+        return fetched(FetchResponse.PartitionData(high_watermark=6, records=records))
+
+    async with fetching(tmp_path, answer) as (metadata, _):
+        assert metadata.image.topics_by_name.keys() == {f"t{offset}" for offset in range(6)}
+        assert metadata.log.log_end_offset == 6
+    assert [one for one in asked if one < 6] == [offset for offset in range(6) for _ in range(2)]
+
+
+async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -> None:
+    """Heartbeats depend on it: see ``Membership``."""
+    arrivals: list[float] = []
+    fetchers: list[MetadataFetcher] = []
+    answers = [
+        fetched(FetchResponse.PartitionData(error_code=ErrorCode.BROKER_NOT_AVAILABLE)),
+        fetched(FetchResponse.PartitionData(high_watermark=1, records=damaged(batch(0)))),
+        fetched(FetchResponse.PartitionData(high_watermark=1, records=batch(0))),
+    ]
+
+    def answer(request: Message) -> Answer:
+        arrivals.append(fetchers[0].arrived_s)
+        return answers[min(len(arrivals), len(answers)) - 1]
+
+    with metadata_in(tmp_path) as metadata:
+        async with FakeNode(answer) as node:
+            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
+            fetcher = MetadataFetcher(
+                metadata, known, applied=lambda _: None, fail=lambda _: None, clock_ms=lambda: NOW_MS
+            )
+            fetchers.append(fetcher)
+            task = asyncio.ensure_future(fetcher.run())
+            await fetcher.caught_up.wait()
+            assert len(set(arrivals[:3])) == 1
+            assert fetcher.arrived_s > arrivals[0]
+            task.cancel()
+
+
+async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: Path) -> None:
+    with open_service(tmp_path / "leader", crash=True) as service:
+        service.write_snapshot(NOW_MS)
+        snapshot_id = service.log.snapshot_ids[-1]
+        snapshot = bytes(service.log._snapshots.read(snapshot_id))
+        features = service.image.features
+    attempts: list[int] = []
+
+    def answer(request: Message) -> Answer:
+        if isinstance(request, FetchRequest):
+            partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
+            if not offset_of(request):
+                partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
+            return fetched(partition)
+        assert isinstance(request, FetchSnapshotRequest)
+        position = request.topics[0].partitions[0].position
+        attempts.append(position)
+        data = damaged(snapshot) if attempts.count(0) == 1 else snapshot
+        piece = FetchSnapshotResponse.PartitionSnapshot(
+            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
+            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
+            size=len(data),
+            position=position,
+            unaligned_records=data[position : position + 200],
+        )
+        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+
+    async with fetching(tmp_path / "follower", answer) as (metadata, _):
+        assert metadata.image.features == features
+        assert metadata.log.log_end_offset == snapshot_id.end_offset == metadata.applied_offset + 1
+        assert metadata.log.snapshot_ids == [SnapshotId(*snapshot_id)]
+        assert metadata.log._snapshots.read(snapshot_id) == snapshot
+    assert attempts.count(0) == 2
