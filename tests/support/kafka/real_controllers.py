@@ -7,7 +7,7 @@ One takes some 3 s to start and 130 MB. Sessions are short, so that a killed bro
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -39,7 +39,7 @@ MEMBER = {
 
 
 class RealController(RealKafka):
-    """One controller; ``port`` and ``controller_port`` are the same."""
+    """One controller; ``port`` and ``controller_port`` are the same. ``reached_at``: the port for others."""
 
     def __init__(
         self,
@@ -47,11 +47,13 @@ class RealController(RealKafka):
         node_id: int,
         voters: str,
         port: int,
+        reached_at: int,
         configs: Mapping[str, str],
         features: Mapping[str, int],
     ) -> None:
         super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="96m", features=features)
         self.port = self.controller_port = port
+        self.reached_at = reached_at
         self._voters = voters
 
     def properties(self) -> dict[str, str]:
@@ -60,6 +62,7 @@ class RealController(RealKafka):
             "process.roles": "controller",
             "node.id": str(self.node_id),
             "listeners": f"CONTROLLER://127.0.0.1:{self.controller_port}",
+            "advertised.listeners": f"CONTROLLER://127.0.0.1:{self.reached_at}",
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": self._voters,
             "log.dirs": str(self.log_dir),
@@ -98,20 +101,25 @@ class RealControllers:
         configs: Mapping[str, str] | None = None,
         *,
         features: Mapping[str, int] = FEATURES,
+        door: Callable[[int], int] = lambda port: port,
     ) -> None:
-        """``features``: their levels where they are not the release's defaults."""
+        """``features``: their levels where they are not the release's defaults. ``door``: the port of a controller ->
+        the one at which brokers and other controllers reach it, such as a proxy's."""
         self.directory = directory
         ports = free_ports(count)
-        self.voters = ",".join(f"{FIRST_NODE_ID + place}@127.0.0.1:{port}" for place, port in enumerate(ports))
+        doors = [door(port) for port in ports]
+        self.voters = ",".join(f"{FIRST_NODE_ID + place}@127.0.0.1:{port}" for place, port in enumerate(doors))
         self.nodes = [
-            RealController(directory / f"c{place}", FIRST_NODE_ID + place, self.voters, port, configs or {}, features)
+            RealController(
+                directory / f"c{place}", FIRST_NODE_ID + place, self.voters, port, doors[place], configs or {}, features
+            )
             for place, port in enumerate(ports)
         ]
 
     @property
     def addresses(self) -> str:
         """``host:port,...``, for ``controller.quorum.bootstrap.servers`` and ``--bootstrap-controller``."""
-        return ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        return ",".join(f"127.0.0.1:{node.reached_at}" for node in self.nodes)
 
     def broker(self, directory: Path, node_id: int, configs: Mapping[str, str] | None = None) -> OurBroker:
         """A broker of ours that joins them, on a directory that is formatted for it; it is not started."""

@@ -200,6 +200,11 @@ class RealKafka:
         """Kills it (SIGKILL) as a power cut does for the process; the data stays."""
         return self._end(signal.SIGKILL)
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends SIGSTOP or SIGCONT: it hangs with its connections open, and goes on."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def _end(self, how: signal.Signals) -> int:
         process = self._process
         if process is None:

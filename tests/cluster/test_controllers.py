@@ -1,0 +1,178 @@
+"""Controllers change, die, hang and come back: no broker is fenced for it, and it serves what it leads."""
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
+from support.kafka.real_controllers import RealController, RealControllers
+from support.tcp_proxy import Direction, TcpProxy
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+CANT_FOLLOW = "can't follow the metadata of the controllers"
+PATIENT = {"broker.session.timeout.ms": "9000", "broker.heartbeat.interval.ms": "500"}
+"""Kafka's session: a request that hangs for its 2 s costs no session."""
+
+
+@pytest.fixture(scope="module")
+def controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealControllers]:
+    """Three controllers; each test leaves them running."""
+    with RealControllers(tmp_path_factory.mktemp("controllers"), 3, PATIENT) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def broker(controllers: RealControllers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    """Broker 1, which names the controllers as voters. No test may get it fenced."""
+    with controllers.broker(tmp_path_factory.mktemp("member"), 1, PATIENT) as started:
+        create(started, "load")
+        yield started
+        assert "have fenced this broker" not in started.log()
+        assert " ERROR " not in started.log()
+
+
+def create(broker: OurBroker, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    for future in admin.create_topics([NewTopic(topic, 1, 1)], request_timeout=60).values():
+        future.result(60)
+
+
+@contextmanager
+def producing(broker: OurBroker) -> Iterator[list[int]]:
+    """Produces one record after the other in a thread. Gives the offsets that were acknowledged so far."""
+    acknowledged: list[int] = []
+    failed: list[KafkaError] = []
+    stop = threading.Event()
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failed.append(error)
+        else:
+            acknowledged.append(message.offset() or 0)
+
+    def run() -> None:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+        while not stop.is_set():
+            producer.produce("load", b"x" * 100, on_delivery=delivered)
+            producer.flush()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield acknowledged
+    finally:
+        stop.set()
+        thread.join()
+    assert not failed
+    assert acknowledged == list(range(acknowledged[0], acknowledged[0] + len(acknowledged)))
+
+
+def goes_on(acknowledged: list[int]) -> None:
+    """Waits for further acknowledgements."""
+    before = len(acknowledged)
+    eventually("more is acknowledged", lambda: len(acknowledged) >= before + 20)
+
+
+def active(broker: OurBroker) -> int:
+    """The node id of the active controller as the broker has logged it."""
+    return int(re.findall(r"the active controller is node (\d+)", broker.log())[-1])
+
+
+def node(controllers: RealControllers, node_id: int) -> RealController:
+    return next(one for one in controllers.nodes if one.node_id == node_id)
+
+
+def test_active_controller_that_dies_under_load_is_replaced_and_comes_back(
+    controllers: RealControllers, broker: OurBroker
+) -> None:
+    old = active(broker)
+    with producing(broker) as acknowledged:
+        goes_on(acknowledged)
+        node(controllers, old).kill()
+        goes_on(acknowledged)
+        create(broker, "without-the-old")
+        assert active(broker) != old
+        node(controllers, old).start()
+        create(broker, "with-the-old-again")
+        goes_on(acknowledged)
+
+
+def test_active_controller_that_hangs_is_left(controllers: RealControllers, broker: OurBroker) -> None:
+    """SIGSTOP: its connections stay open, and nothing is answered."""
+    old = active(broker)
+    with producing(broker) as acknowledged:
+        node(controllers, old).send_signal(signal.SIGSTOP)
+        try:
+            eventually("another controller is active", lambda: active(broker) != old)
+            create(broker, "while-it-hangs")
+            goes_on(acknowledged)
+        finally:
+            node(controllers, old).send_signal(signal.SIGCONT)
+        create(broker, "after-it-hung")
+        goes_on(acknowledged)
+
+
+def test_broker_without_any_controller_serves_what_it_leads(
+    controllers: RealControllers, broker: OurBroker, tmp_path: Path
+) -> None:
+    """It says so every ten seconds. Another broker stops meanwhile, at the second signal."""
+    servers = {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": controllers.addresses}
+    with controllers.broker(tmp_path, 2, servers) as other, producing(broker) as acknowledged:
+        for one in controllers.nodes:
+            one.kill()
+        before = broker.log().count(CANT_FOLLOW)
+        other.process.send_signal(signal.SIGTERM)
+        eventually("the first signal is taken", lambda: "asking the controllers to move" in other.log())
+        assert other.stop() == 0
+        assert "a second signal came" in other.log()
+        eventually("the broker has complained twice", lambda: broker.log().count(CANT_FOLLOW) >= before + 2)
+        goes_on(acknowledged)
+        for one in controllers.nodes:
+            one.start()
+        create(broker, "with-all-again")
+        goes_on(acknowledged)
+
+
+def test_connections_that_break_in_any_way_are_opened_anew_within_the_session(tmp_path: Path) -> None:
+    """One controller behind a proxy, named as a bootstrap server."""
+    with ExitStack() as stack:
+        proxies: list[TcpProxy] = []
+
+        def door(port: int) -> int:
+            proxies.append(stack.enter_context(TcpProxy(port)))
+            return proxies[-1].port
+
+        controllers = stack.enter_context(RealControllers(tmp_path / "controllers", configs=PATIENT, door=door))
+        servers = {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": controllers.addresses}
+        broker = stack.enter_context(controllers.broker(tmp_path / "b", 1, {**PATIENT, **servers}))
+        (proxy,) = proxies
+        create(broker, "first")
+        answers_lost = partial(proxy.hang, frozenset({Direction.TO_CLIENT}))
+        for fault in (proxy.hang, answers_lost, proxy.cut):
+            before = proxy.accepted
+            fault()
+            eventually("metadata and heartbeats are back", partial(_accepted, proxy, before + 2))
+        proxy.delay(0.2)
+        create(broker, "late")
+        proxy.heal()
+        complaints = broker.log().count(CANT_FOLLOW)
+        proxy.swallow(frozenset({Direction.TO_CLIENT}))
+        eventually("the broker complains", lambda: broker.log().count(CANT_FOLLOW) > complaints)
+        proxy.heal()
+        create(broker, "healed")
+        assert "have fenced this broker" not in broker.log()
+        assert broker.stop() == 0
+
+
+def _accepted(proxy: TcpProxy, count: int) -> bool:
+    return proxy.accepted >= count
