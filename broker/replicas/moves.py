@@ -97,7 +97,7 @@ class ReplicaMoves:
         if active is not None:
             if active.move.target is target:
                 return
-            self._give_up(key)
+            self._cancel(key)
         partition.log  # noqa: B018 - opens it if it was not used yet
         source = self._directories.holder(topic, index)
         if source is not None and source is not target:
@@ -140,7 +140,7 @@ class ReplicaMoves:
         self._tasks[active.task] = key
         active.task.add_done_callback(lambda task: self._tasks.pop(task, None))
 
-    def _give_up(self, key: TopicPartition) -> None:
+    def _cancel(self, key: TopicPartition) -> None:
         active = self._moves.pop(key)
         active.discards = True
         active.stop.set()
@@ -148,7 +148,7 @@ class ReplicaMoves:
     def topic_deleted(self, topic: str) -> None:
         """Ends the moves of a topic that is deleted."""
         for key in [key for key in self._moves if key[0] == topic]:
-            self._give_up(key)
+            self._cancel(key)
 
     async def stop(self) -> None:
         """Stops copying. The next start resumes the moves."""

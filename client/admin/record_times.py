@@ -104,7 +104,7 @@ class RecordTimeAdmin(AdminBase):
                             raise failure
                         failures.append(failure)
                     else:
-                        _take(partition, ranges[partition][1], data, positions, found, isolation)
+                        _read_answer(partition, ranges[partition][1], data, positions, found, isolation)
 
         parts = [
             (leader, partitions[start : start + PARTITIONS_IN_A_REQUEST])
@@ -162,7 +162,7 @@ def _fetch_request(
     )
 
 
-def _take(
+def _read_answer(
     partition: TopicPartition,
     end: int,
     data: FetchResponse.PartitionData,

@@ -157,13 +157,13 @@ class Consumer(ConsumerBase):
                 await asyncio.gather(self._upkeep, return_exceptions=True)
             await self._fetcher.close()
             if self._group is not None:
-                await self._give_up(self._group)
+                await self._release_partitions(self._group)
                 await self._group.commits.idle()
                 await self._group.member.leave("the consumer is being closed")
         finally:
             await self._cluster.close()
 
-    async def _give_up(self, group: Group) -> None:
+    async def _release_partitions(self, group: Group) -> None:
         """Gives up all partitions before the consumer leaves the group."""
         if self._subscription.manual:
             await self._commit_before_handover()
@@ -207,7 +207,7 @@ class Consumer(ConsumerBase):
     async def unsubscribe(self) -> None:
         """Gives up all topics and partitions; leaves the group."""
         if self._group is not None and not self._subscription.manual:
-            await self._give_up(self._group)
+            await self._release_partitions(self._group)
             await self._group.member.leave("the consumer unsubscribed from all topics")
         self._subscription.unsubscribe()
         self._cluster.wanted_topics = set()
@@ -294,7 +294,7 @@ class Consumer(ConsumerBase):
             task, self._upkeep = self._upkeep, None
             task.result()
         if self._upkeep is None and self._needs_upkeep():
-            self._upkeep = asyncio.ensure_future(self._keep_up())
+            self._upkeep = asyncio.ensure_future(self._update_metadata_and_positions())
             self._upkeep.add_done_callback(lambda _: self._news.set())
 
     def _needs_upkeep(self) -> bool:
@@ -309,7 +309,7 @@ class Consumer(ConsumerBase):
         known = self._cluster.metadata.topics
         return any(name not in known or not known[name].partitions for name in self._subscription.topics)
 
-    async def _keep_up(self) -> None:
+    async def _update_metadata_and_positions(self) -> None:
         """Refreshes metadata, then positions, then validates positions with new leaders."""
         await self._refresh_metadata()
         await self._positions.find(self._fetch_committed())

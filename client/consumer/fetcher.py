@@ -147,7 +147,7 @@ class Fetcher:
             name = topic.topic or names.get(topic.topic_id, "")
             for data in topic.partitions:
                 partition = TopicPartition(name, data.partition_index)
-                if partition in offsets and self._take(partition, offsets[partition], data):
+                if partition in offsets and self._store_answer(partition, offsets[partition], data):
                     look_for_leader.append(partition)
         if look_for_leader:
             await self._refresh(look_for_leader)
@@ -191,7 +191,7 @@ class Fetcher:
 
     # Answers
 
-    def _take(self, partition: TopicPartition, offset: int, data: FetchResponse.PartitionData) -> bool:
+    def _store_answer(self, partition: TopicPartition, offset: int, data: FetchResponse.PartitionData) -> bool:
         """Stores one partition's answer; returns True if the partition's leader must be looked up."""
         state = self._subscription.assigned.get(partition)
         if state is None or state.position != offset:

@@ -93,16 +93,16 @@ class _PartitionCheck:
         for name in sorted(sizes):
             path = self.task.directory / name
             if name.endswith(SNAPSHOT_SUFFIX):
-                self._take(index_dump.dump_producer_snapshot(path), CheckSeverity.NOTE)
+                self._add_findings(index_dump.dump_producer_snapshot(path), CheckSeverity.NOTE)
             elif KRAFT_SNAPSHOT.fullmatch(name):
-                self._take(dump_log(path, LogOptions(True, decoders.metadata_record)), CheckSeverity.ERROR)
+                self._add_findings(dump_log(path, LogOptions(True, decoders.metadata_record)), CheckSeverity.ERROR)
         self._check_small_files()
         self._check_ends(logs)
 
     def _add(self, severity: CheckSeverity, path: Path, position: int | None, what: str) -> None:
         self.problems.append(Problem(severity, str(path), position, what))
 
-    def _take(self, events: Iterator[Event], severity: CheckSeverity) -> None:
+    def _add_findings(self, events: Iterator[Event], severity: CheckSeverity) -> None:
         """Adds the findings among a dump's events. A finding without damage is a note."""
         try:
             for event in events:
@@ -145,7 +145,7 @@ class _PartitionCheck:
         ):
             index = segment_path(task.directory, base_offset, suffix)
             if index.name in sizes:
-                self._take(dump(index), severity)
+                self._add_findings(dump(index), severity)
             elif suffix != TRANSACTION_INDEX_SUFFIX:
                 self._add(
                     CheckSeverity.NOTE, index, None, "missing; the next use of the segment rebuilds it from the log"

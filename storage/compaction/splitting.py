@@ -49,7 +49,7 @@ def split_overflowed_segment(
                     writer = begin()
                 writer.append(piece)
         writer.flush()
-    _give_out_transactions(files, directory, segment.base_offset, bases, indexes)
+    _split_transaction_index(files, directory, segment.base_offset, bases, indexes)
     for base_offset, built in zip(bases, indexes, strict=True):
         write_indexes(files, directory, base_offset, built.files(), is_dry_run=False)
         for suffix in SEGMENT_SUFFIXES:
@@ -79,7 +79,7 @@ def _run(chunk: BatchChunk, first: int, end: int) -> Piece:
     return Piece(chunk.data[chunk.starts[first] : stop], chunk.indexed(first, end))
 
 
-def _give_out_transactions(
+def _split_transaction_index(
     files: Files, directory: Path, old_base: int, bases: list[int], indexes: list[CleanedIndexes]
 ) -> None:
     """Adds each aborted transaction to the index of the segment that has its marker."""

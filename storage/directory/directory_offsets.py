@@ -79,7 +79,7 @@ class DirectoryOffsets:
                 continue
             log = log_of(key)
             if log is not None:
-                self._take(key, log)
+                self._note_offsets(key, log)
             for name, offsets in sources.items():
                 if key in offsets:
                     draft[name][key] = offsets[key]
@@ -91,7 +91,7 @@ class DirectoryOffsets:
             write_offset_checkpoint(self._files, self._directory / name, here)
         self._on_disk = written
 
-    def _take(self, key: TopicPartition, log: Log) -> None:
+    def _note_offsets(self, key: TopicPartition, log: Log) -> None:
         self.recovery_points[key] = log.offsets.recovery_point
         self.high_watermarks[key] = log.high_watermark
         if log.log_start_offset > log.segments.first.base_offset:

@@ -116,7 +116,7 @@ class LogDirectories:
             try:
                 directory.find_logs(now_ms, is_stray, partial(known_id, directory))
             except (StorageError, CorruptCheckpointError) as error:
-                self._give_up_at_start(directory, error)
+                self._mark_offline_at_start(directory, error)
         seen: dict[TopicPartition, Path] = {}
         for directory in self.online:
             for key, found in directory.found.items():
@@ -178,9 +178,9 @@ class LogDirectories:
                 for _ in pool.map(attempt, directories):
                     pass
         for directory, error in failures.items():
-            self._give_up_at_start(directory, error)
+            self._mark_offline_at_start(directory, error)
 
-    def _give_up_at_start(self, directory: LogDirectory, error: StorageError | CorruptCheckpointError) -> None:
+    def _mark_offline_at_start(self, directory: LogDirectory, error: StorageError | CorruptCheckpointError) -> None:
         if directory is self.metadata:
             raise StorageError(str(error)) from error
         self.take_offline(directory, str(error))

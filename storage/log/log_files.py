@@ -216,7 +216,7 @@ class LogFiles:
 
     def _remove_durably(self, segment: Segment) -> None:
         """Takes a segment out and removes its files durably: a power failure does not bring them back."""
-        self._take_out(segment)
+        self._remove_segment(segment)
         remove_segment_files(self._files, segment)
         self._files.sync_directory(self.directory)
 
@@ -229,7 +229,7 @@ class LogFiles:
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out. Its files (and `more`) are renamed to `.deleted` and removed at `due_ms`."""
-        self._take_out(segment)
+        self._remove_segment(segment)
         segment.forget_files()
         for path in [
             *(segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES),
@@ -247,7 +247,7 @@ class LogFiles:
                 target = path
             self.removals.add([target], due_ms)
 
-    def _take_out(self, segment: Segment) -> None:
+    def _remove_segment(self, segment: Segment) -> None:
         self.interrupt_cleaning()
         self.segments.remove(segment)
         self.unsynced_directories.add(self.directory)

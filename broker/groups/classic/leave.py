@@ -28,7 +28,7 @@ def leave_classic_group(
     responses = []
     left = []
     for identity in identities:
-        error = _take_out(group, identity, effects)
+        error = _remove_member(group, identity, effects)
         if not error:
             left.append(identity.member_id or identity.group_instance_id or "")
         responses.append(
@@ -45,7 +45,7 @@ def leave_classic_group(
         complete_join_if_all_joined(group, effects)
 
 
-def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: GroupEffects) -> ErrorCode:
+def _remove_member(group: ClassicGroup, identity: MemberIdentity, effects: GroupEffects) -> ErrorCode:
     member_id = identity.member_id
     if not member_id:
         # An administrator removes static members without knowing their member ids.

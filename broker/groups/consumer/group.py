@@ -313,8 +313,8 @@ class ConsumerGroup:
             self.classic_members -= 1
             for name, _ in member.classic.protocols:
                 _count(self.classic_protocols, name, -1)
-        self._disown(member.assigned, member.member_epoch)
-        self._disown(member.pending_revocation, member.member_epoch)
+        self._remove_owner(member.assigned, member.member_epoch)
+        self._remove_owner(member.pending_revocation, member.member_epoch)
 
     def _own(self, partitions: PartitionEpochs, epoch: int) -> None:
         for topic_id, indexes in partitions.items():
@@ -325,7 +325,7 @@ class ConsumerGroup:
                 if epochs.get(index, NO_EPOCH - 2) < epoch:
                     epochs[index] = epoch
 
-    def _disown(self, partitions: PartitionEpochs, epoch: int) -> None:
+    def _remove_owner(self, partitions: PartitionEpochs, epoch: int) -> None:
         for topic_id, indexes in partitions.items():
             epochs = self.partition_epochs.get(topic_id)
             if epochs is None:

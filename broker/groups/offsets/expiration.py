@@ -47,7 +47,7 @@ class Expiration:
         self._now_ms = now_ms
         self._records: list[CoordinatorRecord] = []
         self._cost_us = 0
-        self._steps = self._look()
+        self._steps = self._scan()
 
     def step(self) -> tuple[list[CoordinatorRecord], bool]:
         """Returns tombstones, which must be replayed before the next step, and whether there is a next step."""
@@ -56,7 +56,7 @@ class Expiration:
         goes_on = next(self._steps, False)
         return self._records, goes_on
 
-    def _look(self) -> Iterator[bool]:
+    def _scan(self) -> Iterator[bool]:
         core = self._core
         for group_id in list(core.groups):
             group = core.groups.get(group_id)

@@ -28,7 +28,7 @@ def waits(group: GroupDescription) -> list[str]:
     behind = [m for m in group.members if m.member_epoch is not None and m.member_epoch < target_epoch]
     lines += [
         f"Waits for {_name(member)}: at epoch {member.member_epoch}, has not confirmed epoch {target_epoch}"
-        f"{_to_give_up(member)}."
+        f"{_partitions_to_revoke(member)}."
         for member in behind
     ]
     for member in group.members:
@@ -43,7 +43,7 @@ def _name(member: MemberDescription) -> str:
     return f"{member.member_id} ({member.client_id} at {member.host.removeprefix('/')}{instance})"
 
 
-def _to_give_up(member: MemberDescription) -> str:
+def _partitions_to_revoke(member: MemberDescription) -> str:
     surplus = sorted(set(member.assignment) - set(member.target_assignment or ()))
     return f"; must revoke {_named(surplus)}" if surplus else ""
 

@@ -93,7 +93,7 @@ class EqualSubscriptions:
                 else:
                     place += 1
                 turn = place % len(self._below) if self._below else 0
-                self._give(partition, member_id)
+                self._assign_to(partition, member_id)
                 continue
             place = self._racks.next_near(partition, self._at_least, 0)
             if place < 0:
@@ -103,7 +103,7 @@ class EqualSubscriptions:
             if len(self._assignment[member_id]) + 1 == self._most:
                 del self._at_least[place]
                 self._one_more_above_least()
-            self._give(partition, member_id)
+            self._assign_to(partition, member_id)
         return left
 
     def _deal(self, partitions: list[TopicPartition]) -> None:
@@ -111,19 +111,19 @@ class EqualSubscriptions:
         turn = 0
         for partition in partitions:
             if not self._below:
-                self._give(partition, self._at_least.pop(0))
+                self._assign_to(partition, self._at_least.pop(0))
                 continue
             if turn >= len(self._below):
                 turn = 0
             member_id = self._below[turn]
-            self._give(partition, member_id)
+            self._assign_to(partition, member_id)
             if len(self._assignment[member_id]) == self._least:
                 del self._below[turn]
                 self._at_least.append(member_id)
             else:
                 turn += 1
 
-    def _give(self, partition: TopicPartition, member_id: str) -> None:
+    def _assign_to(self, partition: TopicPartition, member_id: str) -> None:
         self._assignment[member_id].append(partition)
         if self._given_up.get(partition, member_id) != member_id or partition in self._disputed:
             self.moving[partition] = member_id

@@ -72,17 +72,17 @@ class UnequalSubscriptions:
         """To the least loaded member that subscribes (and is near); whether there was one."""
         for _, member_id in self._sorted:
             if partition.topic in self._wanted[member_id] and not (near and self._racks.mismatch(member_id, partition)):
-                self._take_out(member_id)
+                self._remove_sorted(member_id)
                 self._assignment[member_id].append(partition)
                 self._owner[partition] = member_id
-                self._put_in(member_id)
+                self._insert_sorted(member_id)
                 return True
         return False
 
     def _balance(self, unassigned: list[TopicPartition], movable: list[TopicPartition], initializing: bool) -> None:
         fixed = {member_id: owned for member_id, owned in self._assignment.items() if self._is_fixed(member_id, owned)}
         for member_id in fixed:
-            self._take_out(member_id)
+            self._remove_sorted(member_id)
             del self._assignment[member_id]
         before = {member_id: list(owned) for member_id, owned in self._assignment.items()}
         movements = Movements()
@@ -143,24 +143,24 @@ class UnequalSubscriptions:
     def _move(self, partition: TopicPartition, taker: str, movements: Movements) -> None:
         partition = movements.better(partition, self._owner[partition], taker)
         giver = self._owner[partition]
-        self._take_out(giver)
+        self._remove_sorted(giver)
         if taker != giver:
-            self._take_out(taker)
+            self._remove_sorted(taker)
         movements.moved(partition, giver, taker)
         self._assignment[giver].remove(partition)
         self._assignment[taker].append(partition)
         self._owner[partition] = taker
-        self._put_in(giver)
+        self._insert_sorted(giver)
         if taker != giver:
-            self._put_in(taker)
+            self._insert_sorted(taker)
 
-    def _take_out(self, member_id: str) -> None:
+    def _remove_sorted(self, member_id: str) -> None:
         entry = (len(self._assignment[member_id]), member_id)
         place = bisect_left(self._sorted, entry)
         assert self._sorted[place] == entry
         del self._sorted[place]
 
-    def _put_in(self, member_id: str) -> None:
+    def _insert_sorted(self, member_id: str) -> None:
         insort(self._sorted, (len(self._assignment[member_id]), member_id))
 
 

@@ -55,7 +55,7 @@ def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> 
         if quota > 0:
             unfilled.append((member_id, quota))
         extra_members -= takes_extra
-    yield from _give_out(unassigned, unfilled, target)
+    yield from _assign_quotas(unassigned, unfilled, target)
     return target
 
 
@@ -104,7 +104,7 @@ def _revoke(
     return kept, given_up
 
 
-def _give_out(
+def _assign_quotas(
     unassigned: list[_TopicPartition], unfilled: list[tuple[str, int]], target: GroupAssignment
 ) -> Steps[None]:
     """Fills up the members in their order."""
