@@ -19,6 +19,7 @@ from kafka.structs import OffsetAndMetadata
 from odradek.broker.dispatch.served import SERVED
 from odradek.protocol.api_keys import ApiKey
 from odradek.testing.in_process import InProcessBroker
+from support.brokers.python_clients import learn_partitions
 
 Release = tuple[int, ...]
 
@@ -70,6 +71,7 @@ class Case:
     def consume(self) -> None:
         """Reads everything as a member of a group, and commits."""
         with closing(self.consumer()) as consumer:
+            learn_partitions(consumer, self.topic)
             consumer.subscribe([self.topic])
             values: list[bytes] = []
             while len(values) < RECORDS:

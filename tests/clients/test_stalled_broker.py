@@ -27,6 +27,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdResponse,
 )
 from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import learn_partitions
 
 SESSION_MS = 1_500
 STALL_S = 5.0
@@ -55,6 +56,7 @@ class Classic:
             heartbeat_interval_ms=300,
             auto_offset_reset="earliest",
         )
+        learn_partitions(self._consumer, "spools")
 
     def poll(self) -> int:
         """How many records came within a moment."""

@@ -12,6 +12,7 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 
 from odradek.client.consumer import Consumer
 from odradek.client.types import ConsumerRecord, TopicPartition
+from support.brokers.python_clients import learn_partitions
 from support.groups.client_groups import (
     WAIT_S,
     HasPartitions,
@@ -85,8 +86,7 @@ class KafkaPythonMember:
 
     def _run(self) -> None:
         consumer: Any = KafkaConsumer(self._topic, **self._settings)
-        while not self._stop.is_set() and not consumer.partitions_for_topic(self._topic):
-            pass  # a leader forgets a rebalance that they become known in (support/brokers/python_clients.py)
+        learn_partitions(consumer, self._topic, self._stop.is_set)
         while not self._stop.is_set():
             for records in consumer.poll(timeout_ms=50).values():
                 self.read += [int(record.value) for record in records]

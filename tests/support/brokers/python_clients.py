@@ -7,7 +7,7 @@ group that writes a journal. Settings are named as each client names them.
 import asyncio
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -16,6 +16,21 @@ from support.groups.journal import Journal
 
 TIMEOUT_S = 120.0
 POLL_MS = 200
+
+
+def learn_partitions(consumer: Any, topic: str, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Lets a KafkaConsumer know the partitions of a topic before its first poll, or until ``is_over``.
+
+    kafka-python 3.0.12 forgets a rebalance that a leader began because its topics' partitions became known, if the poll
+    ends between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, no code
+    takes the answer, and heartbeats stay off until something else changes. The fault is the client's.
+    """
+    from kafka.errors import KafkaError
+
+    is_known = False
+    while not is_known and not is_over():
+        with suppress(KafkaError):  # on a busy machine its requests run out of their time
+            is_known = bool(consumer.partitions_for_topic(topic))
 
 
 class PythonClient(Protocol):
@@ -85,14 +100,7 @@ class KafkaPython:
 
         consumer = KafkaConsumer(bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest", **settings)
         consumer.subscribe([topic], listener=Listener())
-        # 3.0.12 forgets a rebalance that a leader began because its topics' partitions became known, if the poll ends
-        # between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, no code
-        # takes the answer, and heartbeats stay off until something else changes. So the partitions are made known
-        # before the first poll. This is the client's fault, not the broker's.
-        is_known = False
-        while not is_known and not leave.is_set():
-            with suppress(KafkaError):  # on a busy machine its requests run out of their time
-                is_known = bool(consumer.partitions_for_topic(topic))
+        learn_partitions(consumer, topic, leave.is_set)
         while not leave.is_set():
             polled = consumer.poll(timeout_ms=POLL_MS)
             for partition, records in polled.items():
