@@ -95,6 +95,8 @@ EFFECTIVE: dict[str, str] = {
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",
     "log.dirs": "The log directories, separated by commas.",
     "cordoned.log.dirs": "The log directories that get no new partitions; * for all.",
+    "log.dir.failure.timeout.ms": "A broker of a cluster stops if it could not tell the controllers for so long that a"
+    " log directory has failed.",
     "num.replica.alter.log.dirs.threads": "How many partitions move to another directory at a time; unless set, the"
     " number of directories.",
     "num.recovery.threads.per.data.dir": "How many logs of one directory are recovered at a time after a crash.",

@@ -1,4 +1,5 @@
 """What a broker of a cluster does with the controllers: follow their metadata log, register, send heartbeats, forward.
 
-Source: KafkaRaftClient (as an observer), BrokerLifecycleManager, NodeToControllerChannelManager, ForwardingManager.
+Source: KafkaRaftClient (as an observer), BrokerLifecycleManager, NodeToControllerChannelManager, ForwardingManager,
+AssignmentsManager.
 """

@@ -15,7 +15,7 @@ from ...protocol.errors import error_name
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 from ..network.node_client import NodeUnavailableError
 from .channel import RETRY_MS, ControllerChannel
-from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register
+from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Stop
 from .repeated_complaint import RepeatedComplaint
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Heartbeats:
         fail: Callable[[str], None],
     ) -> None:
         """``is_following``: whether the metadata log has been heard of lately. ``changed`` is called after each step
-        of the lifecycle. ``fail`` gets why this broker can never be registered."""
+        of the lifecycle. ``fail`` gets why this broker can never be registered, or why it must stop."""
         self.lifecycle = lifecycle
         self._channel = channel
         self._is_following = is_following
@@ -52,11 +52,14 @@ class Heartbeats:
         self._wake.set()
 
     async def run(self) -> None:
-        """Until the controlled shutdown is granted, or this is cancelled."""
+        """Until the controlled shutdown is granted, this broker must stop, or this is cancelled."""
         lifecycle = self.lifecycle
         try:
             while lifecycle.state is not BrokerState.SHUTTING_DOWN:
                 action = lifecycle.next(_now_ms())
+                if isinstance(action, Stop):
+                    self._fail(action.reason)
+                    return
                 if isinstance(action, Register):
                     await self._register(action)
                 elif isinstance(action, Heartbeat) and (self._is_following() or not self._is_running):

@@ -1,6 +1,6 @@
 """The life of a broker in a cluster: registration, heartbeats, fencing, controlled shutdown.
 
-    lifecycle.next(now_ms)        -> Register, Heartbeat, or Wait until something is due
+    lifecycle.next(now_ms)        -> Register, Heartbeat, Wait until something is due, or Stop
     lifecycle.registered(...)     and the other answers and events
 
 Pure. Owns: the state, the broker epoch, when the next request is due. Never does: I/O, reading a clock. Invariants: no
@@ -20,6 +20,7 @@ from ...protocol.messages.quorum import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from ...storage.files.meta_properties import uuid_text
 from ..metadata.image import Endpoint
 
 BUSY_DELAY_MS = 50
@@ -72,15 +73,29 @@ class Wait(NamedTuple):
     until_ms: int
 
 
-Action = Register | Heartbeat | Wait
+class Stop(NamedTuple):
+    """This broker must stop: the controllers do not know that one of its directories has failed."""
+
+    reason: str
+
+
+Action = Register | Heartbeat | Wait | Stop
 
 
 class Lifecycle:
     """The state machine of one start of one broker."""
 
-    def __init__(self, registrant: Registrant, heartbeat_interval_ms: int, shutdown_timeout_ms: int) -> None:
+    def __init__(
+        self,
+        registrant: Registrant,
+        *,
+        heartbeat_interval_ms: int,
+        shutdown_timeout_ms: int,
+        directory_failure_timeout_ms: int,
+    ) -> None:
         """``heartbeat_interval_ms``: ``broker.heartbeat.interval.ms``. ``shutdown_timeout_ms``: how long a controlled
-        shutdown may take before the broker stops without it."""
+        shutdown may take before the broker stops without it. ``directory_failure_timeout_ms``:
+        ``log.dir.failure.timeout.ms``."""
         self.state = BrokerState.STARTING
         self.broker_epoch = -1
         self.is_fenced = True
@@ -98,7 +113,11 @@ class Lifecycle:
         self._is_caught_up = False
         self._is_ready = False
         self._shutdown_until_ms: int | None = None
-        self._offline: dict[bytes, None] = {}
+        self._directory_failure_timeout_ms = directory_failure_timeout_ms
+        self._offline: dict[bytes, int | None] = {}
+        """Directories that failed -> until when the controllers must know, in milliseconds; None once they do."""
+        self._reported: tuple[bytes, ...] = ()
+        """The failed directories in the last heartbeat."""
         self._cordoned: Sequence[bytes] = ()
 
     # Events ------------------------------------------------------------------
@@ -112,10 +131,11 @@ class Lifecycle:
         self._is_ready = True
         self._due_ms = 0
 
-    def directory_failed(self, directory_id: bytes) -> None:
+    def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
         """A log directory is offline; the next heartbeat goes out at once and says so."""
-        self._offline[directory_id] = None
-        self._due_ms = 0
+        if directory_id not in self._offline:
+            self._offline[directory_id] = now_ms + self._directory_failure_timeout_ms
+            self._due_ms = 0
 
     def cordon(self, directory_ids: Sequence[bytes]) -> None:
         """These directories take no new partitions (KIP-1066)."""
@@ -138,6 +158,10 @@ class Lifecycle:
         """What to do now."""
         if self._shutdown_until_ms is not None and now_ms >= self._shutdown_until_ms:
             self.state = BrokerState.SHUTTING_DOWN
+        if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
+            for directory_id, until_ms in self._offline.items():
+                if until_ms is not None and now_ms >= until_ms:
+                    return Stop(_unreported(directory_id, self._directory_failure_timeout_ms))
         if now_ms < self._due_ms:
             return Wait(self._due_ms)
         if self.state is BrokerState.STARTING:
@@ -165,15 +189,26 @@ class Lifecycle:
 
     def _heartbeat(self) -> BrokerHeartbeatRequest:
         is_stopping = self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._reported = tuple(self._offline)
         return BrokerHeartbeatRequest(
             broker_id=self._registrant.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._applied_offset,
-            want_fence=not (self._is_caught_up and self._is_ready) and not is_stopping,
+            want_fence=not self._may_be_unfenced and not is_stopping,
             want_shut_down=is_stopping,
-            offline_log_dirs=list(self._offline),
+            offline_log_dirs=list(self._reported),
             cordoned_log_dirs=list(self._cordoned) if self._is_caught_up else None,
         )
+
+    @property
+    def _may_be_unfenced(self) -> bool:
+        """Whether a heartbeat may ask for it.
+
+        A controller that unfences a broker and hears of a failed directory in one heartbeat elects the broker for the
+        partitions in that directory, too (ReplicationControlManager.processBrokerHeartbeat): one after the other.
+        """
+        is_told = self.state is not BrokerState.RECOVERY or all(until_ms is None for until_ms in self._offline.values())
+        return self._is_caught_up and self._is_ready and is_told
 
     def registered(self, response: BrokerRegistrationResponse, now_ms: int) -> None:
         """Takes the answer to a registration."""
@@ -195,6 +230,7 @@ class Lifecycle:
         if response.error_code:
             self._due_ms = now_ms + self._interval_ms
             return response.error_code != ErrorCode.STALE_BROKER_EPOCH
+        self._offline.update(dict.fromkeys(self._reported))
         self.is_fenced = response.is_fenced
         self._is_caught_up = self._is_caught_up or response.is_caught_up
         if self.state is BrokerState.RECOVERY and self._is_caught_up and self._is_ready and not response.is_fenced:
@@ -205,11 +241,22 @@ class Lifecycle:
         is_waiting_for_logs = self._is_caught_up and not self._is_ready
         is_busy = self.state is not BrokerState.RUNNING and not is_waiting_for_logs
         self._due_ms = now_ms + (min(BUSY_DELAY_MS, self._interval_ms) if is_busy else self._interval_ms)
+        if len(self._reported) < len(self._offline):  # one failed while that heartbeat was in flight
+            self._due_ms = now_ms
         return True
 
     def unanswered(self, now_ms: int, retry_ms: int) -> None:
         """No controller has answered; the next attempt is due after ``retry_ms``."""
         self._due_ms = now_ms + retry_ms
+
+
+def _unreported(directory_id: bytes, timeout_ms: int) -> str:
+    """``BrokerLifecycleManager.OfflineDirBrokerFailureEvent``."""
+    return (
+        f"Shutting down because no controller could be told within log.dir.failure.timeout.ms ({timeout_ms} ms) that"
+        f" the log directory with directory.id {uuid_text(directory_id)} has failed: they would go on naming this"
+        " broker as the leader of its partitions. Start it again once the controllers can be reached"
+    )
 
 
 def _refusal(code: int, own: Registrant) -> str:

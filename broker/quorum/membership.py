@@ -53,7 +53,12 @@ class Membership(BrokerReports):
         """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on, once it
         has joined."""
         self.controllers = KnownControllers.of(config)
-        self.lifecycle = Lifecycle(registrant, config.get_int("broker.heartbeat.interval.ms"), SHUTDOWN_TIMEOUT_MS)
+        self.lifecycle = Lifecycle(
+            registrant,
+            heartbeat_interval_ms=config.get_int("broker.heartbeat.interval.ms"),
+            shutdown_timeout_ms=SHUTDOWN_TIMEOUT_MS,
+            directory_failure_timeout_ms=config.get_int("log.dir.failure.timeout.ms"),
+        )
         self._metadata = metadata
         self._session_s = config.get_int("broker.session.timeout.ms") / 1000
         self._problem: str | None = None
@@ -142,7 +147,7 @@ class Membership(BrokerReports):
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
         """See :class:`BrokerReports`: every heartbeat from now on says it."""
-        self.lifecycle.directory_failed(directory_id)
+        self.lifecycle.directory_failed(directory_id, time.monotonic_ns() // 1_000_000)
         self._heartbeats.wake()
 
     def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:

@@ -52,6 +52,9 @@ class HostedReplicas:
         self._node_id = node_id
         self.replication: ReplicaFollowing | None = None
         """Follows other brokers' partitions; None for a broker that is its own controller."""
+        self.placed: Callable[[bytes, int, bytes], None] | None = None
+        """Called with topic id, partition index and directory id if a replica lies in another directory than the
+        metadata says; None if nothing asks for it."""
         self._refused_topics: set[bytes] = set()
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
@@ -82,7 +85,7 @@ class HostedReplicas:
     def _host(self, topic: TopicImage, index: int, image: PartitionImage) -> None:
         partition = self._partitions.find(topic.name, index)
         if self._node_id in image.replicas:
-            self._assigned[topic.name, index] = image.directory_of(self._node_id)
+            self._take_directory(topic, index, image.directory_of(self._node_id))
         open_log = partial(self._log, topic.name, index, topic.topic_id)
         leads = image.leader == self._node_id
         if self.replication is not None:
@@ -99,11 +102,30 @@ class HostedReplicas:
                 topic.name, topic.topic_id, index, image.leader_epoch, open_log, self._group_commit, self._writers
             )
             self._partitions.add(partition)
-        if leads:
+        if leads and self._has_failed(topic.name, index):
+            partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+        elif leads:
             partition.serve(image.leader_epoch, open_log)
             self._open_where_needed(partition)
         elif partition.refusal is None:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _take_directory(self, topic: TopicImage, index: int, assigned: bytes) -> None:
+        """Takes the directory that the metadata names, and reports a log that lies in another one.
+
+        A choice of this broker stays until the metadata names a directory. Source:
+        ``ReplicaManager.maybeUpdateTopicAssignment``.
+        """
+        key = topic.name, index
+        if assigned not in ANYWHERE or key not in self._assigned:
+            self._assigned[key] = assigned
+        if self.placed is None:
+            return
+        holder = self._directories.holder(topic.name, index)
+        if holder is None or holder.directory_id == assigned:
+            return
+        if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
+            self.placed(topic.topic_id, index, holder.directory_id)
 
     def _follow(
         self,
@@ -120,6 +142,9 @@ class HostedReplicas:
                 self._refuse_to_lead(topic)
             return
         holder = self._directories.holder(topic.name, index)
+        if self._has_failed(topic.name, index):
+            replication.unfollow(topic.name, index)
+            return
         high_watermark = 0 if holder is None else holder.high_watermarks.get((topic.name, index), 0)
         replication.follow(
             Following(topic.name, topic.topic_id, index, image.leader, image.leader_epoch, high_watermark, open_log)
@@ -252,17 +277,36 @@ class HostedReplicas:
                 "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
             )
             directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
-        return self._place(topic, index).open_log(topic, index, config, now_ms, topic_id)
+        chosen = self._place(topic, index)
+        log = chosen.open_log(topic, index, config, now_ms, topic_id)
+        if self.placed is not None and self._assigned.get((topic, index)) != chosen.directory_id:
+            self._assigned[topic, index] = chosen.directory_id
+            self.placed(topic_id, index, chosen.directory_id)
+        return log
 
     def _place(self, topic: str, index: int) -> LogDirectory:
         """The directory for a new partition. Raises StorageError if the metadata names one that is not online."""
-        directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
-        if directory_id in ANYWHERE:
-            return self._directories.next_directory()
-        directory = self._directories.by_id(directory_id)
-        if directory is None:
+        if self._is_offline(topic, index):
             raise StorageError(f"the log directory of {topic}-{index} is offline")
-        return directory
+        directory = self._directories.by_id(self._assigned.get((topic, index), DIRECTORY_UNASSIGNED))
+        return self._directories.next_directory() if directory is None else directory
+
+    def _has_failed(self, topic: str, index: int) -> bool:
+        """Whether a replica of a cluster lies in an offline directory, and the controllers do not know it yet."""
+        if self.placed is None or self._directories.holder(topic, index) is not None:
+            return False
+        return self._is_offline(topic, index)
+
+    def _is_offline(self, topic: str, index: int) -> bool:
+        """Whether the metadata names a directory that is offline.
+
+        A broker of a cluster copies a replica anew if all its directories are online and none has that id: a disk was
+        replaced. Source: ``Partition.createLogInAssignedDirectoryId``.
+        """
+        directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
+        if directory_id in ANYWHERE or self._directories.by_id(directory_id) is not None:
+            return False
+        return self.placed is None or bool(self._directories.offline)
 
 
 def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:

@@ -22,6 +22,7 @@ from ..log_dirs.identity import identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import Endpoint
+from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
 from ..quorum.forwarded_apis import FORWARDED
 from ..quorum.forwarding import Forwarding
@@ -59,6 +60,7 @@ class ClusterMember(Role):
         self._tasks: list[asyncio.Task[None]] = []
         self._membership: Membership | None = None
         self._fetchers: ReplicaFetchers | None = None
+        self._registered_directories: list[bytes] = []
 
     @property
     def broker_epoch(self) -> int:
@@ -74,6 +76,7 @@ class ClusterMember(Role):
             if directory.meta is None:
                 directory.format(metadata.cluster_id, metadata.node_id, directory_id)
         self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        self._registered_directories = [directory.directory_id for directory in log_dirs.online]
         registrant = Registrant(
             node_id=config.node_id,
             cluster_id=metadata.cluster_id,
@@ -81,7 +84,7 @@ class ClusterMember(Role):
             endpoints=endpoints,
             features=SUPPORTED_FEATURES,
             rack=config["broker.rack"],
-            directory_ids=[directory.directory_id for directory in log_dirs.online],
+            directory_ids=self._registered_directories,
             previous_epoch=log_dirs.previous_broker_epoch,
         )
         membership = Membership(metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended)
@@ -112,9 +115,20 @@ class ClusterMember(Role):
         )
         self.producer_ids = producer_ids
         self._producer_ids = producer_ids
+        self._assignments = AssignmentsManager(
+            self.metadata,
+            lambda: membership.broker_epoch,
+            ControllerChannel(controllers, f"{name}-directory-assignments"),
+        )
+        self.placed = self._assignments.placed
+        self.metadata.subscribe(self._assignments.changed)
 
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
-        """The registration was made when the metadata was opened; new directories are chosen by the controllers."""
+        """The registration was made when the metadata was opened: reports the directories that failed since then."""
+        online = {directory.directory_id for directory in log_dirs.online}
+        for directory_id in self._registered_directories:
+            if directory_id not in online:
+                self._joined.directory_failed(directory_id, now_ms)
         if log_dirs.cordoned_ids:
             self._joined.cordon(log_dirs.cordoned_ids, now_ms)
 
@@ -128,7 +142,8 @@ class ClusterMember(Role):
         logger.warning("%s", LIMITS)
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._forwarding.run()), loop.create_task(self._producer_ids.run())]
+        channels = (self._forwarding, self._producer_ids, self._assignments)
+        self._tasks = [loop.create_task(channel.run()) for channel in channels]
         for task in self._tasks:
             task.add_done_callback(self._joined.task_ended)
         with _told_as_errors_of_a_start():

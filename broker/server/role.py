@@ -5,7 +5,7 @@ implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...storage.directory.log_directories import LogDirectories
 from ..controller.controller import Controller
@@ -33,6 +33,9 @@ class Role(ABC):
     topic_creator: TopicCreator
     producer_ids: ProducerIdSource
     reports: BrokerReports
+    placed: Callable[[bytes, int, bytes], None] | None = None
+    """Called with topic id, partition index and directory id if a replica lies in another directory than the metadata
+    says (``HostedReplicas.placed``). None for a broker that is its own controller, which chooses the directories."""
 
     @property
     @abstractmethod

@@ -59,7 +59,12 @@ class Broker:
     async def running(self) -> AsyncIterator[None]:
         self.stepped = asyncio.Event()
         registrant = Registrant(7, "c", bytes(16), [Endpoint("PLAINTEXT", "h", 1)], {}, None, [bytes(16)], -1)
-        self.lifecycle = Lifecycle(registrant, INTERVAL_MS, 60_000)
+        self.lifecycle = Lifecycle(
+            registrant,
+            heartbeat_interval_ms=INTERVAL_MS,
+            shutdown_timeout_ms=60_000,
+            directory_failure_timeout_ms=30_000,
+        )
         async with FakeNode(self.controller.answer) as node:
             known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
             known.take_leader(1, 1)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Registrant, Wait
+from odradek.broker.quorum.lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Registrant, Stop, Wait
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,
@@ -14,6 +14,7 @@ from odradek.protocol.messages.quorum import (
 DIRECTORIES = [b"b" * 16, b"a" * 16]
 INTERVAL_MS = 2_000
 SHUTDOWN_MS = 60_000
+FAILURE_MS = 5_000
 
 
 @dataclass
@@ -26,7 +27,12 @@ class Life:
         registrant = Registrant(
             7, "c1", b"i" * 16, [Endpoint("PLAINTEXT", "h", 9092)], {"metadata.version": (7, 30)}, "r", DIRECTORIES, 40
         )
-        self.machine = Lifecycle(registrant, INTERVAL_MS, SHUTDOWN_MS)
+        self.machine = Lifecycle(
+            registrant,
+            heartbeat_interval_ms=INTERVAL_MS,
+            shutdown_timeout_ms=SHUTDOWN_MS,
+            directory_failure_timeout_ms=FAILURE_MS,
+        )
 
     def register(self, code: ErrorCode = ErrorCode.NONE) -> None:
         assert isinstance(self.machine.next(self.now_ms), Register)
@@ -131,11 +137,50 @@ def test_cluster_that_can_never_be_joined_ends_the_start() -> None:
 
 def test_failed_directories_are_in_every_heartbeat_from_then_on() -> None:
     life = running()
-    life.machine.directory_failed(DIRECTORIES[0])
-    for _ in range(2):
+    life.machine.directory_failed(DIRECTORIES[0], life.now_ms)
+    for _ in range(4):
         assert life.heartbeat().offline_log_dirs == [DIRECTORIES[0]]
         life.answer()
         life.wait()
+
+
+def test_failed_directory_is_known_before_the_broker_is_unfenced() -> None:
+    life = Life()
+    life.register()
+    life.heartbeat()
+    life.answer(fenced=True)
+    life.machine.directory_failed(DIRECTORIES[0], life.now_ms)
+    life.machine.ready_to_unfence()
+    first = life.heartbeat()
+    assert (first.offline_log_dirs, first.want_fence) == ([DIRECTORIES[0]], True)
+    life.answer(fenced=True)
+    life.wait()
+    assert not life.heartbeat().want_fence
+    life.answer()
+    assert life.machine.state is BrokerState.RUNNING
+
+
+def test_broker_stops_if_no_controller_hears_of_a_failed_directory_in_time() -> None:
+    life = running()
+    life.machine.directory_failed(DIRECTORIES[0], life.now_ms)
+    life.heartbeat()
+    life.answer()
+    life.wait()
+    request = life.heartbeat()
+    life.machine.directory_failed(DIRECTORIES[1], life.now_ms)  # while that heartbeat is in flight
+    assert request.offline_log_dirs == [DIRECTORIES[0]]
+    life.answer()
+    assert life.heartbeat().offline_log_dirs == DIRECTORIES, "at once"
+    life.machine.unanswered(life.now_ms, 50)
+    life.now_ms += FAILURE_MS - 1
+    assert life.heartbeat().offline_log_dirs == DIRECTORIES
+    life.answer(code=ErrorCode.NOT_CONTROLLER)
+    life.now_ms += 1
+    action = life.machine.next(life.now_ms)
+    assert isinstance(action, Stop), action
+    assert "log.dir.failure.timeout.ms (5000 ms)" in action.reason
+    life.machine.begin_shutdown(life.now_ms)
+    assert life.heartbeat().want_shut_down, "a controlled shutdown has its own end"
 
 
 def test_cordoned_directories_are_told_once_the_broker_is_caught_up() -> None:

@@ -1,0 +1,71 @@
+"""Tells the controllers in which log directory each replica of this broker lies.
+
+Shell around :class:`.directory_assignments.DirectoryAssignments`. Owns: the task, its connection, the wait between
+requests. Never does: deciding what is sent. Source: AssignmentsManager (KIP-858).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from ..metadata.followed import FollowedMetadata
+from ..metadata.image import MetadataDelta, MetadataImage
+from ..network.node_client import NodeUnavailableError
+from .channel import ControllerChannel
+from .directory_assignments import DirectoryAssignments
+from .repeated_complaint import RepeatedComplaint
+
+REQUEST_TIMEOUT_S = 10.0
+"""A batch waits for one commit of the controllers; a request on a dead connection must not wait for long."""
+
+
+class AssignmentsManager:
+    """The directories of one broker's replicas, as the controllers learn them."""
+
+    def __init__(self, metadata: FollowedMetadata, broker_epoch: Callable[[], int], channel: ControllerChannel) -> None:
+        self._metadata = metadata
+        self._broker_epoch = broker_epoch
+        self._channel = channel
+        self._assignments = DirectoryAssignments(metadata.node_id)
+        self._wake = asyncio.Event()
+        self._complaint = RepeatedComplaint("the directories of replicas could not be reported", time.monotonic)
+
+    def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
+        """A replica lies in this directory, and the metadata says another one or none."""
+        self._assignments.placed(topic_id, index, directory_id)
+        self._wake.set()
+
+    def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        """A subscriber of the metadata: what waited for a topic, or for a feature level, may be sendable now."""
+        if delta.deleted_topics:
+            self._assignments.topics_deleted(delta.deleted_topics.keys())
+        self._wake.set()
+        yield
+
+    async def run(self) -> None:
+        """Sends assignments until it is cancelled."""
+        try:
+            while True:
+                request = self._assignments.next(self._metadata.image, self._broker_epoch())
+                if request is None:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                await self._send(request)
+                await asyncio.sleep(self._assignments.backoff_ms / 1000)
+        finally:
+            self._channel.close()
+
+    async def _send(self, request: AssignReplicasToDirsRequest) -> None:
+        try:
+            response = await self._channel.send(request, AssignReplicasToDirsResponse, REQUEST_TIMEOUT_S)
+        except NodeUnavailableError as error:
+            self._assignments.unanswered()
+            self._complaint.complain(error)
+            return
+        refused = self._assignments.answered(response)
+        if refused:
+            self._complaint.complain(", ".join(f"{code.name} for {count}" for code, count in refused.items()))
+        else:
+            self._complaint.settled()
