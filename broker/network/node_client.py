@@ -34,6 +34,10 @@ class NodeUnavailableError(Exception):
     """The other node can't be reached, closed the connection, did not answer in time, or lacks a version."""
 
 
+class NodeSilentError(NodeUnavailableError):
+    """The other node did not answer in time: perhaps it hangs."""
+
+
 class NodeClient:
     """One connection, opened when it is first needed; after an error the next request opens a new one."""
 
@@ -78,7 +82,7 @@ class NodeClient:
                 return await work
         except TimeoutError as error:
             self.close()
-            raise NodeUnavailableError(f"{self.address} did not answer within {timeout_s:.1f} s") from error
+            raise NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s") from error
         except (OSError, EOFError) as error:
             self.close()
             raise NodeUnavailableError(f"{self.address}: {error or type(error).__name__}") from error

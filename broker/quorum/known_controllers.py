@@ -1,7 +1,8 @@
 """Where the controllers are, and which of them is active as far as this broker has been told.
 
-Pure. Owns: the addresses of the configuration, the leader and its epoch. Never does: I/O. Invariant: the leader epoch
-never goes back. Source: KafkaRaftClient (``QuorumState``, ``LeaderAndEpoch``), RaftControllerNodeProvider.
+Pure. Owns: the addresses of the configuration, the leader and its epoch. Never does: I/O. Invariants: the leader epoch
+never goes back; a leader that hangs is not asked again for a while because a standby still names it. Source:
+KafkaRaftClient (``QuorumState``, ``LeaderAndEpoch``), RaftControllerNodeProvider.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,8 @@ from typing import NamedTuple
 from ..config.server_config import ServerConfig
 
 NO_LEADER = -1
+DOUBTS = 20
+"""How often others are asked before a leader that did not answer is asked again: for a second at least."""
 
 
 class Address(NamedTuple):
@@ -36,6 +39,9 @@ class KnownControllers:
         self._bootstrap = tuple(dict.fromkeys([*bootstrap, *voters.values()]))
         self._addresses = dict(voters)
         self._next = 0
+        self._silent: Address | None = None
+        """The controller that hangs, until it answers, another one leads, or it was doubted :data:`DOUBTS` times."""
+        self._doubts = 0
         self.leader_id = NO_LEADER
         self.leader_epoch = 0
 
@@ -54,11 +60,18 @@ class KnownControllers:
         return self._addresses.get(self.leader_id)
 
     def any(self) -> Address:
-        """The active controller; while it is not known, each configured one in turn."""
-        return self.active or self._bootstrap[self._next % len(self._bootstrap)]
+        """The active controller; while it is not known, each configured one in turn, without the one that hangs."""
+        turn = self._next % len(self._bootstrap)
+        in_turn = [*self._bootstrap[turn:], *self._bootstrap[:turn]]
+        return self.active or next((one for one in in_turn if one != self._silent), in_turn[0])
 
-    def take_leader(self, leader_id: int, leader_epoch: int) -> bool:
+    def take_leader(self, leader_id: int, leader_epoch: int, said_by: Address | None = None) -> bool:
         """Takes what a controller says of the leader (-1: there is none now); whether that is news."""
+        if said_by == self._silent or leader_epoch > self.leader_epoch:
+            self._silent = None
+        if self._silent is not None and self._addresses.get(leader_id) == self._silent:
+            self._doubt()
+            return False
         if leader_epoch < self.leader_epoch or (leader_id, leader_epoch) == (self.leader_id, self.leader_epoch):
             return False
         if leader_epoch == self.leader_epoch and leader_id == NO_LEADER:
@@ -75,6 +88,18 @@ class KnownControllers:
         if address == self.active:
             self.leader_id = NO_LEADER
         self._next += 1
+        self._doubt()
+
+    def silent(self, address: Address) -> None:
+        """As :meth:`failed`, for a controller that hangs: each attempt costs a timeout, and standbys name it as the
+        leader until they have elected another one."""
+        self.failed(address)
+        self._silent, self._doubts = address, 0
+
+    def _doubt(self) -> None:
+        self._doubts += 1
+        if self._doubts >= DOUBTS:
+            self._silent = None
 
     def __str__(self) -> str:
         return ", ".join(map(str, self._bootstrap))

@@ -17,7 +17,7 @@ from ...protocol.records.errors import CorruptRecordError
 from ..metadata.followed import FollowedMetadata
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.snapshot_files import ReceivedSnapshot
-from ..network.node_client import NodeClient, NodeUnavailableError
+from ..network.node_client import NodeClient, NodeSilentError, NodeUnavailableError
 from .known_controllers import KnownControllers
 from .metadata_observer import Append, Fatal, MetadataObserver, Retry, SnapshotPiece, Step, Truncate
 from .repeated_complaint import RepeatedComplaint
@@ -98,12 +98,15 @@ class MetadataFetcher:
         try:
             if isinstance(request, FetchRequest):
                 fetched = await self._client.send(request, FetchResponse, REQUEST_TIMEOUT_S, FETCH_MAX_VERSION)
-                step = self._observer.take_fetch(fetched)
+                step = self._observer.take_fetch(fetched, address)
             else:
                 piece = await self._client.send(request, FetchSnapshotResponse, REQUEST_TIMEOUT_S)
-                step = self._observer.take_snapshot(piece)
+                step = self._observer.take_snapshot(piece, address)
         except NodeUnavailableError as error:
-            self._controllers.failed(address)
+            if isinstance(error, NodeSilentError):
+                self._controllers.silent(address)
+            else:
+                self._controllers.failed(address)
             self._observer.lost_connection()
             return Retry(RECONNECT_MS, str(error))
         return step

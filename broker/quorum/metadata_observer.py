@@ -122,8 +122,8 @@ class MetadataObserver:
         topic = FetchSnapshotRequest.TopicSnapshot(METADATA_TOPIC, [partition])
         return FetchSnapshotRequest(self._cluster_id, self._node_id, MAX_BYTES, [topic])
 
-    def take_fetch(self, response: FetchResponse) -> Step:
-        """What a Fetch response asks for."""
+    def take_fetch(self, response: FetchResponse, said_by: Address | None = None) -> Step:
+        """What a Fetch response asks for. ``said_by``: the controller that has sent it."""
         for node in response.node_endpoints:
             self._controllers.take_address(node.node_id, Address(node.host, node.port))
         if response.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
@@ -138,7 +138,7 @@ class MetadataObserver:
         if partition is None:
             return Retry(RETRY_MS, "the answer has no partition")
         leader = partition.current_leader
-        moved = self._controllers.take_leader(leader.leader_id, leader.leader_epoch)
+        moved = self._controllers.take_leader(leader.leader_id, leader.leader_epoch, said_by)
         if partition.error_code in LEADER_MOVED:
             return Retry(0 if moved else RETRY_MS, "another controller is active")
         if partition.error_code:
@@ -173,8 +173,8 @@ class MetadataObserver:
             self.is_known = True
             self.high_watermark = max(self.high_watermark, high_watermark)
 
-    def take_snapshot(self, response: FetchSnapshotResponse) -> Step:
-        """What a FetchSnapshot response asks for."""
+    def take_snapshot(self, response: FetchSnapshotResponse, said_by: Address | None = None) -> Step:
+        """What a FetchSnapshot response asks for. ``said_by``: the controller that has sent it."""
         for node in response.node_endpoints:
             self._controllers.take_address(node.node_id, Address(node.host, node.port))
         partition = next((one for topic in response.topics for one in topic.partitions), None)
@@ -182,7 +182,7 @@ class MetadataObserver:
             self._snapshot = None
             return _refused(response.error_code)
         leader = partition.current_leader
-        self._controllers.take_leader(leader.leader_id, leader.leader_epoch)
+        self._controllers.take_leader(leader.leader_id, leader.leader_epoch, said_by)
         snapshot_id = self._snapshot
         if partition.error_code or snapshot_id is None:
             self._snapshot = None  # not found, or another leader: the next Fetch says which snapshot there is now

@@ -1,7 +1,7 @@
 """Which controller is asked: the active one as far as it is known, else each in turn."""
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
+from odradek.broker.quorum.known_controllers import DOUBTS, NO_LEADER, Address, KnownControllers
 
 A, B, C = Address("127.0.0.1", 9093), Address("127.0.0.1", 9094), Address("::1", 9095)
 
@@ -49,3 +49,36 @@ def test_epoch_of_the_leader_never_goes_back() -> None:
     assert known.active == B
     assert known.take_leader(NO_LEADER, 8)
     assert known.active is None
+
+
+def test_leader_that_hangs_is_not_asked_again_because_a_standby_names_it() -> None:
+    known = KnownControllers([], {1: A, 2: B, 3: C})
+    known.take_leader(1, 3)
+    known.silent(A)
+    for _ in range(DOUBTS - 1):
+        assert known.any() == B
+        assert not known.take_leader(1, 3, B)
+    assert known.take_leader(2, 4, B), "they have elected another one"
+    assert known.active == B
+    assert known.take_leader(1, 5, B)
+    assert known.active == A
+
+
+def test_leader_that_hung_is_asked_again_after_a_while_and_by_its_own_word_at_once() -> None:
+    known = KnownControllers([], {1: A, 2: B})
+    known.take_leader(1, 3)
+    known.silent(A)
+    while not known.take_leader(1, 3, B):
+        assert known.any() == B
+    assert known.active == A
+    known.silent(A)
+    assert known.take_leader(1, 3, A)
+    known.silent(A)
+    asked = []
+    for _ in range(DOUBTS + 2):  # the others can't be reached
+        asked.append(known.any())
+        known.failed(known.any())
+    assert A in asked
+    alone = KnownControllers([A], {})
+    alone.silent(A)
+    assert alone.any() == A
