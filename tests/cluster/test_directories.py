@@ -228,3 +228,44 @@ def test_broker_ends_if_no_controller_hears_of_the_failure(controllers: RealCont
         (tmp_path / "away").rename(two.b)
         two.broker.start()
         eventually("all are led", lambda: all(two.leads(index) for index in range(PARTITIONS)))
+
+
+def test_followed_replicas_of_a_lost_disk_are_copied_anew(controllers: RealControllers, tmp_path: Path) -> None:
+    """A real broker leads. Ours loses a disk, starts without it, then with an empty one in its place."""
+    leader_id = 5
+    two = Two(controllers, tmp_path, 4, replica_fetch_backoff_ms="100")
+    with controllers.kafka_broker(tmp_path / "kafka", leader_id) as kafka, two.broker:
+        leader = Asking(kafka.port)
+        create = CreateTopicsRequest
+        both = [create.CreatableReplicaAssignment(index, [leader_id, 4]) for index in range(PARTITIONS)]
+        assert leader.ask(create([create.CreatableTopic(two.topic, -1, -1, both)], 10_000), 7).topics[0].error_code == 0
+
+        def in_sync() -> list[int]:
+            """The partitions with our replica in the ISR."""
+            topic = two.image().topics_by_name[two.topic]
+            return [index for index, one in sorted(topic.partitions.items()) if 4 in one.isr]
+
+        for index in range(PARTITIONS):
+            eventually("the record is taken", partial(is_taken, leader, two.topic, index))
+        eventually("all are in sync", lambda: in_sync() == list(range(PARTITIONS)))
+        two.agree()
+        lost, kept, old_id = two.in_(two.b), two.in_(two.a), two.id_of(two.b)
+        assert lost
+        assert kept
+        two.broker.stop()
+        two.b.rename(tmp_path / "away")
+        two.b.write_text("a disk that could not be mounted")
+        two.broker.start()
+        eventually("those of one directory are in sync", lambda: in_sync() == kept)
+
+        two.broker.stop()
+        two.b.unlink()
+        two.broker.start()
+        assert two.id_of(two.b) != old_id
+        eventually("all are in sync again", lambda: in_sync() == list(range(PARTITIONS)))
+        two.agree()
+
+
+def is_taken(asking: Asking, topic: str, index: int) -> bool:
+    """Appends one record; whether the leader took it."""
+    return asking.produce(topic, index, b"%d" % index) == ErrorCode.NONE
