@@ -193,14 +193,14 @@ def test_a_transaction_goes_on_after_a_stall_for_as_long_as_it_had(tmp_path: Pat
 
 @pytest.mark.parametrize("stalls", [1, 3])
 def test_members_stay_when_the_broker_was_stopped_for_longer_than_their_sessions(tmp_path: Path, stalls: int) -> None:
+    # A consumer that another test has left open closes itself when it is collected. If that fell into the stall, on
+    # whatever thread, it could wait for this broker for ever. Not later: a large heap takes longer than a session.
+    gc.collect()
     with OurBroker(tmp_path, SETTINGS) as broker:
         produce(broker)
         members: list[Classic | Modern] = [Classic(broker.bootstrap_servers), Modern(broker.bootstrap_servers)]
         read_one(members)
         before = rebalances(broker)
-        # A consumer that another test has left open closes itself when it is collected. If that fell into the stall, on
-        # whatever thread, it could wait for this broker for ever.
-        gc.collect()
         for _ in range(stalls):
             broker.process.send_signal(signal.SIGSTOP)
             let_time_pass(STALL_S / stalls + SESSION_MS / 1000, members)
