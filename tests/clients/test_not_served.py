@@ -30,6 +30,7 @@ def test_a_share_consumer_gets_a_fatal_error(kafka: InProcessBroker) -> None:
         _poll_for_ever(consumer)
     assert raised.value.args[0].code() == KafkaError.UNSUPPORTED_VERSION
     assert raised.value.args[0].fatal()
+    consumer.close()
 
 
 def test_librdkafka_reports_that_there_is_no_authorizer(kafka: InProcessBroker) -> None:
