@@ -69,5 +69,6 @@ def test_topics_that_come_and_go_leave_no_memory_behind(tmp_path: Path) -> None:
                 heavy.ask(delete(names), 6)
             return resident_bytes(broker.pid)
 
+        broker.wait_until_warm()
         warm = rounds(range(15))
         assert rounds(range(15, 45)) - warm < 12_000_000
