@@ -13,10 +13,10 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.structure import Message
 from ..config.server_config import ServerConfig
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, LATEST_METADATA_VERSION, METADATA_VERSION
-from ..metadata.image import Endpoint
+from ..metadata.image import Endpoint, Replica
 from ..metadata.service import MetadataService
 from .controller import Controller
-from .directories import Replica, assignment_records, cordoned_records
+from .directories import assignment_records, cordoned_records
 from .elections import elect_at_start
 from .registration import abort_record, bootstrap_records, registration_records, stop_records
 

@@ -8,12 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from ..metadata.features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
-from ..metadata.image import MetadataImage, PartitionImage
+from ..metadata.image import MetadataImage, PartitionImage, Replica
 from .controller import Controller
 from .elections import leave_partition
-
-Replica = tuple[bytes, int]
-"""Topic id and partition index of a replica of this broker."""
 
 
 def assignment_records(image: MetadataImage, node_id: int, lies_in: Mapping[Replica, bytes]) -> list[Message]:

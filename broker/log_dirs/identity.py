@@ -54,6 +54,13 @@ def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> l
     return list(ids)
 
 
+def format_new(directories: LogDirectories, ids: Sequence[bytes], cluster_id: str, node_id: int) -> None:
+    """Gives each directory that is new the id that :func:`identify` chose for it. Raises StorageError."""
+    for directory, directory_id in zip(directories.all_online, ids, strict=True):
+        if directory.meta is None:
+            directory.format(cluster_id, node_id, directory_id)
+
+
 def cordoned_paths(config: ServerConfig, paths: Sequence[Path]) -> frozenset[Path]:
     """The directories that take no new partitions (``cordoned.log.dirs``)."""
     entries = config.get_list("cordoned.log.dirs")

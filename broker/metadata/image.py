@@ -147,6 +147,8 @@ class KeptRecord(NamedTuple):
     version: int
 
 
+Replica = tuple[bytes, int]
+"""Topic id and partition index of a replica of one broker."""
 ConfigResource = tuple[int, str]
 """Resource type and name."""
 ClientQuotaEntity = tuple[tuple[str, str | None], ...]

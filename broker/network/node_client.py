@@ -139,4 +139,13 @@ class NodeClient:
         return decode(response_type, version, frame, position)[0]
 
 
+def client_at(client: NodeClient | None, host: str, port: int, client_id: str) -> NodeClient:
+    """The client if that is where it connects to; otherwise it is closed, and a new one takes its place."""
+    if client is not None:
+        if (client.host, client.port) == (host, port):
+            return client
+        client.close()
+    return NodeClient(host, port, client_id)
+
+
 _UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")

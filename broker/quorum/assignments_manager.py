@@ -12,9 +12,9 @@ from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignRepli
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import MetadataDelta, MetadataImage
 from ..network.node_client import NodeUnavailableError
+from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import ControllerChannel
 from .directory_assignments import DirectoryAssignments
-from .repeated_complaint import RepeatedComplaint
 
 REQUEST_TIMEOUT_S = 10.0
 """A batch waits for one commit of the controllers; a request on a dead connection must not wait for long."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.structure import Message
-from ..network.node_client import ANY_VERSION, NodeClient, NodeUnavailableError
+from ..network.node_client import ANY_VERSION, NodeClient, NodeUnavailableError, client_at
 from .known_controllers import Address, KnownControllers
 
 Response = TypeVar("Response", bound=Message)
@@ -26,7 +26,6 @@ class ControllerChannel:
         self._controllers = controllers
         self._client_id = client_id
         self._client: NodeClient | None = None
-        self._address: Address | None = None
 
     @property
     def versions(self) -> dict[int, tuple[int, int]]:
@@ -62,9 +61,7 @@ class ControllerChannel:
         address = self._controllers.active
         if address is None:
             raise NodeUnavailableError(f"no active controller is known among {self._controllers}")
-        if self._client is None or address != self._address:
-            self.close()
-            self._client, self._address = NodeClient(address.host, address.port, self._client_id), address
+        self._client = client_at(self._client, address.host, address.port, self._client_id)
         return self._client, address
 
     def close(self) -> None:

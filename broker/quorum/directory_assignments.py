@@ -16,10 +16,7 @@ from collections.abc import Collection, Mapping
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
-from ..metadata.image import MetadataImage
-
-Replica = tuple[bytes, int]
-"""Topic id and partition index of a replica of this broker."""
+from ..metadata.image import MetadataImage, Replica
 
 MAX_IN_REQUEST = 500
 """Assignments in one request, which takes 1 ms to encode. Controllers accept 2,250 (MAX_ASSIGNMENTS_PER_REQUEST)."""

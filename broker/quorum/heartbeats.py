@@ -14,9 +14,9 @@ from collections.abc import Callable
 from ...protocol.errors import error_name
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 from ..network.node_client import NodeUnavailableError
+from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
 from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Stop
-from .repeated_complaint import RepeatedComplaint
 
 logger = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from ...protocol.records.errors import CorruptRecordError
 from ..metadata.followed import FollowedMetadata
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.snapshot_files import ReceivedSnapshot
-from ..network.node_client import NodeClient, NodeSilentError, NodeUnavailableError
+from ..network.node_client import NodeClient, NodeSilentError, NodeUnavailableError, client_at
+from ..timers.repeated_complaint import RepeatedComplaint
 from .known_controllers import KnownControllers
 from .metadata_observer import Append, Fatal, MetadataObserver, Retry, SnapshotPiece, Step, Truncate
-from .repeated_complaint import RepeatedComplaint
 
 logger = logging.getLogger(__name__)
 
@@ -89,10 +89,8 @@ class MetadataFetcher:
     async def _ask(self) -> Step:
         """One request, and what its answer asks for."""
         address = self._controllers.any()
-        if self._client is None or (self._client.host, self._client.port) != address:
-            if self._client is not None:
-                self._client.close()
-            self._client = NodeClient(address.host, address.port, f"broker-{self._metadata.node_id}-metadata")
+        client_id = f"broker-{self._metadata.node_id}-metadata"
+        self._client = client_at(self._client, address.host, address.port, client_id)
         log = self._metadata.log
         request = self._observer.request(log.log_end_offset, log.last_epoch)
         try:

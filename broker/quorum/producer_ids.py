@@ -13,8 +13,8 @@ from ...protocol.errors import ErrorCode, KafkaError, error_name
 from ...protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from ..metadata.controller_link import ProducerIdSource
 from ..network.node_client import NodeUnavailableError
+from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
-from .repeated_complaint import RepeatedComplaint
 
 logger = logging.getLogger(__name__)
 

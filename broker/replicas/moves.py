@@ -17,6 +17,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.directory.replica_move import ReplicaMove
 from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
+from ..metadata.image import Replica
 from ..metadata.published import PublishedMetadata
 from .group_commit import GroupCommit
 from .hosted_replicas import HostedReplicas
@@ -26,8 +27,6 @@ from .partitions import Partitions
 logger = logging.getLogger(__name__)
 
 UNIQUE_CHARACTERS = 32
-Replica = tuple[bytes, int]
-"""Topic id and partition index of a replica of this broker."""
 TAIL_OFFSETS = 10_000
 """If at most this number of offsets is left, appends wait while the rest is copied."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"

@@ -17,8 +17,8 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
-from ..network.node_client import NodeClient, NodeUnavailableError
-from ..quorum.repeated_complaint import RepeatedComplaint
+from ..network.node_client import NodeClient, NodeUnavailableError, client_at
+from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
 from .follower import Append, Asked, AskOffsets, Pause, StartAnew, Step, Stop, Truncate
 
@@ -104,10 +104,7 @@ class LeaderFetcher:
         address = self._address()
         if address is None:
             raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
-        if self._client is None or (self._client.host, self._client.port) != address:
-            if self._client is not None:
-                self._client.close()
-            self._client = NodeClient(*address, f"broker-{self._node_id}-fetcher-{self._leader_id}")
+        self._client = client_at(self._client, *address, f"broker-{self._node_id}-fetcher-{self._leader_id}")
         return self._client
 
     async def _fetch(self, due: dict[Key, Copy]) -> None:

@@ -18,10 +18,10 @@ from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher, RequestInService
-from ..log_dirs.identity import identify
+from ..log_dirs.identity import format_new, identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
-from ..metadata.image import Endpoint
+from ..metadata.image import Endpoint, Replica
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
 from ..quorum.forwarded_apis import FORWARDED
@@ -35,7 +35,7 @@ from ..replicas.group_commit import GroupCommit
 from ..replication.replica_fetchers import ReplicaFetchers
 from .broker import Broker
 from .random_ids import random_uuid
-from .role import Replica, Role, StartStopped
+from .role import Role, StartStopped
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class ClusterMember(Role):
     """One broker under the controllers that its configuration names."""
 
     metadata: FollowedMetadata
+    producer_ids: ProducerIdBlocks
 
     def __init__(self, config: ServerConfig, clock_ms: Callable[[], int], ended: Callable[[str], None]) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on."""
@@ -72,9 +73,7 @@ class ClusterMember(Role):
         config = self._config
         ids = identify(log_dirs, random_uuid)
         metadata = self.metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
-        for directory, directory_id in zip(log_dirs.all_online, ids, strict=True):
-            if directory.meta is None:
-                directory.format(metadata.cluster_id, metadata.node_id, directory_id)
+        format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
         self._registered_directories = [directory.directory_id for directory in log_dirs.online]
         registrant = Registrant(
@@ -108,13 +107,11 @@ class ClusterMember(Role):
         controllers, name = membership.controllers, f"broker-{self._config.node_id}"
         self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
         self.topic_creator = ForwardedTopicCreation(self.metadata, self._config, self._forwarding)
-        producer_ids = ProducerIdBlocks(
+        self.producer_ids = ProducerIdBlocks(
             self._config.node_id,
             lambda: membership.broker_epoch,
             ControllerChannel(controllers, f"{name}-producer-ids"),
         )
-        self.producer_ids = producer_ids
-        self._producer_ids = producer_ids
         self._assignments = AssignmentsManager(
             self.metadata,
             lambda: membership.broker_epoch,
@@ -142,7 +139,7 @@ class ClusterMember(Role):
         logger.warning("%s", LIMITS)
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
-        channels = (self._forwarding, self._producer_ids, self._assignments)
+        channels = (self._forwarding, self.producer_ids, self._assignments)
         self._tasks = [loop.create_task(channel.run()) for channel in channels]
         for task in self._tasks:
             task.add_done_callback(self._joined.task_ended)

@@ -11,14 +11,11 @@ from ...storage.directory.log_directories import LogDirectories
 from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher
 from ..metadata.controller_link import BrokerReports, ProducerIdSource, TopicCreator
-from ..metadata.image import Endpoint
+from ..metadata.image import Endpoint, Replica
 from ..metadata.published import PublishedMetadata
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from .broker import Broker
-
-Replica = tuple[bytes, int]
-"""Topic id and partition index of a replica of this broker."""
 
 
 class StartStopped(Exception):  # noqa: N818 - what has happened, and no error

@@ -15,15 +15,15 @@ from ..controller.directories import assignment_records
 from ..controller.own_reports import OwnReports
 from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
-from ..log_dirs.identity import identify
-from ..metadata.image import Endpoint
+from ..log_dirs.identity import format_new, identify
+from ..metadata.image import Endpoint, Replica
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.service import MetadataService
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from .broker import Broker
 from .random_ids import random_uuid
-from .role import Replica, Role
+from .role import Role
 
 
 class Standalone(Role):
@@ -54,9 +54,7 @@ class Standalone(Role):
             random_uuid=random_uuid,
             cluster_id=self._cluster_id,
         )
-        for directory, directory_id in zip(log_dirs.all_online, ids, strict=True):
-            if directory.meta is None:
-                directory.format(metadata.cluster_id, metadata.node_id, directory_id)
+        format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self._endpoints = endpoints
         controller = self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
         self.topic_creator = AutoTopicCreation(metadata, controller)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum import repeated_complaint
 from odradek.broker.quorum.channel import ControllerChannel
 from odradek.broker.quorum.heartbeats import Heartbeats
 from odradek.broker.quorum.known_controllers import Address, KnownControllers
 from odradek.broker.quorum.lifecycle import BrokerState, Lifecycle, Registrant
+from odradek.broker.timers import repeated_complaint
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,

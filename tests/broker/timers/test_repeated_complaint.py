@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.quorum.repeated_complaint import RepeatedComplaint
+from odradek.broker.timers.repeated_complaint import RepeatedComplaint
 
 
 def test_complaints_come_after_a_second_then_every_ten(caplog: pytest.LogCaptureFixture) -> None:
