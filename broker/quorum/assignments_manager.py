@@ -68,4 +68,4 @@ class AssignmentsManager:
         if refused:
             self._complaint.complain(", ".join(f"{code.name} for {count}" for code, count in refused.items()))
         else:
-            self._complaint.settled()
+            self._complaint.resolved()

@@ -114,7 +114,7 @@ class Heartbeats:
         elif response.error_code:
             self._controllers.complain(f"the active controller answers {error_name(response.error_code)}")
         else:
-            self._controllers.settled()
+            self._controllers.resolved()
         if was_fenced != lifecycle.is_fenced:
             logger.info("the controllers have %s this broker", "fenced" if lifecycle.is_fenced else "unfenced")
 

@@ -136,7 +136,7 @@ class MetadataFetcher:
 
     def _arrived(self) -> None:
         self.arrived_s = time.monotonic()
-        self._complaint.settled()
+        self._complaint.resolved()
 
     async def _apply(self) -> None:
         await in_turns(self._metadata.apply(self._observer.high_watermark))

@@ -67,7 +67,7 @@ class ProducerIdBlocks(ProducerIdSource):
                 self._complaint.complain(error)
             else:
                 if not response.error_code:
-                    self._complaint.settled()
+                    self._complaint.resolved()
                     return range(response.producer_id_start, response.producer_id_start + response.producer_id_len)
                 self._complaint.complain(error_name(response.error_code))
             await asyncio.sleep(RETRY_MS / 1000)

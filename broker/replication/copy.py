@@ -7,10 +7,12 @@ high watermark of a copy is the leader's, or the copy's end if that is lower. So
 
 import logging
 
+from ...protocol.messages.fetch import FetchRequest
 from ...protocol.records.batch import iterate_headers
+from ...protocol.records.buffers import Buffer
 from ...storage.log.log import Log
 from ..replicas.group_commit import GroupCommit
-from .follower import NO_EPOCH, Append, Asked, FollowedPartition, StartAnew, Truncate
+from .follower import NO_EPOCH, Append, FetchPosition, FollowedPartition, Truncate, TruncateFully
 
 logger = logging.getLogger(__name__)
 
@@ -30,14 +32,18 @@ class Copy:
         return f"{self.topic}-{self.partition.index}"
 
     @property
-    def asked(self) -> Asked:
-        """What a request of this moment asks for."""
-        return Asked(self.log.log_end_offset, self.partition.leader_epoch)
+    def fetch_position(self) -> FetchPosition:
+        """Where a request of this moment fetches."""
+        return FetchPosition(self.log.log_end_offset, self.partition.leader_epoch)
 
     @property
     def last_epoch(self) -> int:
         """The leader epoch of the last batch, -1 without any."""
         return self.log.offsets.latest_epoch
+
+    def request(self) -> FetchRequest.FetchPartition:
+        """What a request of this moment fetches."""
+        return self.partition.request(self.log.log_end_offset, self.last_epoch, self.log.log_start_offset)
 
     def append(self, step: Append, now_ms: int) -> None:
         """Appends what a leader sent, then follows its high watermark and log start. Raises KafkaError."""
@@ -66,18 +72,19 @@ class Copy:
             logger.info("%s: truncated to offset %d, where the leader's log differs", self.name, step.offset)
         log.truncate_to(step.offset)
 
-    def start_anew(self, step: StartAnew) -> None:
+    def truncate_fully(self, step: TruncateFully) -> None:
         """Begins again, empty, where the leader's log begins. Raises KafkaError."""
         logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
         self.log.truncate_fully_and_start_at(step.offset)
         self.log.offsets.set_high_watermark(step.offset)
 
 
-def _pieces(records: bytes, most_bytes: int) -> list[bytes]:
+def _pieces(records: Buffer, most_bytes: int) -> list[Buffer]:
     """Whole batches in pieces that a segment can hold."""
     if len(records) <= most_bytes:
         return [records] if records else []
-    pieces, start, end = [], 0, 0
+    pieces: list[Buffer] = []
+    start = end = 0
     for position, header in iterate_headers(records):
         if position + header.size_in_bytes - start > most_bytes and end > start:
             pieces.append(records[start:end])

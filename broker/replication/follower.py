@@ -1,7 +1,7 @@
 """One followed partition: what to fetch next, and what a leader's answer means for the copy of its log.
 
 Pure. Owns: the leader epoch, the pause after an error. Never does: I/O, reading a clock. Invariants: an answer counts
-only at the offset and the epoch at which it was asked for; nothing of a later leader epoch than that is appended
+only at the offset and the epoch at which it was fetched; nothing of a later leader epoch than that is appended
 (KAFKA-18723); the copy never goes beyond the leader's log. Source: AbstractFetcherThread, PartitionFetchState;
 KIP-101, KIP-279, KIP-595 (truncation by the answer to a fetch).
 """
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.records.batch import iterate_headers
+from ...protocol.records.buffers import Buffer
 
 PARTITION_MAX_BYTES = 1 << 20
 """``replica.fetch.max.bytes``."""
@@ -23,7 +24,7 @@ EPOCH_RETRY_MS = 100
 class Append(NamedTuple):
     """Append these whole batches, which may be none; then take the leader's high watermark and log start."""
 
-    records: bytes
+    records: Buffer
     high_watermark: int
     log_start_offset: int
 
@@ -34,36 +35,36 @@ class Truncate(NamedTuple):
     offset: int
 
 
-class AskOffsets(NamedTuple):
+class ListOffsets(NamedTuple):
     """The offset is out of the leader's range: :meth:`FollowedPartition.out_of_range` needs its first and last."""
 
 
-class StartAnew(NamedTuple):
+class TruncateFully(NamedTuple):
     """The leader no longer has what follows the copy: the copy begins again at this offset, empty."""
 
     offset: int
 
 
 class Pause(NamedTuple):
-    """Ask again after ``delay_ms``."""
+    """Fetch again after ``delay_ms``."""
 
     delay_ms: int
     code: ErrorCode
 
 
 class Stop(NamedTuple):
-    """The leader has a later epoch: nothing is asked before the metadata names it."""
+    """The leader has a later epoch: nothing is fetched before the metadata names it."""
 
     code: ErrorCode
 
 
-Step = Append | Truncate | AskOffsets | StartAnew | Pause | Stop
+Step = Append | Truncate | ListOffsets | TruncateFully | Pause | Stop
 EndOfEpoch = Callable[[int], tuple[int, int] | None]
 """Leader epoch -> the highest epoch of the copy up to it and where that ends; None where the copy has none so late."""
 
 
-class Asked(NamedTuple):
-    """What was asked for: an answer to anything else is old."""
+class FetchPosition(NamedTuple):
+    """Where a request fetches a partition: an answer to a request at another position is out of date."""
 
     offset: int
     leader_epoch: int
@@ -78,18 +79,18 @@ class FollowedPartition:
         self.index = index
         self.leader_epoch = leader_epoch
         self.not_before_ms = 0
-        """When it may be asked for again, by a monotonic clock."""
+        """When it may be fetched again, by a monotonic clock."""
         self.is_stopped = False
         self.is_in_sync = False
         """Whether the last answer left nothing to fetch."""
         self._retry_ms = retry_ms
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether to ask for it now."""
+        """Whether to fetch it now."""
         return not self.is_stopped and now_ms >= self.not_before_ms
 
     def request(self, end_offset: int, last_epoch: int, log_start_offset: int) -> FetchRequest.FetchPartition:
-        """What to ask for. ``end_offset`` and ``last_epoch``: of the copy; -1 without an epoch."""
+        """What to fetch. ``end_offset`` and ``last_epoch``: of the copy; -1 without an epoch."""
         return FetchRequest.FetchPartition(
             self.index,
             current_leader_epoch=self.leader_epoch,
@@ -99,20 +100,20 @@ class FollowedPartition:
             partition_max_bytes=PARTITION_MAX_BYTES,
         )
 
-    def take(
-        self, answer: FetchResponse.PartitionData, asked: Asked, end_offset: int, end_of_epoch: EndOfEpoch
+    def process_partition_data(
+        self, data: FetchResponse.PartitionData, fetched_at: FetchPosition, end_offset: int, end_of_epoch: EndOfEpoch
     ) -> Step | None:
-        """What an answer asks for; None where it is old."""
-        if asked != Asked(end_offset, self.leader_epoch) or self.is_stopped:
+        """What to do with an answer; None if it is out of date. ``end_offset``: of the copy."""
+        if fetched_at != FetchPosition(end_offset, self.leader_epoch) or self.is_stopped:
             return None
-        if answer.error_code:
-            return self._refused(ErrorCode(answer.error_code))
-        diverging = answer.diverging_epoch
+        if data.error_code:
+            return self._handle_error(ErrorCode(data.error_code))
+        diverging = data.diverging_epoch
         if diverging.epoch >= 0:
             return Truncate(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
-        records = _of_this_epoch(bytes(answer.records or b""), self.leader_epoch)
+        records = _of_this_epoch(data.records or b"", self.leader_epoch)
         self.is_in_sync = not records
-        return Append(records, answer.high_watermark, answer.log_start_offset)
+        return Append(records, data.high_watermark, data.log_start_offset)
 
     def out_of_range(self, end_offset: int, earliest: int, latest: int) -> Step:
         """What to do where the leader's log has neither the end of the copy nor what follows it.
@@ -122,16 +123,16 @@ class FollowedPartition:
         if latest < end_offset:
             return Truncate(latest)
         if earliest > end_offset:
-            return StartAnew(earliest)
+            return TruncateFully(earliest)
         return Append(b"", NO_EPOCH, NO_EPOCH)
 
     def pause(self, now_ms: int, delay_ms: int) -> None:
-        """Asks for nothing for a while."""
+        """Fetches nothing for a while."""
         self.not_before_ms = now_ms + delay_ms
 
-    def _refused(self, code: ErrorCode) -> Step:
+    def _handle_error(self, code: ErrorCode) -> Step:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            return AskOffsets()
+            return ListOffsets()
         if code is ErrorCode.FENCED_LEADER_EPOCH:
             self.is_stopped = True
             return Stop(code)
@@ -147,8 +148,8 @@ def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epo
     return min(own_end, end_offset) if own_epoch != epoch else min(own_end, leaders_end, end_offset)
 
 
-def _of_this_epoch(records: bytes, leader_epoch: int) -> bytes:
-    """The whole batches up to the first of a later leader epoch: it was written after the leader that was asked."""
+def _of_this_epoch(records: Buffer, leader_epoch: int) -> Buffer:
+    """The whole batches up to the first of a later leader epoch: it was written in a later epoch than was fetched."""
     end = 0
     for position, header in iterate_headers(records):
         if header.partition_leader_epoch > leader_epoch:

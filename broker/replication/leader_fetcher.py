@@ -1,8 +1,9 @@
 """Fetches the partitions that one other broker leads, until it is cancelled.
 
-Shell around :class:`.follower.FollowedPartition`. Owns: one connection, which partitions are asked for next. Never
-does: deciding what an answer means. Invariants: one request is in flight; partitions take turns at the front of a
-request, so that none starves behind large ones; one partition's failure stops that partition alone.
+Shell around :class:`.follower.FollowedPartition` and :class:`.fetch_session.FetchSessionHandler`. Owns: one
+connection, which partitions are fetched next. Never does: deciding what an answer means. Invariants: one request is in
+flight; partitions take turns at the start of a full request, and the leader of a session lets them take turns, so that
+none starves behind large ones; one partition's failure stops that partition alone.
 Source: ReplicaFetcherThread, RemoteLeaderEndPoint.
 """
 
@@ -20,15 +21,12 @@ from ...storage.errors import StorageError
 from ..network.node_client import NodeClient, NodeUnavailableError, client_at
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
-from .follower import Append, Asked, AskOffsets, Pause, StartAnew, Step, Stop, Truncate
+from .fetch_session import FetchSessionHandler, Key
+from .follower import Append, FetchPosition, ListOffsets, Pause, Step, Stop, Truncate, TruncateFully
 
 logger = logging.getLogger(__name__)
 
-SESSIONLESS = -1
-"""``FetchMetadata.FINAL_EPOCH``: the leader keeps no session."""
 LATEST, EARLIEST = -1, -2
-Key = tuple[bytes, int]
-"""Topic id and partition index."""
 
 
 class FetcherSettings(NamedTuple):
@@ -63,6 +61,7 @@ class LeaderFetcher:
         self._settings = settings
         self._clock_ms = clock_ms
         self._client: NodeClient | None = None
+        self._session = FetchSessionHandler()
         self._changed = asyncio.Event()
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
 
@@ -79,24 +78,27 @@ class LeaderFetcher:
         """Fetches, for ever."""
         try:
             while True:
-                due = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(_now_ms())}
-                if not due:
-                    await self._wait()
-                    continue
                 try:
-                    await self._fetch(due)
+                    has_fetched = await self._fetch()
                 except NodeUnavailableError as error:
+                    self._session.handle_error()
                     self._complaint.complain(error)
                     await asyncio.sleep(self._settings.backoff_ms / 1000)
+                    continue
+                if not has_fetched:
+                    await self._wait()
         finally:
             if self._client is not None:
                 self._client.close()
 
     async def _wait(self) -> None:
-        """Until a partition is added, or one's pause may be over."""
+        """Until a partition is added, or the first pause is over."""
         self._changed.clear()
+        pauses_ms = [
+            one.partition.not_before_ms - _now_ms() for one in self.copies.values() if not one.partition.is_stopped
+        ]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.wait_max_ms / 1000 if self.copies else None):
+            async with asyncio.timeout(max(0, min(pauses_ms)) / 1000 if pauses_ms else None):
                 await self._changed.wait()
 
     def _connected(self) -> NodeClient:
@@ -107,42 +109,56 @@ class LeaderFetcher:
         self._client = client_at(self._client, *address, f"broker-{self._node_id}-fetcher-{self._leader_id}")
         return self._client
 
-    async def _fetch(self, due: dict[Key, Copy]) -> None:
-        """One request, and what its answer asks for. Raises NodeUnavailableError."""
-        asked: dict[Key, tuple[Copy, Asked]] = {}
-        topics: dict[bytes, FetchRequest.FetchTopic] = {}
-        first = next(iter(due))
-        self.copies[first] = self.copies.pop(first)  # next time the others come first
-        for key, copy in due.items():
-            asked[key] = copy, copy.asked
-            topic = topics.setdefault(key[0], FetchRequest.FetchTopic(topic_id=key[0]))
-            topic.partitions.append(
-                copy.partition.request(copy.log.log_end_offset, copy.last_epoch, copy.log.log_start_offset)
-            )
+    async def _fetch(self) -> bool:
+        """One request, and what its answer asks for. Returns False if there is nothing to fetch. Raises
+        NodeUnavailableError."""
+        fetched = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(_now_ms())}
+        positions = {key: copy.fetch_position for key, copy in fetched.items()}
+        is_full = self._session.is_full
+        request = self._request(fetched)
+        if request is None:
+            return False
+        response = await self._connected().send(request, FetchResponse, self._settings.timeout_ms / 1000)
+        problem = self._session.handle_response(response)
+        if problem is not None:
+            if is_full:
+                raise NodeUnavailableError(problem)
+            logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
+            return True
+        self._complaint.resolved()
+        for topic in response.responses:
+            for data in topic.partitions:
+                key = topic.topic_id, data.partition_index
+                if key in fetched and self.copies.get(key) is fetched[key]:
+                    await self._process_partition_data(fetched[key], positions[key], data)
+                    await asyncio.sleep(0)
+        return True
+
+    def _request(self, due: dict[Key, Copy]) -> FetchRequest | None:
+        if due:
+            first = next(iter(due))
+            self.copies[first] = self.copies.pop(first)  # next time the others come first
+        session = self._session.build({key: copy.request() for key, copy in due.items()})
+        if session is None:
+            return None
         settings = self._settings
-        request = FetchRequest(
+        return FetchRequest(
             replica_state=FetchRequest.ReplicaState(self._node_id, self._broker_epoch()),
             max_wait_ms=settings.wait_max_ms,
             min_bytes=settings.min_bytes,
             max_bytes=settings.response_max_bytes,
-            session_epoch=SESSIONLESS,
-            topics=list(topics.values()),
+            session_id=session.session_id,
+            session_epoch=session.session_epoch,
+            topics=session.topics,
+            forgotten_topics_data=session.forgotten,
         )
-        response = await self._connected().send(request, FetchResponse, settings.timeout_ms / 1000)
-        if response.error_code:
-            raise NodeUnavailableError(f"it answers {ErrorCode(response.error_code).name}")
-        self._complaint.settled()
-        for topic_answer in response.responses:
-            for answer in topic_answer.partitions:
-                found = asked.get((topic_answer.topic_id, answer.partition_index))
-                if found is not None and self.copies.get((topic_answer.topic_id, answer.partition_index)) is found[0]:
-                    await self._take(found[0], found[1], answer)
-                    await asyncio.sleep(0)
 
-    async def _take(self, copy: Copy, asked: Asked, answer: FetchResponse.PartitionData) -> None:
+    async def _process_partition_data(
+        self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData
+    ) -> None:
         partition, log = copy.partition, copy.log
-        step = partition.take(answer, asked, log.log_end_offset, log.offsets.epoch_end_offset)
-        if isinstance(step, AskOffsets):
+        step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
+        if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)
         try:
             self._carry_out(copy, step)
@@ -160,8 +176,8 @@ class LeaderFetcher:
             copy.append(step, self._clock_ms())
         elif isinstance(step, Truncate):
             copy.truncate(step)
-        elif isinstance(step, StartAnew):
-            copy.start_anew(step)
+        elif isinstance(step, TruncateFully):
+            copy.truncate_fully(step)
         elif isinstance(step, Pause):
             logger.info("%s: broker %d answers %s", copy.name, self._leader_id, step.code.name)
             copy.partition.pause(_now_ms(), step.delay_ms)

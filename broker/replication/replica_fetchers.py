@@ -4,7 +4,6 @@ Shell. Owns: one task for each leader that is followed. Never does: knowing who 
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from ..config.server_config import ServerConfig
@@ -12,10 +11,9 @@ from ..metadata.published import PublishedMetadata
 from ..replicas.following import Following, ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from .copy import Copy
+from .fetch_session import Key
 from .follower import FollowedPartition
-from .leader_fetcher import FetcherSettings, Key, LeaderFetcher
-
-logger = logging.getLogger(__name__)
+from .leader_fetcher import FetcherSettings, LeaderFetcher
 
 
 class ReplicaFetchers(ReplicaFollowing):
@@ -28,13 +26,16 @@ class ReplicaFetchers(ReplicaFollowing):
         broker_epoch: Callable[[], int],
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
+        task_ended: Callable[["asyncio.Task[None]"], None],
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``task_ended`` gets the task of a leader that has
+        ended, also by a failure."""
         self._metadata = metadata
         self._listener_name = config.inter_broker_listener_name
         self._broker_epoch = broker_epoch
         self._group_commit = group_commit
         self._clock_ms = clock_ms
+        self._task_ended = task_ended
         self._settings = FetcherSettings(
             config.get_int("replica.fetch.wait.max.ms"),
             config.get_int("replica.fetch.min.bytes"),
@@ -88,14 +89,9 @@ class ReplicaFetchers(ReplicaFollowing):
                 self._clock_ms,
             )
             task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._task_ended)
         return fetcher
 
     def _address(self, leader_id: int) -> tuple[str, int] | None:
         endpoint = self._metadata.image.endpoint(leader_id, self._listener_name)
         return None if endpoint is None else (endpoint.host, endpoint.port)
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            logger.error("following partitions failed", exc_info=error)

@@ -153,8 +153,9 @@ class ClusterMember(Role):
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
         """See :class:`Role`."""
+        joined = self._joined
         self._fetchers = ReplicaFetchers(
-            self.metadata, self._config, lambda: self._joined.broker_epoch, group_commit, self._clock_ms
+            self.metadata, self._config, lambda: joined.broker_epoch, group_commit, self._clock_ms, joined.task_ended
         )
         return self._fetchers
 

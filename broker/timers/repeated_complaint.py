@@ -31,9 +31,9 @@ class RepeatedComplaint:
             self._next_s = now_s + EVERY_S
             self._has_complained = True
 
-    def settled(self) -> None:
+    def resolved(self) -> None:
         """It works."""
         self._next_s = None
         if self._has_complained:
-            logger.info("%s: settled", self._what)
+            logger.info("%s: resolved", self._what)
             self._has_complained = False

@@ -8,19 +8,20 @@ import pytest
 
 from odradek.broker.replication.follower import (
     Append,
-    Asked,
-    AskOffsets,
     EndOfEpoch,
+    FetchPosition,
     FollowedPartition,
+    ListOffsets,
     Pause,
-    StartAnew,
     Step,
     Stop,
     Truncate,
+    TruncateFully,
 )
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.buffers import Buffer
 from odradek.protocol.records.builder import BatchBuilder
 
 SEEDS = 200
@@ -122,7 +123,7 @@ class Cluster:
         return answer
 
 
-def append(copy: ModelLog, records: bytes) -> None:
+def append(copy: ModelLog, records: Buffer) -> None:
     for position, header in iterate_headers(records):
         assert header.base_offset == copy.end, "batches follow the end of the copy"
         copy.entries.append(Entry(header.partition_leader_epoch, header.base_timestamp))
@@ -140,7 +141,7 @@ def follow(seed: int) -> None:
     chance = random.Random(seed)
     cluster, copy = Cluster(chance), ModelLog()
     partition = FollowedPartition(TOPIC, 0, 0, 1_000)
-    late: list[tuple[FetchResponse.PartitionData, Asked]] = []
+    late: list[tuple[FetchResponse.PartitionData, FetchPosition]] = []
 
     def carry_out(step: Step | None) -> None:
         if isinstance(step, Append):
@@ -150,22 +151,22 @@ def follow(seed: int) -> None:
                 copy.start = step.log_start_offset
         elif isinstance(step, Truncate):
             copy.truncate(step.offset)
-        elif isinstance(step, StartAnew):
+        elif isinstance(step, TruncateFully):
             copy.start, copy.entries = step.offset, []
-        elif isinstance(step, AskOffsets):
+        elif isinstance(step, ListOffsets):
             carry_out(partition.out_of_range(copy.end, cluster.log.start, cluster.log.end))
 
     def fetch() -> None:
         if not partition.is_due(0):
             return
         request = partition.request(copy.end, copy.last_epoch, copy.start)
-        asked = Asked(copy.end, partition.leader_epoch)
+        fetched_at = FetchPosition(copy.end, partition.leader_epoch)
         answer = cluster.answer(request, partition.leader_epoch)
         if chance.random() < 0.1:
-            late.append((answer, asked))
+            late.append((answer, fetched_at))
             return
         end_of_epoch: EndOfEpoch = copy.end_of_epoch
-        carry_out(partition.take(answer, asked, copy.end, end_of_epoch))
+        carry_out(partition.process_partition_data(answer, fetched_at, copy.end, end_of_epoch))
 
     def hear() -> None:
         """The metadata names the leader of the newest epoch."""
@@ -180,11 +181,11 @@ def follow(seed: int) -> None:
         if chance.random() < 0.03:
             cluster.retain()
         if late and chance.random() < 0.3:
-            answer, asked = late.pop(0)
+            answer, fetched_at = late.pop(0)
             before = list(copy.entries), copy.end
-            step = partition.take(answer, asked, copy.end, copy.end_of_epoch)
-            if asked != Asked(copy.end, partition.leader_epoch):
-                assert step is None, f"seed {seed}: an old answer was taken"
+            step = partition.process_partition_data(answer, fetched_at, copy.end, copy.end_of_epoch)
+            if fetched_at != FetchPosition(copy.end, partition.leader_epoch):
+                assert step is None, f"seed {seed}: an old answer was used"
                 assert before == (copy.entries, copy.end)
             else:
                 carry_out(step)
@@ -198,21 +199,21 @@ def follow(seed: int) -> None:
     assert copy.entries[kept - copy.start :] == log.entries[kept - log.start :], f"seed {seed}"
 
 
-def taken(answer: FetchResponse.PartitionData, *, epoch: int = 5, end: int = 10) -> Step | None:
+def processed(answer: FetchResponse.PartitionData, *, epoch: int = 5, end: int = 10) -> Step | None:
     partition = FollowedPartition(TOPIC, 0, epoch, 1_000)
-    return partition.take(answer, Asked(end, epoch), end, lambda asked: (min(asked, 3), 7))
+    return partition.process_partition_data(answer, FetchPosition(end, epoch), end, lambda asked: (min(asked, 3), 7))
 
 
 def test_nothing_of_a_later_leader_epoch_is_appended() -> None:
     """KAFKA-18723: a leader that was elected again has appended in its new epoch before it answers the old request."""
     records = batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)) + batch(12, Entry(6, 3))
-    step = taken(FetchResponse.PartitionData(records=records, high_watermark=11, log_start_offset=2))
+    step = processed(FetchResponse.PartitionData(records=records, high_watermark=11, log_start_offset=2))
     assert step == Append(batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)), 11, 2)
 
 
 def test_batch_that_is_cut_waits_for_the_next_answer() -> None:
     records = batch(10, Entry(5, 1)) + batch(11, Entry(5, 2))[:-3]
-    step = taken(FetchResponse.PartitionData(records=records))
+    step = processed(FetchResponse.PartitionData(records=records))
     assert isinstance(step, Append)
     assert step.records == batch(10, Entry(5, 1))
 
@@ -224,26 +225,26 @@ def test_batch_that_is_cut_waits_for_the_next_answer() -> None:
 )
 def test_divergence_truncates_to_where_the_logs_part(epoch: int, leaders_end: int, offset: int) -> None:
     diverging = FetchResponse.EpochEndOffset(epoch, leaders_end)
-    assert taken(FetchResponse.PartitionData(diverging_epoch=diverging)) == Truncate(offset)
+    assert processed(FetchResponse.PartitionData(diverging_epoch=diverging)) == Truncate(offset)
 
 
 def test_errors() -> None:
     def refused(code: ErrorCode) -> Step | None:
-        return taken(FetchResponse.PartitionData(error_code=code))
+        return processed(FetchResponse.PartitionData(error_code=code))
 
-    assert refused(ErrorCode.OFFSET_OUT_OF_RANGE) == AskOffsets()
+    assert refused(ErrorCode.OFFSET_OUT_OF_RANGE) == ListOffsets()
     assert refused(ErrorCode.NOT_LEADER_OR_FOLLOWER) == Pause(1_000, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     briefly = refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
     assert isinstance(briefly, Pause)
     assert briefly.delay_ms < 1_000
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
     answer = FetchResponse.PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH)
-    assert isinstance(partition.take(answer, Asked(10, 5), 10, lambda epoch: None), Stop)
+    assert isinstance(partition.process_partition_data(answer, FetchPosition(10, 5), 10, lambda epoch: None), Stop)
     assert not partition.is_due(10**9), "nothing is asked before the metadata names the new epoch"
 
 
 def test_copy_beyond_the_leaders_log_is_cut_and_one_before_it_begins_again() -> None:
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
     assert partition.out_of_range(10, earliest=0, latest=6) == Truncate(6)
-    assert partition.out_of_range(10, earliest=20, latest=30) == StartAnew(20)
+    assert partition.out_of_range(10, earliest=20, latest=30) == TruncateFully(20)
     assert partition.out_of_range(10, earliest=5, latest=30) == Append(b"", -1, -1)

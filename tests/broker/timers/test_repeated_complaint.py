@@ -16,9 +16,9 @@ def test_complaints_come_after_a_second_then_every_ten(caplog: pytest.LogCapture
         said += [now_ms] * (len(caplog.records) - before)
     assert said == [1_000, 11_000, 21_000, 31_000]
     assert caplog.messages[1] == "it fails: at 11000"
-    complaint.settled()
-    complaint.settled()
-    assert caplog.messages[4:] == ["it fails: settled"]
+    complaint.resolved()
+    complaint.resolved()
+    assert caplog.messages[4:] == ["it fails: resolved"]
 
 
 def test_what_rights_itself_within_a_second_is_not_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -28,5 +28,5 @@ def test_what_rights_itself_within_a_second_is_not_said(caplog: pytest.LogCaptur
     for now_ms in range(0, 60_000, 300):
         complaint.complain("no")
         if now_ms % 900 == 0:
-            complaint.settled()
+            complaint.resolved()
     assert caplog.messages == []

@@ -1,0 +1,122 @@
+"""The follower's side of an incremental fetch session: what a request has to name, and whether an answer fits it.
+
+Pure. Owns: the session id, the next epoch, the partitions as the leader knows them. Never does: I/O. Invariants: a
+full request comes first, and again after every failure; an incremental one names only the partitions that are new, have
+changed or left. Source: KIP-227; FetchSessionHandler, FetchMetadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.fetch import FetchRequest, FetchResponse
+
+NO_SESSION_ID = 0
+INITIAL_EPOCH = 0
+MAX_EPOCH = 2**31 - 1
+
+Key = tuple[bytes, int]
+"""Topic id and partition index."""
+Partitions = Mapping[Key, FetchRequest.FetchPartition]
+
+
+class SessionRequest(NamedTuple):
+    """The fields of a fetch request that depend on the session."""
+
+    session_id: int
+    session_epoch: int
+    topics: list[FetchRequest.FetchTopic]
+    forgotten: list[FetchRequest.ForgottenTopic]
+
+
+class FetchSessionHandler:
+    """The session with one leader."""
+
+    def __init__(self) -> None:
+        self._session_id = NO_SESSION_ID
+        self._epoch = INITIAL_EPOCH
+        self._partitions: dict[Key, FetchRequest.FetchPartition] = {}
+        """The partitions of the last request, as the leader knows them after it."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next or unanswered request names all partitions."""
+        return self._epoch == INITIAL_EPOCH
+
+    def build(self, wanted: Partitions) -> SessionRequest | None:
+        """The next request, which fetches ``wanted``; None if it would neither fetch nor forget a partition.
+
+        Each request that is built must be answered (:meth:`handle_response`) or fail (:meth:`handle_error`) before the
+        next one.
+        """
+        changed: Partitions = wanted
+        forgotten: list[Key] = []
+        if self.is_full:
+            if not wanted:
+                return None
+        else:
+            known = self._partitions
+            if not wanted and not known:
+                return None
+            changed = {key: partition for key, partition in wanted.items() if known.get(key) != partition}
+            forgotten = [key for key in known if key not in wanted]
+        self._partitions = dict(wanted)
+        return SessionRequest(self._session_id, self._epoch, _topics(changed), _forgotten_topics(forgotten))
+
+    def handle_response(self, response: FetchResponse) -> str | None:
+        """Takes the session to its next epoch. Returns why the answer can't be used, None if it can."""
+        if response.error_code:
+            code = ErrorCode(response.error_code)
+            if code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                self._start_new(NO_SESSION_ID)
+            else:
+                self._start_new(self._session_id)
+            return f"it answers {code.name}"
+        problem = self._problem(response)
+        if problem is not None:
+            self._start_new(NO_SESSION_ID if self.is_full else self._session_id)
+        elif response.session_id == NO_SESSION_ID:
+            self._start_new(NO_SESSION_ID)
+        else:
+            self._session_id = response.session_id
+            self._epoch = 1 if self._epoch == MAX_EPOCH else self._epoch + 1
+        return problem
+
+    def handle_error(self) -> None:
+        """The request failed, or its answer was not used to the end: the next one closes the session and opens a new
+        one."""
+        self._start_new(self._session_id)
+
+    def _start_new(self, closes: int) -> None:
+        self._session_id = closes
+        self._epoch = INITIAL_EPOCH
+
+    def _problem(self, response: FetchResponse) -> str | None:
+        """How the partitions of the answer differ from those that may be in it."""
+        answered = {
+            (topic.topic_id, partition.partition_index)
+            for topic in response.responses
+            for partition in topic.partitions
+        }
+        extra = answered - self._partitions.keys()
+        if extra:
+            return f"it answers {len(extra)} partitions that are not in the session"
+        missing = len(self._partitions) - len(answered)
+        if self.is_full and missing:
+            return f"{missing} partitions are missing from the answer to a full request"
+        return None
+
+
+def _topics(partitions: Partitions) -> list[FetchRequest.FetchTopic]:
+    topics: dict[bytes, FetchRequest.FetchTopic] = {}
+    for (topic_id, _), partition in partitions.items():
+        topic = topics.setdefault(topic_id, FetchRequest.FetchTopic(topic_id=topic_id))
+        topic.partitions.append(partition)
+    return list(topics.values())
+
+
+def _forgotten_topics(keys: Iterable[Key]) -> list[FetchRequest.ForgottenTopic]:
+    topics: dict[bytes, FetchRequest.ForgottenTopic] = {}
+    for topic_id, index in keys:
+        topics.setdefault(topic_id, FetchRequest.ForgottenTopic(topic_id=topic_id)).partitions.append(index)
+    return list(topics.values())

@@ -1,0 +1,116 @@
+"""The fetcher of one leader on a socket: its fetch session, and what ends it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.published import PublishedMetadata
+from odradek.broker.replicas.following import Following
+from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replication.copy import Copy
+from odradek.broker.replication.follower import FollowedPartition
+from odradek.broker.replication.leader_fetcher import FetcherSettings, LeaderFetcher
+from odradek.broker.replication.replica_fetchers import ReplicaFetchers
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from support.brokers.fake_node import Answer, FakeNode
+
+NOW_MS = 1_700_000_000_000
+TOPIC = bytes(15) + b"\x07"
+PartitionData = FetchResponse.PartitionData
+SETTINGS = FetcherSettings(wait_max_ms=500, min_bytes=1, response_max_bytes=1 << 20, backoff_ms=1, timeout_ms=60_000)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW_MS)
+    yield log
+    log.close()
+
+
+def group_commit() -> GroupCommit:
+    return GroupCommit([], LoopTimers(asyncio.get_running_loop()), lambda: NOW_MS)
+
+
+def batch(offset: int) -> bytes:
+    builder = BatchBuilder(partition_leader_epoch=3)
+    builder.append(NOW_MS, None, b"value")
+    builder.move_to(offset)
+    return bytes(builder.build())
+
+
+def answer(session_id: int, *partitions: PartitionData) -> FetchResponse:
+    topics = [FetchResponse.FetchableTopicResponse(topic_id=TOPIC, partitions=list(partitions))] if partitions else []
+    return FetchResponse(session_id=session_id, responses=topics)
+
+
+def summary(request: Message) -> tuple[int, int, list[int], list[int]]:
+    """Session id and epoch, the offsets that are fetched, and the partitions that are forgotten."""
+    assert isinstance(request, FetchRequest)
+    offsets = [one.fetch_offset for topic in request.topics for one in topic.partitions]
+    forgotten = [index for topic in request.forgotten_topics_data for index in topic.partitions]
+    return request.session_id, request.session_epoch, offsets, forgotten
+
+
+async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Log) -> None:
+    answers: list[Answer] = [
+        answer(7, PartitionData(records=batch(0), high_watermark=1, log_start_offset=0)),
+        answer(7),
+        FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        answer(8, PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)),
+        answer(0),
+        answer(9, PartitionData(high_watermark=1, log_start_offset=0)),
+        b"",  # the connection closes
+    ]
+    is_over = asyncio.Event()
+
+    def next_answer(_: Message) -> Answer:
+        if answers:
+            return answers.pop(0)
+        is_over.set()
+        return None
+
+    async with FakeNode(next_answer) as node:
+        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, lambda: NOW_MS)
+        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit()))
+        task = asyncio.ensure_future(fetcher.run())
+        await is_over.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert [summary(request) for request in node.received] == [
+            (0, 0, [0], []),
+            (7, 1, [1], []),
+            (7, 2, [], []),
+            (0, 0, [1], []),
+            (8, 1, [], [0]),
+            (0, 0, [1], []),
+            (9, 1, [], []),
+            (9, 0, [1], []),
+        ]
+    assert (log.log_end_offset, log.high_watermark) == (1, 1)
+
+
+async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
+    """The broker ends then: the partitions of that leader would never be fetched again."""
+
+    class Broken:
+        def endpoint(self, broker_id: int, listener_name: str) -> Any:
+            raise ValueError("a bug")
+
+    metadata = cast(PublishedMetadata, SimpleNamespace(node_id=1, image=Broken()))
+    ended: asyncio.Future[asyncio.Task[None]] = asyncio.get_running_loop().create_future()
+    config = ServerConfig.load(None, [], {})
+    fetchers = ReplicaFetchers(metadata, config, lambda: 17, group_commit(), lambda: NOW_MS, ended.set_result)
+    fetchers.follow(Following("t", TOPIC, 0, 2, 3, 0, lambda: log))
+    task = await ended
+    assert isinstance(task.exception(), ValueError)
