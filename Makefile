@@ -120,7 +120,7 @@ check: $(VENV)/.installed-dev
 ## types: mypy --strict over the package, the tests and the benchmarks (a part of check)
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy --strict -p odradek
-	MYPYPATH=tests:bench $(BIN)/mypy --strict --explicit-package-bases tests bench
+	MYPYPATH=tests:bench $(BIN)/mypy --strict tests bench
 
 ## hooks: run ruff, the import checks and the check of the message before each commit (.pre-commit-config.yaml)
 hooks: $(VENV)/.installed-dev
