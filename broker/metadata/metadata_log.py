@@ -242,7 +242,7 @@ class MetadataLog:
         segment = self._log.segments.floor(offset) or self._log.segments.first
         try:
             data = self._log.read(offset, READ_BYTES).data
-            place = segment.find(offset) if data else None
+            place = segment.indexes.find(offset) if data else None
         except CorruptRecordError as damage:
             check_batches(self._files.read_file(segment.path), segment.path)
             raise damaged(segment.path, 0, offset, damage.message) from damage
@@ -253,7 +253,7 @@ class MetadataLog:
         if offset < 0:
             return damaged(self._snapshots.path(self._snapshots.ids[-1]), 0, None, problem)
         segment = self._log.segments.floor(offset) or self._log.segments.first
-        place = segment.find(offset)
+        place = segment.indexes.find(offset)
         return damaged(segment.path, 0 if place is None else place.position, offset, problem)
 
     def bootstrap_records(self) -> list[Message]:

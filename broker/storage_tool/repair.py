@@ -194,9 +194,9 @@ def _rebuild(directory: LogDirectory, file: Path) -> None:
     log = next((log for log in directory.logs.values() if log.directory == file.parent), None)
     segment = None if log is None or offset is None else log.segments.floor(offset)
     if segment is not None and file.suffix != SNAPSHOT_SUFFIX:
-        assert segment.offset_index is not None
-        assert segment.time_index is not None
-        segment.save_indexes()
+        assert segment.indexes.offset is not None
+        assert segment.indexes.time is not None
+        segment.indexes.save()
 
 
 def _save_all(directory: LogDirectory) -> None:

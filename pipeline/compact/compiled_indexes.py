@@ -9,7 +9,7 @@ import numpy
 
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...storage.compaction.cleaned_indexes import CleanedIndexes, IndexedBatches, SegmentOffsetOverflowError
-from ...storage.segment.segment import MAX_RELATIVE_OFFSET
+from ...storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from ..decode.spans import Int64s
 from ..engine.compiled import compiled
 

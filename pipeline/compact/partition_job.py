@@ -24,7 +24,7 @@ from ...storage.files.files import Files
 from ...storage.files.overlay_files import OverlayFiles
 from ...storage.log.log_config import LogConfig
 from ...storage.log.swap_files import recover_swap_files
-from ...storage.segment.segment import MAX_RELATIVE_OFFSET
+from ...storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from .steps import fastest_steps
 
 MAX_ROUNDS = 1000

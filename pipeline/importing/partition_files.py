@@ -15,7 +15,8 @@ from ...storage.files.descriptors import DescriptorCache
 from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
 from ...storage.files.files import READ_ONLY, Files
 from ...storage.files.meta_properties import write_partition_metadata
-from ...storage.segment.segment import MAX_RELATIVE_OFFSET, Segment
+from ...storage.segment.offset_index import MAX_RELATIVE_OFFSET
+from ...storage.segment.segment import Segment
 from .batches import LEADER_EPOCH
 
 WRITE_BYTES = 4 << 20
@@ -104,7 +105,7 @@ class PartitionFiles:
             position = segment.write([b"".join(self._waiting)], self._waiting_bytes)
             for batch in self._waiting:
                 header = read_header(batch)
-                segment.note_appended(header, header.base_offset, position, len(batch))
+                segment.indexes.note_appended(header, header.base_offset, position, len(batch))
                 position += len(batch)
         self._waiting, self._waiting_bytes = [], 0
 
@@ -112,11 +113,11 @@ class PartitionFiles:
         self._write()
         segment = self._segment
         assert segment is not None
-        self._files.sync(segment.hold_open().fd)
-        for path in segment.become_inactive():
+        self._files.sync(segment.file.hold_open().fd)
+        for path in segment.indexes.become_inactive():
             descriptor = self._files.open(path, READ_ONLY)
             try:
                 self._files.sync(descriptor)
             finally:
                 self._files.close(descriptor)
-        segment.forget_files()
+        segment.file.forget()

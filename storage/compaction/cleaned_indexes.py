@@ -11,8 +11,7 @@ from typing import Protocol
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...protocol.records.errors import CorruptRecordError
 from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from ..segment.offset_index import OffsetIndex
-from ..segment.segment import MAX_RELATIVE_OFFSET
+from ..segment.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from ..segment.time_index import TimeIndex
 from ..segment.transaction_index import AbortedTransaction, TransactionIndex
 

@@ -6,7 +6,7 @@ Pure. Source: Kafka's Cleaner.groupSegmentsBySize, LogCleanerManager.cleanableOf
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..segment.segment import MAX_RELATIVE_OFFSET
+from ..segment.offset_index import MAX_RELATIVE_OFFSET
 
 
 class SegmentInfo(NamedTuple):

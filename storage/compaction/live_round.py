@@ -43,7 +43,7 @@ class LiveRound:
             offsets,
             tuple((segment.base_offset, segment.size) for segment in sealed),
             active.base_offset,
-            active.transaction_index.to_bytes(),
+            active.indexes.transaction.to_bytes(),
             last_records_of(log.producer_state),
             limits,
         )
@@ -202,7 +202,7 @@ def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
     """
     active = log.segments.active
     dirty: list[Segment] = [segment for segment in log.segments.reaching(first_dirty) if segment is not active]
-    return min((first for s in dirty if (first := s.first_batch_timestamp) is not None and first > 0), default=None)
+    return min((first for s in dirty if (first := s.indexes.first_timestamp) is not None and first > 0), default=None)
 
 
 def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: RoundLimits = UNLIMITED) -> CleaningOutcome:

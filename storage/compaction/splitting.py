@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..files.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, TRANSACTION_INDEX_SUFFIX, segment_path
 from ..files.files import Files
-from ..segment.segment import MAX_RELATIVE_OFFSET
+from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.transaction_index import TransactionIndex
 from .batch_chunk import BatchChunk, read_chunks
 from .cleaned_indexes import CleanedIndexes

@@ -24,10 +24,10 @@ def epochs_fit(epochs: LeaderEpochs, segments: LogSegments, start: int, log_end_
 
 def _fits(epochs: LeaderEpochs, segments: LogSegments, offset: int) -> bool:
     segment = segments.floor(offset)
-    place = None if segment is None else segment.find(offset)
+    place = None if segment is None else segment.indexes.find(offset)
     if segment is None or place is None:
         return True
-    header = read_header(segment.read_bytes(place.position, place.size))
+    header = read_header(segment.file.read_bytes(place.position, place.size))
     epoch = header.partition_leader_epoch
     return epoch < 0 or epochs.epoch_of(max(offset, header.base_offset)) == epoch
 
@@ -42,7 +42,7 @@ def complete_epochs(epochs: LeaderEpochs, segments: LogSegments, start: int) -> 
     for segment in segments.reaching(start):
         if known_from is not None and segment.base_offset >= known_from:
             break
-        for _, header in segment.headers():
+        for _, header in segment.file.headers():
             if known_from is not None and header.base_offset >= known_from:
                 break
             epoch = header.partition_leader_epoch

@@ -191,7 +191,7 @@ class Log:
 
     def segment_times(self) -> list[tuple[int, int]]:
         """(base offset, last modified ms) of each segment, oldest first."""
-        return [(segment.base_offset, segment.modified_ms()) for segment in self.segments]
+        return [(segment.base_offset, segment.file.modified_ms()) for segment in self.segments]
 
     @property
     def size_in_bytes(self) -> int:
@@ -346,7 +346,7 @@ class Log:
         is_behind = self.offsets.recovery_point < self.segments.active.base_offset
         self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs or is_behind
         for segment in self.segments:
-            segment.index_interval_bytes = config.index_interval_bytes
+            segment.indexes.interval_bytes = config.index_interval_bytes
 
     def close(self) -> None:
         """Writes the producer snapshot and the last index entries, flushes, and releases the files."""

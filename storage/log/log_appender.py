@@ -152,12 +152,12 @@ class LogAppender:
         self._pending = None
         pending.descriptor.release()
         if pending.error is not None:
-            pending.segment.fail_write()
+            pending.segment.file.fail_write()
             pending.result = self._health.storage_error(pending.error)
         elif self._health.failure is not None:
             pending.result = self._health.storage_error(self._health.failure)
         else:
-            pending.segment.end_write(pending.plan.size)
+            pending.segment.file.end_write(pending.plan.size)
             pending.result = self._apply_append(
                 pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
             )
@@ -181,7 +181,7 @@ class LogAppender:
         except OSError as error:
             raise self._health.storage_error(error) from error
         for position, header in batches:
-            segment.note_appended(header, header.base_offset, start + position, header.size_in_bytes)
+            segment.indexes.note_appended(header, header.base_offset, start + position, header.size_in_bytes)
             if header.partition_leader_epoch > offsets.leader_epochs.latest:
                 offsets.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             if header.has_producer_id:
@@ -234,7 +234,7 @@ class LogAppender:
         header = plan.header
         offsets = self._offsets
         last_offset = first_offset + header.last_offset_delta
-        segment.note_appended(header, first_offset, position, plan.size)
+        segment.indexes.note_appended(header, first_offset, position, plan.size)
         if leader_epoch != offsets.leader_epochs.latest and leader_epoch >= 0:
             offsets.leader_epochs.assign(leader_epoch, first_offset)
         if header.producer_id >= 0:

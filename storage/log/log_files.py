@@ -14,7 +14,8 @@ from ..errors import StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from ..segment.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
-from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
+from ..segment.offset_index import MAX_RELATIVE_OFFSET
+from ..segment.segment import Segment
 from ..segment.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from ..segment.transaction_index import AbortedTransaction
 from .log_config import LogConfig
@@ -72,12 +73,13 @@ class LogFiles:
         index.
         """
         active = self.segments.active
+        written = active.file.size
         config = self.config
         return (
-            active.size > config.segment_bytes - size
+            written > config.segment_bytes - size
             or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
             or (
-                active.size > 0
+                written > 0
                 and active.time_waited_for_roll(now_ms, max_timestamp) > config.max_segment_ms - active.jitter_ms
             )
             or _index_is_full(active, config.segment_index_bytes)
@@ -85,7 +87,7 @@ class LogFiles:
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
         """Closes the active segment's indexes and starts a new segment."""
-        self.unsynced_paths += self.segments.active.become_inactive()
+        self.unsynced_paths += self.segments.active.indexes.become_inactive()
         return self.add_segment(base_offset, now_ms)
 
     def add_segment(self, base_offset: int, now_ms: int) -> Segment:
@@ -116,22 +118,22 @@ class LogFiles:
         while segment is not None:
             if segment is not active:
                 self._use_indexes(segment)
-            place = segment.find(offset)
+            place = segment.indexes.find(offset)
             following = None if segment is active else self.segments.after(segment)
             if place is None:
                 segment = following
                 continue
-            end = segment.size
+            end = segment.file.size
             if bound is not None and (following is None or bound < following.base_offset):
-                limit = segment.find(bound)
+                limit = segment.indexes.find(bound)
                 end = end if limit is None else limit.position
             wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
             length = min(end - place.position, wanted)
             if wanted < place.size or length <= 0:
                 return NOTHING
             if length < REGION_BYTES:
-                return ReadResult(segment.read_bytes(place.position, length), offset)
-            return ReadResult(FileRegion(segment.hold_open(), place.position, length), offset)
+                return ReadResult(segment.file.read_bytes(place.position, length), offset)
+            return ReadResult(FileRegion(segment.file.hold_open(), place.position, length), offset)
         return NOTHING
 
     def _use_indexes(self, segment: Segment) -> None:
@@ -140,7 +142,7 @@ class LogFiles:
         if segment not in in_use:
             in_use.append(segment)
             if len(in_use) > LOADED_INDEXES:
-                in_use.pop(0).unload_indexes()
+                in_use.pop(0).indexes.unload()
 
     def search_timestamp(
         self, timestamp: int | None, starting_offset: int, storage_error: Callable[[OSError], StorageError]
@@ -152,8 +154,8 @@ class LogFiles:
         while segment is not None:
             if segment.size and segment.largest_timestamp >= timestamp:
                 self._use_indexes(segment)
-                _, near_offset = segment.time_index.lookup(timestamp)
-                position = segment.offset_index.lookup(max(near_offset, starting_offset))
+                _, near_offset = segment.indexes.time.lookup(timestamp)
+                position = segment.indexes.offset.lookup(max(near_offset, starting_offset))
                 if position < segment.size:
                     scan = SegmentScan(self._files, segment, position, storage_error)
                     found = yield ScanNeeded(scan, scan.first_at_or_after(timestamp, starting_offset))
@@ -168,20 +170,20 @@ class LogFiles:
         newest = segment = self.segments.first
         while (following := self.segments.after(segment)) is not None:
             segment = following
-            if segment.max_timestamp > newest.max_timestamp:
+            if segment.indexes.max_timestamp > newest.indexes.max_timestamp:
                 newest = segment
             yield None
-        position = newest.offset_index.lookup(newest.max_timestamp_offset)
+        position = newest.indexes.offset.lookup(newest.indexes.max_timestamp_offset)
         if position >= newest.size:
             return None
         scan = SegmentScan(self._files, newest, position, storage_error)
-        return (yield ScanNeeded(scan, scan.first_with(newest.max_timestamp)))
+        return (yield ScanNeeded(scan, scan.first_with(newest.indexes.max_timestamp)))
 
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that overlap `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
         found: list[AbortedTransaction] = []
         for segment in self.segments.reaching(fetch_offset):
-            entries, is_complete = segment.transaction_index.collect(fetch_offset, upper_bound_offset)
+            entries, is_complete = segment.indexes.transaction.collect(fetch_offset, upper_bound_offset)
             found += entries
             if is_complete:
                 break
@@ -201,7 +203,7 @@ class LogFiles:
                 self._remove_durably(segment)
         active = self.segments.active
         paths = active.truncate_to(offset)
-        flush = Flush(self._files, offset, [active.hold_open().hold()], paths, [])
+        flush = Flush(self._files, offset, [active.file.hold_open().hold()], paths, [])
         try:
             flush.sync()
         finally:
@@ -230,7 +232,7 @@ class LogFiles:
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out. Its files (and `more`) are renamed to `.deleted` and removed at `due_ms`."""
         self._remove_segment(segment)
-        segment.forget_files()
+        segment.file.forget()
         for path in [
             *(segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES),
             *more,
@@ -262,7 +264,7 @@ class LogFiles:
         """
         paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
         for segment in sources:
-            segment.forget_files()
+            segment.file.forget()
         for path in [*paths, *more]:
             if self._files.exists(path):
                 target = path.with_name(path.name + DELETED_SUFFIX)
@@ -278,7 +280,7 @@ class LogFiles:
             index_interval_bytes=self.config.index_interval_bytes,
             jitter_ms=sources[0].jitter_ms,
             created_ms=sources[0].created_ms,
-            file_suffix=SWAP_SUFFIX,
+            name_suffix=SWAP_SUFFIX,
         )
         self.segments.replace(sources, cleaned)
         self._secure_base = None
@@ -290,11 +292,11 @@ class LogFiles:
         The removal of the old names must be durable first: otherwise a power failure could bring an old segment back
         beside its replacement.
         """
-        cleaned.forget_files()
+        cleaned.file.forget()
         rename_swap_files(self._files, self.directory, cleaned.base_offset)
         self.unsynced_directories.add(self.directory)
         self._secure_base = None
-        cleaned.drop_file_suffix()
+        cleaned.file.drop_name_suffix()
 
     def interrupt_cleaning(self) -> None:
         """Ends the cleaning round in progress, before the segments change: it replaces no more segments. Raises
@@ -308,13 +310,13 @@ class LogFiles:
     @property
     def is_dirty(self) -> bool:
         """Whether names or indexes have changed since the last flush."""
-        return bool(self.unsynced_paths) or not self.segments.active.indexes_are_saved
+        return bool(self.unsynced_paths) or not self.segments.active.indexes.are_saved
 
     def prepare_flush(self, recovery_point: int, log_end_offset: int) -> Flush:
         """The first step of a flush (log_flush.py) of everything from `recovery_point` on."""
         segments = self.segments.reaching(recovery_point)
         for segment in segments:
-            saved = segment.save_indexes()
+            saved = segment.indexes.save()
             self.unsynced_paths += saved
             if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
                 # The only file that is created after its segment. Without its name, readers would miss aborts after a
@@ -322,7 +324,7 @@ class LogFiles:
                 self.unsynced_directories.add(self.directory)
         # After a kill thousands of segments may be unsynced, more than the process may have descriptors.
         self.unsynced_paths += [segment.path for segment in segments[:-HELD_SEGMENTS]]
-        descriptors = [segment.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
+        descriptors = [segment.file.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
         directories = sorted(self.unsynced_directories)
         flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
         self.unsynced_paths = []
@@ -336,7 +338,8 @@ class LogFiles:
 
     def prepare_sync(self, log_end_offset: int) -> Flush:
         """The first step of a sync of the active segment's log file alone."""
-        return Flush(self._files, log_end_offset, [self.segments.active.hold_open().hold()], [], [], with_indexes=False)
+        descriptor = self.segments.active.file.hold_open().hold()
+        return Flush(self._files, log_end_offset, [descriptor], [], [], with_indexes=False)
 
     def note_unsynced(self, path: Path) -> None:
         """Adds a new file of the log's directory to the next flush, with its name."""
@@ -347,20 +350,20 @@ class LogFiles:
         """Releases the descriptors and writes nothing."""
         self.interrupt_cleaning()
         for segment in self.segments:
-            segment.forget_files()
+            segment.file.forget()
 
     def move_to(self, directory: Path) -> None:
         """Follows a rename of the partition's directory."""
         self.interrupt_cleaning()
         self.directory = directory
         for segment in self.segments:
-            segment.move_to(directory)
+            segment.file.move_to(directory)
 
 
 def _index_is_full(segment: Segment, segment_index_bytes: int) -> bool:
     """Whether an index has reached the maximum size of its file (the time index reserves one entry for the roll)."""
     most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
-    if segment.size < (most_time_entries - 1) * segment.index_interval_bytes:
+    if segment.file.size < (most_time_entries - 1) * segment.indexes.interval_bytes:
         return False  # entries are more than index_interval_bytes apart, so the index can't be full
-    is_full = len(segment.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
-    return is_full or len(segment.time_index) >= most_time_entries
+    is_full = len(segment.indexes.offset) >= segment_index_bytes // OFFSET_ENTRY_SIZE
+    return is_full or len(segment.indexes.time) >= most_time_entries

@@ -27,8 +27,9 @@ from ..files.file_names import (
 from ..files.files import Files
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import ProducerStateManager
+from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.recovery import resume_recovery
-from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
+from ..segment.segment import Segment
 from .epoch_repair import DAMAGE, complete_epochs, epochs_fit
 from .leader_epochs import LeaderEpochs
 from .log_config import LogConfig
@@ -196,7 +197,7 @@ class LogLoader:
             if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
                 continue
             try:
-                entries = segment.transaction_index.entries
+                entries = segment.indexes.transaction.entries
                 following = self.segments.after(segment)
                 if following is not None and entries and entries[-1].last_offset >= following.base_offset:
                     raise CorruptIndexError(f"{entries[-1]} ends after the segment")
@@ -230,7 +231,7 @@ class LogLoader:
         )
         for index, segment in enumerate(unflushed):
             if index:
-                segment.reset_indexes()
+                segment.indexes.reset()
                 position, checked_from = 0, segment.base_offset
             if index and self.state.map_end_offset <= segment.base_offset:
                 self.state.map_end_offset = segment.base_offset
@@ -248,10 +249,10 @@ class LogLoader:
                     remove_segment_files(self.files, later)
                     self.snapshots.remove(later.base_offset)
                 self.files.sync_directory(self.directory)
-                segment.cut_to(valid)
-                self.unsynced_paths += segment.become_inactive()
+                segment.file.cut_durably(valid)
+                self.unsynced_paths += segment.indexes.become_inactive()
                 return
-            self.unsynced_paths += segment.become_inactive()
+            self.unsynced_paths += segment.indexes.become_inactive()
             if index + 1 < len(unflushed):
                 self._name_hole(segment, unflushed[index + 1].base_offset)
 
@@ -282,7 +283,7 @@ class LogLoader:
         epoch = -1
         waiting: tuple[int, BatchHeader, memoryview] | None = None
         try:
-            for position, header, batch in segment.batches(valid):
+            for position, header, batch in segment.file.batches(valid):
                 check_crc(batch, 0, header)
                 if waiting is not None:
                     _check_order(waiting[1], header, next_offset, epoch, position)
@@ -318,7 +319,7 @@ class LogLoader:
     def _apply_append(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
         """Updates indexes, producers and epochs for a batch. Returns (next offset, position after the batch)."""
         apply_to_producers(self.state, segment, header, batch)
-        segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
+        segment.indexes.note_appended(header, header.base_offset, position, header.size_in_bytes)
         epoch = header.partition_leader_epoch
         if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
             self.leader_epochs.assign(epoch, header.base_offset)
@@ -384,6 +385,6 @@ def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epo
 
 def remove_segment_files(files: Files, segment: Segment) -> None:
     """Removes a segment's files at once."""
-    segment.forget_files()
+    segment.file.forget()
     for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
-        files.remove(segment_path(segment.directory, segment.base_offset, suffix))
+        files.remove(segment_path(segment.file.directory, segment.base_offset, suffix))

@@ -30,7 +30,7 @@ def apply_to_producers(
             completed = state.apply_marker(header, marker, header.base_offset, timestamp)
             if completed is not None and completed.is_aborted and index:
                 stable = state.last_stable_offset_after(completed)
-                segment.transaction_index.append(
+                segment.indexes.transaction.append(
                     AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
                 )
     state.map_end_offset = header.next_offset
@@ -82,13 +82,13 @@ def _replay_segment(state: ProducerStateManager, segment: Segment, start: int, e
     """Applies the batches of one segment from `start` to `end`. Reads markers whole, of other batches only the
     headers.
     """
-    place = segment.find(start)
+    place = segment.indexes.find(start)
     if place is None:
         return
-    for position, header in segment.headers(place.position):
+    for position, header in segment.file.headers(place.position):
         if header.base_offset >= end:
             return
-        batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
+        batch = segment.file.read_bytes(position, header.size_in_bytes) if header.is_control else b""
         apply_to_producers(state, segment, header, batch, index=False)
         if header.next_offset >= end:
             return  # later batches may be torn

@@ -45,7 +45,7 @@ def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
                     continue
                 problem = f"the batch at {header.base_offset} is producer {header.producer_id}'s"
             segment = log.segments.floor(entry.last_offset) or log.segments.first
-            path = segment_path(segment.directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+            path = segment_path(segment.file.directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
             raise CorruptRecordError(f"{path}: {entry}, but {problem}")
 
 
@@ -61,7 +61,7 @@ def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> N
 def _place(log: Log, offset: int, position: int) -> str:
     """File and position of the byte `position` bytes after the start of a read from `offset`."""
     for segment in log.segments.reaching(offset):
-        place = segment.find(offset)
+        place = segment.indexes.find(offset)
         if place is not None:
             return f"{segment.path}, position {place.position + position}"
     return str(log.directory)

@@ -1,7 +1,7 @@
 """Whether the last entries of a segment's indexes agree with its batches.
 
-Owns: nothing; the caller passes in how to read the batches. Never does: writing or rebuilding (`Segment` does). Source:
-Kafka's ``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which look at the file only.
+Owns: nothing; the caller passes in how to read the batches. Never does: writing or rebuilding (`SegmentIndexes` does).
+Source: Kafka's ``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which look at the file only.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ from .offset_index import OffsetIndex
 from .time_index import TimeIndex
 
 Headers = Callable[[int], Iterator[tuple[int, BatchHeader]]]
-"""Yields (position, header) of the batches from a position on, as `Segment.headers` does."""
+"""Yields (position, header) of the batches from a position to the file's end, as `BatchFile.headers` does."""
 
 
-def fits_the_log(headers: Headers, size: int, offsets: OffsetIndex, times: TimeIndex) -> bool:
+def fits_the_log(headers: Headers, offsets: OffsetIndex, times: TimeIndex) -> bool:
     """Whether the last entry of each index matches a batch. Raises OSError.
 
     An entry need not name a batch's last offset: Kafka's followers write one entry for several batches, and Kafka
@@ -28,17 +28,16 @@ def fits_the_log(headers: Headers, size: int, offsets: OffsetIndex, times: TimeI
         timestamp, offset = times.last_entry
         entries.append((offsets.lookup(offset), offset, timestamp))
     try:
-        return all(_is_entry(headers, size, *entry) for entry in entries)
+        return all(_is_entry(headers, *entry) for entry in entries)
     except (CorruptRecordError, UnsupportedForMessageFormatError):
         return True  # the log is damaged there, not the index
 
 
-def _is_entry(headers: Headers, size: int, position: int, offset: int, max_timestamp: int | None) -> bool:
+def _is_entry(headers: Headers, position: int, offset: int, max_timestamp: int | None) -> bool:
     """Whether a batch holds `offset`: the one at `position`, or if `max_timestamp` is given, one from there on."""
-    if position < size:
-        for _, header in headers(position):
-            if max_timestamp is None:
-                return header.base_offset <= offset
-            if header.last_offset >= offset:
-                return header.base_offset <= offset and header.max_timestamp == max_timestamp
+    for _, header in headers(position):
+        if max_timestamp is None:
+            return header.base_offset <= offset
+        if header.last_offset >= offset:
+            return header.base_offset <= offset and header.max_timestamp == max_timestamp
     return False

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from ..errors import CorruptIndexError
 
 ENTRY_SIZE = 8
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 
 
 class OffsetIndex:

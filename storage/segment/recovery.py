@@ -30,20 +30,20 @@ def resume_recovery(segment: Segment, offset: int) -> int:
 
     Returns the position where that part ends; 0, with empty indexes, if the files can't be trusted. Raises OSError.
     """
-    segment.reset_indexes()
+    segment.indexes.reset()
     resumed = _resume_indexes(segment, offset) if offset > segment.base_offset else None
     if resumed is None:
         return 0
-    segment.replace_indexes(*resumed)
+    segment.indexes.replace(*resumed)
     return resumed.position
 
 
 def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
     """The indexes of the batches below `offset`, which is how far they were synced. None if they can't be trusted."""
     try:
-        stored = segment.read_index(OFFSET_INDEX_SUFFIX), segment.read_index(TIME_INDEX_SUFFIX)
+        stored = segment.indexes.read_file(OFFSET_INDEX_SUFFIX), segment.indexes.read_file(TIME_INDEX_SUFFIX)
         offsets, times = OffsetIndex(segment.base_offset, stored[0]), TimeIndex(segment.base_offset, stored[1])
-        transactions = segment.read_transaction_index()
+        transactions = segment.indexes.read_transaction_index()
     except (FileNotFoundError, CorruptIndexError):
         return None
     for index in (offsets, times, transactions):
@@ -55,9 +55,9 @@ def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
     newest = times.last_entry
     next_offset = segment.base_offset
     try:
-        if not fits_the_log(segment.headers, segment.size, offsets, times):
+        if not fits_the_log(segment.file.headers, offsets, times):
             return None
-        for place, header in segment.headers(position):
+        for place, header in segment.file.headers(position):
             if header.base_offset >= offset:
                 break
             if header.base_offset < next_offset:

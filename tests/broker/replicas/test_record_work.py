@@ -205,7 +205,7 @@ async def test_a_greatest_timestamp_that_no_record_has_is_put_right(tmp_path: Pa
     builder.append(NOW, b"k", b"v")
     builder._max_timestamp = NOW + HOUR_MS - 1
     await path.produce({0: builder.build()})
-    assert path.log().segments.active.max_timestamp == NOW
+    assert path.log().segments.active.indexes.max_timestamp == NOW
     await path.close()
 
 
@@ -237,7 +237,7 @@ async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Pat
         [topic] = (await answer).topics
         assert topic.partitions[0].offset == offset
     assert len(path.directory._descriptors) == open_files
-    descriptor = path.log().segments.active.hold_open()
+    descriptor = path.log().segments.active.file.hold_open()
     assert descriptor._holders == 1, "what a search holds is given back"
     await path.close()
 
@@ -252,7 +252,7 @@ async def test_a_search_ends_with_its_connection(tmp_path: Path) -> None:
     await turns()
     assert len(path.broker.record_work) == 0
     gc.collect()
-    assert path.log().segments.active.hold_open()._holders == 1
+    assert path.log().segments.active.file.hold_open()._holders == 1
     await path.close()
 
 
@@ -267,5 +267,5 @@ async def test_a_fetch_of_an_old_client_is_converted_beside_the_loop(tmp_path: P
     assert not answer.done()
     [topic] = (await answer).responses
     assert bytes(topic.partitions[0].records).count(b"\0\0\0\1k\0\0\0\1v") == 20_000
-    assert path.log().segments.active.hold_open()._holders == 1
+    assert path.log().segments.active.file.hold_open()._holders == 1
     await path.close()

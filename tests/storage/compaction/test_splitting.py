@@ -14,8 +14,7 @@ from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.files.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from odradek.storage.files.files import EXISTING, Buffer
 from odradek.storage.log.swap_files import recover_swap_files
-from odradek.storage.segment.offset_index import OffsetIndex
-from odradek.storage.segment.segment import MAX_RELATIVE_OFFSET
+from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from odradek.storage.segment.time_index import TimeIndex
 from odradek.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 from support.disks.unsynced_files import UnsyncedFiles

@@ -192,10 +192,10 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     assert behind <= read <= behind + headers + 20_000, "more than what is new, and some headers"
     if has_producers:
         assert log.producer_state.producers[1].last_sequence == 104
-    rebuilt = [segment.offset_index.to_bytes() for segment in log.segments]
+    rebuilt = [segment.indexes.offset.to_bytes() for segment in log.segments]
     for segment in log.segments:
-        segment._rebuild_indexes()
-    assert [segment.offset_index.to_bytes() for segment in log.segments] == rebuilt
+        segment.indexes.rebuild()
+    assert [segment.indexes.offset.to_bytes() for segment in log.segments] == rebuilt
     directory.abort()
 
 

@@ -197,7 +197,7 @@ def test_segments_roll_when_an_index_is_full(tmp_path: Path) -> None:
     for number in range(30):
         log.append_as_leader(batch(NOW + number), 0, NOW)
     assert len(log.segments) > 2
-    assert all(len(segment.offset_index) <= 10 for segment in log.segments)
+    assert all(len(segment.indexes.offset) <= 10 for segment in log.segments)
 
 
 def test_retention_by_time_size_and_start(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def found_batches(log: Log) -> list[FoundBatch]:
     """Every batch in the segments' files; damage raises CorruptRecordError."""
     found = []
     for segment in log.segments:
-        for position, header, batch in segment.batches():
+        for position, header, batch in segment.file.batches():
             check_crc(batch, 0, header)
             found.append(FoundBatch(segment.base_offset, position, header, bytes(batch)))
     return found
@@ -194,12 +194,12 @@ def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
     for batch in batches:
         highest = max(highest, batch.header.max_timestamp)
         greatest.update(dict.fromkeys(range(batch.header.base_offset, batch.header.last_offset + 1), highest))
-    data = segment.offset_index.to_bytes()
+    data = segment.indexes.offset.to_bytes()
     for at in range(0, len(data), 8):
         offset = segment.base_offset + int.from_bytes(data[at : at + 4], "big")
         position = int.from_bytes(data[at + 4 : at + 8], "big")
         assert by_position.get(position, offset + 1) <= offset, f"{segment}: {offset} is not at {position}"
-    data = segment.time_index.to_bytes()
+    data = segment.indexes.time.to_bytes()
     for at in range(0, len(data), 12):
         timestamp = int.from_bytes(data[at : at + 8], "big")
         offset = segment.base_offset + int.from_bytes(data[at + 8 : at + 12], "big")
@@ -272,7 +272,7 @@ def _check_producers(log: Log, found: list[FoundBatch], start: int) -> None:
     entries = {
         (entry.producer_id, entry.last_offset): entry.first_offset
         for segment in log.segments
-        for entry in segment.transaction_index.entries
+        for entry in segment.indexes.transaction.entries
     }
     markers = {batch.header.base_offset for batch in found if batch.header.is_control}
     for (producer_id, last_offset), first_offset in entries.items():

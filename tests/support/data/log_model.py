@@ -274,13 +274,13 @@ class Driver:
 
 def check_indexes(segment: Segment) -> None:
     """Every entry points at the batch whose last offset it names, and has the greatest timestamp so far."""
-    places = dict(segment.headers())
-    data = segment.offset_index.to_bytes()
+    places = dict(segment.file.headers())
+    data = segment.indexes.offset.to_bytes()
     for at in range(0, len(data), 8):
         offset = segment.base_offset + int.from_bytes(data[at : at + 4], "big")
         position = int.from_bytes(data[at + 4 : at + 8], "big")
         assert places[position].last_offset == offset
-    times = segment.time_index.to_bytes()
+    times = segment.indexes.time.to_bytes()
     for at in range(0, len(times), 12):
         timestamp = int.from_bytes(times[at : at + 8], "big")
         offset = segment.base_offset + int.from_bytes(times[at + 8 : at + 12], "big")
