@@ -10,25 +10,28 @@ high watermark. Source: MetadataLoader, MetadataBatchLoader; KIP-866.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ...protocol.errors import KafkaError
 from ...protocol.messages.metadata_records import TopicRecord
-from ...protocol.steps import Steps
+from ...protocol.steps import Steps, run_to_end
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.meta_properties import META_PROPERTIES
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .image import MetadataDelta, MetadataImage
 from .image_difference import difference
-from .log_reader import LoadedRecord
+from .log_reader import LoadedRecord, MetadataLogError
 from .metadata_log import MetadataLog
 from .observer_log import ObserverLog
-from .published import RECORDS_A_STEP, PublishedMetadata
+from .published import PublishedMetadata
 from .replay import problem_of, replay
 from .snapshot_files import ReceivedSnapshot
 
 logger = logging.getLogger(__name__)
+
+DECODED_RECORDS_A_STEP = 16
+"""The number of records of a snapshot decoded and replayed in one step: some 25 us each."""
 
 
 class FollowedMetadata(PublishedMetadata):
@@ -122,21 +125,25 @@ class FollowedMetadata(PublishedMetadata):
         if runs.last is not None:
             yield from self._tell(delta)
 
-    def replace(self, received: ReceivedSnapshot, now_ms: int) -> Steps[None]:
-        """Completes a snapshot from the controllers, replaces the image by it, and runs the subscribers with the
-        difference.
+    def replace(self, received: ReceivedSnapshot, snapshot: bytes, now_ms: int) -> Steps[None]:
+        """Replaces log and image by a snapshot from the controllers, and runs the subscribers with the difference.
 
-        Raises OSError and KafkaError of the disk, MetadataLogError.
+        ``snapshot``: its bytes, from ``ObserverLog.check_received``. Until all its records are replayed, log and image
+        stay as they were; then one step replaces both. Raises OSError and KafkaError of the disk, MetadataLogError.
         """
-        self.log.replace_by_snapshot(received, now_ms)
-        snapshot_id, records = self.log.latest_snapshot()
-        assert snapshot_id is not None
+        snapshot_id = received.snapshot_id
         image = MetadataImage()
-        yield from _fill(image, records, self.log)
-        _place(image, snapshot_id.end_offset, snapshot_id.epoch)
-        old, self._newest, self._next_offset = self.image, image, snapshot_id.end_offset
-        delta = difference(old, image)
-        self.image = image.view()
+        self._unpublished += 1  # no snapshot of the old image begins now
+        try:
+            records = self.log.received_records(snapshot_id, snapshot)
+            yield from _fill(image, records, lambda problem: self.log.contradiction_in(snapshot_id, problem))
+            _place(image, snapshot_id.end_offset, snapshot_id.epoch)
+            delta = yield from difference(self.image, image)
+            self.log.replace_by_snapshot(received, snapshot, now_ms)
+            self._newest, self._next_offset = image, snapshot_id.end_offset
+            self.image = image.view()
+        finally:
+            self._unpublished -= 1
         # First what is gone: a topic of the same name may have come in its place.
         yield from self._tell(MetadataDelta(deleted_topics=delta.deleted_topics))
         delta.deleted_topics = {}
@@ -186,21 +193,23 @@ class _Runs:
 
 def _image_of(records: list[LoadedRecord], log: MetadataLog) -> MetadataImage:
     image = MetadataImage()
-    for _ in _fill(image, records, log):
-        pass
+    run_to_end(_fill(image, records, lambda problem: log.contradiction(-1, problem)))
     return image
 
 
-def _fill(image: MetadataImage, records: list[LoadedRecord], log: MetadataLog) -> Steps[None]:
+def _fill(
+    image: MetadataImage, records: Iterable[LoadedRecord], contradiction_of: Callable[[object], MetadataLogError]
+) -> Steps[None]:
+    """Replays the records of a snapshot. ``contradiction_of`` makes the error for a record that can't be replayed."""
     unheard = MetadataDelta()
-    for count, record in enumerate(records):
-        if not count % RECORDS_A_STEP:
+    for count, record in enumerate(records, 1):
+        if not count % DECODED_RECORDS_A_STEP:
             yield
         try:
             replay(image, record.message, unheard, record.version)
         except Exception as contradiction:
             # Any exception: a record may be invalid in a way that no check covers, and the broker needs its snapshot.
-            raise log.contradiction(-1, problem_of(record.message, contradiction)) from contradiction
+            raise contradiction_of(problem_of(record.message, contradiction)) from contradiction
         image.last_timestamp_ms = record.timestamp_ms
 
 

@@ -67,10 +67,13 @@ def check_batches(data: bytes, path: Path) -> None:
 def plain_records(batches: bytes, path: Path) -> list[LoadedRecord]:
     """The metadata records of a file of batches (``bootstrap.checkpoint``). Raises MetadataLogError."""
     check_batches(batches, path)
-    found: list[LoadedRecord] = []
+    return list(checked_records(batches, path))
+
+
+def checked_records(batches: bytes, path: Path) -> Iterator[LoadedRecord]:
+    """The metadata records of batches that were checked, decoded one by one. Raises MetadataLogError."""
     for position, header in iterate_headers(batches):
-        found += _decoded(batches, position, header, path, numbered=False)
-    return found
+        yield from _decoded(batches, position, header, path, numbered=False)
 
 
 def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:

@@ -289,9 +289,14 @@ class MetadataLog:
         self._snapshots.write(snapshot_id, batches)
 
     def complete_snapshot(self, pending: PendingSnapshot) -> None:
-        """Registers the written file: the next start reads it instead of the log before it."""
-        self._snapshots.add(pending.snapshot_id)
-        self.bytes_since_snapshot -= pending.log_bytes
+        """Registers the written file: the next start reads it instead of the log before it.
+
+        A snapshot of the controllers may have replaced the log while the file was written. Then the file is not
+        needed, and the next start removes it.
+        """
+        if pending.snapshot_id.end_offset >= self._log.log_start_offset:
+            self._snapshots.add(pending.snapshot_id)
+        self.bytes_since_snapshot = max(0, self.bytes_since_snapshot - pending.log_bytes)
 
     def clean(self, now_ms: int) -> None:
         """Removes the oldest snapshots, and the segments before the oldest one left.

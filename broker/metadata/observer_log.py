@@ -12,7 +12,7 @@ from functools import cached_property
 from ...protocol.records.batch import iterate_headers
 from .format import QUORUM_STATE, QuorumState
 from .image import MetadataImage
-from .log_reader import LoadedRecord, LogReader, MetadataLogError, check_snapshot
+from .log_reader import LoadedRecord, LogReader, MetadataLogError, check_snapshot, checked_records, damaged
 from .metadata_log import MetadataLog
 from .snapshot_files import ReceivedSnapshot, SnapshotId
 
@@ -86,19 +86,37 @@ class ObserverLog(MetadataLog):
         """Creates the file of a snapshot that the leader sends. Raises OSError."""
         return self._snapshots.receive(snapshot_id)
 
-    def damage_in(self, received: ReceivedSnapshot) -> str | None:
-        """What is wrong with a snapshot whose last byte has arrived, None if nothing is. Raises OSError."""
-        try:
-            check_snapshot(received.read(), self._snapshots.path(received.snapshot_id))
-        except MetadataLogError as damage:
-            return str(damage)
-        return None
+    def check_received(self, received: ReceivedSnapshot) -> bytes:
+        """Checks a snapshot whose last byte has arrived, makes it durable, and returns it. Any thread may call.
 
-    def replace_by_snapshot(self, received: ReceivedSnapshot, now_ms: int) -> None:
-        """Completes a received snapshot. The log continues after it. Raises OSError, KafkaError."""
+        Raises MetadataLogError for damage, OSError.
+        """
+        snapshot = received.read()
+        check_snapshot(snapshot, self._snapshots.path(received.snapshot_id))
+        received.sync()
+        return snapshot
+
+    def received_records(self, snapshot_id: SnapshotId, snapshot: bytes) -> Iterator[LoadedRecord]:
+        """The records of a snapshot that :meth:`check_received` has returned, decoded one by one.
+
+        Raises MetadataLogError.
+        """
+        return checked_records(snapshot, self._snapshots.path(snapshot_id))
+
+    def contradiction_in(self, snapshot_id: SnapshotId, problem: object) -> MetadataLogError:
+        """The error for a record of a snapshot that contradicts those before it."""
+        return damaged(self._snapshots.path(snapshot_id), 0, None, problem)
+
+    def replace_by_snapshot(self, received: ReceivedSnapshot, snapshot: bytes, now_ms: int) -> None:
+        """Completes a received snapshot, whose bytes are given. The log continues after it.
+
+        Raises OSError, KafkaError.
+        """
         received.complete()
         snapshot_id = received.snapshot_id
         self._snapshots.add(snapshot_id)
+        self._take_control_records(snapshot)
+        self._last_epoch = snapshot_id.epoch
         if snapshot_id.end_offset > self.log_end_offset or snapshot_id.epoch != self.last_epoch:
             self._log.truncate_fully_and_start_at(snapshot_id.end_offset)
             self._snapshots.delete_before(snapshot_id, now_ms)

@@ -164,6 +164,7 @@ class ReceivedSnapshot:
         self.snapshot_id = snapshot_id
         self.size = 0
         """Bytes written so far."""
+        self._is_complete = False
         self._path = path
         self._partial = path.with_name(f"{path.name.removesuffix(SNAPSHOT_SUFFIX)}-0{PARTIAL_SUFFIX}")
         self._files = files
@@ -180,6 +181,11 @@ class ReceivedSnapshot:
         """What is written so far. Raises OSError."""
         return self._files.read_file(self._partial)
 
+    def sync(self) -> None:
+        """Makes what is written so far durable, so that :meth:`complete` takes no time. Raises OSError."""
+        assert self._descriptor is not None, "it is complete"
+        self._files.sync(self._descriptor)
+
     def complete(self) -> None:
         """Makes it durable and gives it its name. Raises OSError; :meth:`discard` then."""
         assert self._descriptor is not None, "it is complete"
@@ -187,10 +193,13 @@ class ReceivedSnapshot:
         self._close()
         self._files.set_mode(self._partial, READ_ONLY_MODE)
         self._files.rename(self._partial, self._path)
+        self._is_complete = True
         self._files.sync_directory(self._path.parent)
 
     def discard(self) -> None:
-        """Removes the written part. If that fails, the next start removes it."""
+        """Removes the written part, unless it is complete. If that fails, the next start removes it."""
+        if self._is_complete:
+            return
         self._close()
         try:
             self._files.remove(self._partial)

@@ -46,8 +46,8 @@ class MetadataFetcher:
         """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``clock_ms``: wall
         clock, milliseconds since the epoch."""
         self.arrived_s = time.monotonic()
-        """When metadata arrived last, or the answer that none is new, by the monotonic clock. Refusals and damaged
-        batches do not count."""
+        """When metadata arrived last, or the answer that none is new, or when a part of it was applied, by the
+        monotonic clock. Refusals and damaged batches do not count."""
         self.caught_up = asyncio.Event()
         """Set once the image holds what was committed when the first leader answered."""
         self._metadata = metadata
@@ -139,7 +139,7 @@ class MetadataFetcher:
         self._complaint.resolved()
 
     async def _apply(self) -> None:
-        await in_turns(self._metadata.apply(self._observer.high_watermark))
+        await self._in_turns(self._metadata.apply(self._observer.high_watermark))
         self._told()
 
     async def _take_piece(self, piece: SnapshotPiece) -> None:
@@ -153,16 +153,19 @@ class MetadataFetcher:
         if not piece.is_last:
             self._arrived()
             return
-        self._received = None
-        if (damage := self._metadata.log.damage_in(received)) is not None:
+        try:
+            snapshot = await asyncio.to_thread(self._metadata.log.check_received, received)
+        except MetadataLogError as damage:
             received.discard()
+            self._received = None
             self._complaint.complain(f"a damaged snapshot came from {self._controllers.active}: {damage}")
             await asyncio.sleep(RECONNECT_MS / 1000)
-        else:
-            self._arrived()
-            logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
-            await in_turns(self._metadata.replace(received, self._clock_ms()))
-            self._told()
+            return
+        self._arrived()
+        logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
+        await self._in_turns(self._metadata.replace(received, snapshot, self._clock_ms()))
+        self._received = None
+        self._told()
 
     def _told(self) -> None:
         self._applied(self._metadata.applied_offset)
@@ -176,11 +179,11 @@ class MetadataFetcher:
             logger.info("the active controller is node %d, epoch %d", *leader)
             self._metadata.log.remember_leader(*leader)
 
-
-async def in_turns(steps: Iterator[object]) -> None:
-    """Takes all steps, :data:`TURN_S` of them in one turn of the event loop."""
-    until_s = time.monotonic() + TURN_S
-    for _ in steps:
-        if time.monotonic() >= until_s:
-            await asyncio.sleep(0)
-            until_s = time.monotonic() + TURN_S
+    async def _in_turns(self, steps: Iterator[object]) -> None:
+        """Takes all steps, :data:`TURN_S` of them in one turn of the event loop. Each turn is progress."""
+        until_s = time.monotonic() + TURN_S
+        for _ in steps:
+            if time.monotonic() >= until_s:
+                await asyncio.sleep(0)
+                self.arrived_s = time.monotonic()
+                until_s = self.arrived_s + TURN_S

@@ -10,10 +10,14 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import FollowedMetadata
+from odradek.broker.metadata.followed import DECODED_RECORDS_A_STEP, FollowedMetadata
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.image_difference import difference
+from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.protocol.codec import encode
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -25,12 +29,16 @@ from odradek.protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from odradek.protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.read_result import in_memory
 from support.brokers.metadata_service import NOW_MS, open_service
+from support.data.many_partitions import snapshot_of_partitions
 
 FOLLOWER_ID = 71
 CLUSTER_CONFIG = [
@@ -137,6 +145,13 @@ def batches_of(service: MetadataService, offset: int, end: int) -> bytes:
     )
 
 
+def replace_by(followed: FollowedMetadata, snapshot_id: SnapshotId, snapshot: bytes) -> None:
+    """Takes a snapshot of the controllers at once."""
+    received = followed.log.receive_snapshot(snapshot_id)
+    received.write(snapshot)
+    run_to_end(followed.replace(received, followed.log.check_received(received), NOW_MS))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_copied_log_gives_the_leaders_image(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
@@ -164,9 +179,7 @@ def test_copied_log_gives_the_leaders_image(seed: int, tmp_path: Path) -> None:
             applied = committed
 
     with following(tmp_path / "follower", cluster_id) as followed:
-        received = followed.log.receive_snapshot(snapshot_id)
-        received.write(snapshot)
-        run_to_end(followed.replace(received, NOW_MS))
+        replace_by(followed, snapshot_id, snapshot)
         assert followed.log.log_end_offset == first == followed.applied_offset + 1
         go_on(followed, len(log) // 2)
     # After a restart only the snapshot is known to be committed, until a controller tells the high watermark.
@@ -200,15 +213,15 @@ def test_difference_of_images_is_what_records_would_have_told(seed: int, tmp_pat
             if not isinstance(commit[0], BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord):
                 service.commit(commit, NOW_MS)
         new = service.image
-    found = difference(old, new)
+    found = run_to_end(difference(old, new))
     created = {topic_id for topic_id in new.topics_by_id if topic_id not in old.topics_by_id}
     assert found.created_topics.keys() == created == found.drafts.keys()
     assert not found.deleted_topics
     assert {topic_id for topic_id, _ in found.changed_partitions} == created
-    assert difference(new, old).deleted_topics.keys() == created
+    assert run_to_end(difference(new, old)).deleted_topics.keys() == created
     configs = {key for delta in heard for key in delta.changed_configs if new.configs.get(key) != old.configs.get(key)}
     assert found.changed_configs.keys() == configs
-    assert difference(new, new) == MetadataDelta()
+    assert run_to_end(difference(new, new)) == MetadataDelta()
 
 
 def test_directory_that_is_not_formatted_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -265,3 +278,94 @@ def test_topic_that_was_deleted_is_gone_before_one_of_its_name_comes(tmp_path: P
         assert followed.image.topics_by_name["t"].topic_id == new_id
     assert first < middle
     assert heard == [("dropped", old_id), ("served", new_id)]
+
+
+MANY = 20_000
+
+
+def test_large_snapshot_is_replayed_in_short_steps_and_replaces_all_at_once(tmp_path: Path) -> None:
+    """Readers and the log keep the old state until the last record was replayed."""
+    snapshot = snapshot_of_partitions(MANY, FOLLOWER_ID, NOW_MS)
+    heard: list[MetadataDelta] = []
+
+    def subscriber(image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        assert image is followed.image
+        heard.append(delta)
+        yield
+
+    with open_service(tmp_path / "leader", crash=True) as service:
+        old_id = service.log.snapshot_ids[-1]
+        old = service.log._snapshots.read(old_id)
+        cluster_id = service.cluster_id
+    new_id = SnapshotId(50_000, 3)
+    with following(tmp_path / "follower", cluster_id) as followed:
+        replace_by(followed, old_id, old)
+        followed.subscribe(subscriber)
+        image, end_offset = followed.image, followed.log.log_end_offset
+        received = followed.log.receive_snapshot(new_id)
+        received.write(snapshot)
+        steps = followed.replace(received, followed.log.check_received(received), NOW_MS)
+        before = after = 0
+        for _ in steps:
+            if followed.image is image:
+                before += 1
+                assert followed.log.log_end_offset == end_offset
+                assert followed.snapshot_reason(NOW_MS + (1 << 40)) is None
+            else:
+                after += 1
+                assert followed.log.log_end_offset == new_id.end_offset == followed.applied_offset + 1
+                assert sum(len(topic.partitions) for topic in followed.image.topics_by_id.values()) == MANY
+        assert before > MANY // DECODED_RECORDS_A_STEP
+        assert after
+        assert sum(len(delta.changed_partitions) for delta in heard) == MANY
+        image = followed.image
+    with following(tmp_path / "follower", cluster_id) as followed:
+        assert same(followed.image, image)
+        assert followed.applied_offset == image.last_offset
+
+
+def test_snapshot_with_a_record_that_cannot_be_replayed_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    lost = BatchBuilder(base_offset=1, partition_leader_epoch=1)
+    lost.append(NOW_MS, None, encode_record(PartitionRecord(0, b"u" * 16, [1], [1], leader=1), 0))
+    header = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(), 0))]
+    footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
+    with following(tmp_path, "c" * 22) as followed:
+        received = followed.log.receive_snapshot(SnapshotId(10, 1))
+        for part in (
+            encode_control_batch(header, timestamp=NOW_MS, base_offset=0, partition_leader_epoch=1),
+            lost.build(),
+            encode_control_batch(footer, timestamp=NOW_MS, base_offset=2, partition_leader_epoch=1),
+        ):
+            received.write(part)
+        snapshot = followed.log.check_received(received)
+        with pytest.raises(MetadataLogError):
+            run_to_end(followed.replace(received, snapshot, NOW_MS))
+        assert followed.image.topics_by_id == {}
+        assert followed.log.snapshot_ids == []
+        assert followed.log.log_end_offset == 0
+        received.discard()
+
+
+def test_own_snapshot_that_ends_after_one_of_the_controllers_is_not_counted(tmp_path: Path) -> None:
+    with open_service(tmp_path / "leader", crash=True) as service:
+        first_id = service.log.snapshot_ids[-1]
+        first = service.log._snapshots.read(first_id)
+        end = service.log.log_end_offset
+        batches = batches_of(service, first_id.end_offset, end)
+        cluster_id = service.cluster_id
+    later = SnapshotId(end + 100, 9)
+    with following(tmp_path / "follower", cluster_id) as followed:
+        replace_by(followed, first_id, first)
+        followed.log.append_fetched(batches, NOW_MS)
+        run_to_end(followed.apply(end))
+        pending = followed.begin_snapshot(NOW_MS)
+        assert pending is not None
+        followed.log.write_snapshot(pending.snapshot_id, list(pending.batches))
+        replace_by(followed, later, snapshot_of_partitions(1, FOLLOWER_ID, NOW_MS))
+        followed.log.complete_snapshot(pending)
+        assert followed.log.snapshot_ids == [later]
+        assert followed.log.bytes_since_snapshot == 0
+        assert pending.snapshot_id.file_name in {path.name for path in followed.log._log.directory.iterdir()}
+    with following(tmp_path / "follower", cluster_id) as followed:
+        assert followed.log.snapshot_ids == [later]
+        assert pending.snapshot_id.file_name not in {path.name for path in followed.log._log.directory.iterdir()}

@@ -21,6 +21,7 @@ from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_service import NOW_MS, open_service
+from support.data.many_partitions import snapshot_of_partitions
 
 CONFIG = [
     "node.id=71",
@@ -160,3 +161,53 @@ async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: P
         assert metadata.log.snapshot_ids == [SnapshotId(*snapshot_id)]
         assert metadata.log._snapshots.read(snapshot_id) == snapshot
     assert attempts.count(0) == 2
+
+
+async def test_large_snapshot_leaves_turns_to_heartbeats_and_batches_follow_it(tmp_path: Path) -> None:
+    """A broker that takes a snapshot of 20,000 partitions, and then a batch, goes on with its other work."""
+    snapshot = snapshot_of_partitions(20_000, 71, NOW_MS)
+    snapshot_id = SnapshotId(50_000, EPOCH)
+    progress: list[float] = []
+
+    def answer(request: Message) -> Answer:
+        if isinstance(request, FetchRequest):
+            offset = offset_of(request)
+            partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset + 1)
+            if not offset:
+                partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
+            elif offset == snapshot_id.end_offset:
+                partition.records = batch(offset)
+            return fetched(partition)
+        assert isinstance(request, FetchSnapshotRequest)
+        position = request.topics[0].partitions[0].position
+        piece = FetchSnapshotResponse.PartitionSnapshot(
+            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
+            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
+            size=len(snapshot),
+            position=position,
+            unaligned_records=snapshot[position : position + request.max_bytes],
+        )
+        if position + request.max_bytes >= len(snapshot):
+            ticker.append(asyncio.ensure_future(tick()))
+        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+
+    async def tick() -> None:
+        while not metadata.image.topics_by_id:
+            progress.append(fetcher.arrived_s)
+            await asyncio.sleep(0)
+
+    ticker: list[asyncio.Task[None]] = []
+    with metadata_in(tmp_path) as metadata:
+        async with FakeNode(answer) as node:
+            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
+            fetcher = MetadataFetcher(
+                metadata, known, applied=lambda _: None, fail=lambda _: None, clock_ms=lambda: NOW_MS
+            )
+            task = asyncio.ensure_future(fetcher.run())
+            await fetcher.caught_up.wait()
+            await ticker[0]
+            task.cancel()
+        assert len(metadata.image.topics_by_id) == 201
+        assert f"t{snapshot_id.end_offset}" in metadata.image.topics_by_name
+        assert metadata.log.log_end_offset == snapshot_id.end_offset + 1 == metadata.applied_offset + 1
+    assert len(set(progress)) > 20, "turns of other work, each after a part of the snapshot was applied"
