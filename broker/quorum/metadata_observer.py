@@ -81,17 +81,20 @@ class MetadataObserver:
         which was committed."""
         self.high_watermark = high_watermark
         self.is_known = False
-        """Whether a leader has told the high watermark since the start."""
+        """Whether a leader has sent the high watermark since the start."""
         self._controllers = controllers
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._directory_id = directory_id
         self._end_of_epoch = end_of_epoch
+        self._end_offset = 0
+        """The end of the log at the last request."""
         self._snapshot: SnapshotId | None = None
         self._position = 0
 
     def request(self, end_offset: int, last_epoch: int) -> FetchRequest | FetchSnapshotRequest:
         """The next request. ``end_offset``: of the log; ``last_epoch``: of its last batch or snapshot, 0 if empty."""
+        self._end_offset = end_offset
         if self._snapshot is not None:
             return self._snapshot_request(self._snapshot)
         partition = FetchRequest.FetchPartition(
@@ -157,9 +160,13 @@ class MetadataObserver:
         return Append(bytes(partition.records or b""))
 
     def _diverged(self, epoch: int, end_offset: int) -> Step:
-        """``ReplicatedLog.truncateToEndOffset``."""
-        own_epoch, own_end = self._end_of_epoch(epoch)
-        offset = min(own_end, end_offset) if own_epoch == epoch else own_end
+        """``RaftLog.truncateToEndOffset``. A leader that has no epoch up to that of the request answers with epoch 0,
+        which no log has: only the leader's offset counts then."""
+        if epoch == 0:
+            offset = min(self._end_offset, end_offset)
+        else:
+            own_epoch, own_end = self._end_of_epoch(epoch)
+            offset = min(own_end, end_offset) if own_epoch == epoch else own_end
         if offset < self.high_watermark:
             return Fatal(
                 f"the active controller's metadata log differs from this broker's at offset {offset}, below the high"

@@ -32,10 +32,11 @@ CONFIG = [
 EPOCH = 1
 
 
-def batch(offset: int) -> bytes:
-    """A batch of one record: the topic ``t<offset>``."""
+def batch(offset: int, name: str = "t") -> bytes:
+    """A batch of one record: the topic ``t<offset>``, or that of the name."""
     builder = BatchBuilder(base_offset=offset, partition_leader_epoch=EPOCH)
-    builder.append(NOW_MS, None, encode_record(TopicRecord(f"t{offset}", offset.to_bytes(16, "big")), 0))
+    topic = TopicRecord(f"t{offset}" if name == "t" else name, offset.to_bytes(16, "big"))
+    builder.append(NOW_MS, None, encode_record(topic, 0))
     return bytes(builder.build())
 
 
@@ -161,6 +162,38 @@ async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: P
         assert metadata.log.snapshot_ids == [SnapshotId(*snapshot_id)]
         assert metadata.log._snapshots.read(snapshot_id) == snapshot
     assert attempts.count(0) == 2
+
+
+async def test_log_that_the_leader_has_no_epoch_of_is_copied_anew(tmp_path: Path) -> None:
+    """Nothing of it was committed: the leader answers epoch 0, offset 0, as controllers that lost their disks do."""
+    offsets: list[int] = []
+
+    def answer(request: Message) -> Answer:
+        offset = offset_of(request)
+        offsets.append(offset)
+        if len(offsets) == 1:
+            return fetched(FetchResponse.PartitionData(high_watermark=0, records=batch(0) + batch(1)))
+        if offset == 2 and len(offsets) == 2:
+            return fetched(FetchResponse.PartitionData(diverging_epoch=FetchResponse.EpochEndOffset(0, 0)))
+        records = batch(0, "other") if offset == 0 else b""
+        return fetched(FetchResponse.PartitionData(high_watermark=1, records=records))
+
+    with metadata_in(tmp_path) as metadata:
+        async with FakeNode(answer) as node:
+            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
+            applied = asyncio.Event()
+            fetcher = MetadataFetcher(
+                metadata,
+                known,
+                applied=lambda offset: applied.set() if offset == 0 else None,
+                fail=lambda _: None,
+                clock_ms=lambda: NOW_MS,
+            )
+            task = asyncio.ensure_future(fetcher.run())
+            await applied.wait()
+            task.cancel()
+        assert metadata.image.topics_by_name.keys() == {"other"}
+    assert offsets[:3] == [0, 2, 0]
 
 
 async def test_large_snapshot_leaves_turns_to_heartbeats_and_batches_follow_it(tmp_path: Path) -> None:

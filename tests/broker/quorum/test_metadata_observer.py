@@ -220,6 +220,20 @@ def test_divergence_below_the_high_watermark_is_fatal() -> None:
     assert "below the high watermark 20" in step.reason
 
 
+@pytest.mark.parametrize(("end_offset", "kept"), [(0, 0), (4, 4), (30, 20)])
+def test_leader_without_an_epoch_so_low_names_epoch_0_and_its_offset_counts(end_offset: int, kept: int) -> None:
+    """The own log has 20 records, those up to offset 10 in the epochs that it is asked for (``observing``)."""
+    observer, _ = observing()
+    observer.request(20, 3)
+    assert observer.take_fetch(fetched(diverging_epoch=FetchResponse.EpochEndOffset(0, end_offset))) == Truncate(kept)
+
+
+def test_epoch_0_below_the_high_watermark_is_fatal() -> None:
+    observer, _ = observing(high_watermark=5)
+    observer.request(20, 3)
+    assert isinstance(observer.take_fetch(fetched(diverging_epoch=FetchResponse.EpochEndOffset(0, 4))), Fatal)
+
+
 def test_standby_names_the_leader_and_it_is_asked_at_once() -> None:
     observer, known = observing()
     response = fetched(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=FetchResponse.LeaderIdAndEpoch(5, 9))
