@@ -123,7 +123,7 @@ class FollowedMetadata(PublishedMetadata):
         except KafkaError as error:
             logger.error("a change of the metadata could not be carried out in full on this broker: %s", error)
         if runs.last is not None:
-            yield from self._tell(delta)
+            yield from self._run_subscribers(delta)
 
     def replace(self, received: ReceivedSnapshot, snapshot: bytes, now_ms: int) -> Steps[None]:
         """Replaces log and image by a snapshot from the controllers, and runs the subscribers with the difference.
@@ -145,7 +145,7 @@ class FollowedMetadata(PublishedMetadata):
         finally:
             self._unpublished -= 1
         # First what is gone: a topic of the same name may have come in its place.
-        yield from self._tell(MetadataDelta(deleted_topics=delta.deleted_topics))
+        yield from self._run_subscribers(MetadataDelta(deleted_topics=delta.deleted_topics))
         delta.deleted_topics = {}
         for preparer in self._preparers:
             try:
@@ -153,7 +153,7 @@ class FollowedMetadata(PublishedMetadata):
             except KafkaError as error:
                 logger.error("a snapshot of the metadata could not be carried out in full on this broker: %s", error)
         delta.drafts.clear()
-        yield from self._tell(delta)
+        yield from self._run_subscribers(delta)
 
 
 class _Runs:
@@ -201,12 +201,12 @@ def _fill(
     image: MetadataImage, records: Iterable[LoadedRecord], contradiction_of: Callable[[object], MetadataLogError]
 ) -> Steps[None]:
     """Replays the records of a snapshot. ``contradiction_of`` makes the error for a record that can't be replayed."""
-    unheard = MetadataDelta()
+    unused_delta = MetadataDelta()
     for count, record in enumerate(records, 1):
         if not count % DECODED_RECORDS_A_STEP:
             yield
         try:
-            replay(image, record.message, unheard, record.version)
+            replay(image, record.message, unused_delta, record.version)
         except Exception as contradiction:
             # Any exception: a record may be invalid in a way that no check covers, and the broker needs its snapshot.
             raise contradiction_of(problem_of(record.message, contradiction)) from contradiction

@@ -68,7 +68,7 @@ class BrokerRegistration(NamedTuple):
     in_controlled_shutdown: bool
     directories: tuple[bytes, ...]
     cordoned_directories: tuple[bytes, ...] = ()
-    has_told_cordoned: bool = False
+    has_reported_cordoned: bool = False
     """Whether the broker has sent its list of cordoned directories. An empty list differs from no list."""
     is_migrating_zk_broker: bool = False
 

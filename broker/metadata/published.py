@@ -153,7 +153,7 @@ class PublishedMetadata:
             position(image)
             self.image = image.view()
 
-    def _tell(self, delta: MetadataDelta) -> Steps[None]:
+    def _run_subscribers(self, delta: MetadataDelta) -> Steps[None]:
         """Runs the steps of all subscribers."""
         image = self.image
         for subscriber in self._subscribers:

@@ -271,7 +271,7 @@ def _register_broker(image: MetadataImage, record: records.RegisterBrokerRecord,
         in_controlled_shutdown=record.in_controlled_shutdown,
         directories=tuple(record.log_dirs),
         cordoned_directories=tuple(record.cordoned_log_dirs or ()),
-        has_told_cordoned=record.cordoned_log_dirs is not None,
+        has_reported_cordoned=record.cordoned_log_dirs is not None,
         is_migrating_zk_broker=record.is_migrating_zk_broker,
     )
     delta.changed_brokers[record.broker_id] = None
@@ -296,7 +296,7 @@ def _change_registration(
         in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
         directories=tuple(record.log_dirs) or broker.directories,
         cordoned_directories=broker.cordoned_directories if cordoned is None else tuple(cordoned),
-        has_told_cordoned=broker.has_told_cordoned or cordoned is not None,
+        has_reported_cordoned=broker.has_reported_cordoned or cordoned is not None,
     )
     delta.changed_brokers[broker.broker_id] = None
 

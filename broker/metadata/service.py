@@ -97,11 +97,11 @@ class MetadataService(PublishedMetadata):
         return service
 
     def _load(self) -> None:
-        unheard = MetadataDelta()
+        unused_delta = MetadataDelta()
         image = self._newest
         for offset, epoch, timestamp_ms, message, version in self.log.load():
             try:
-                replay(image, message, unheard, version)
+                replay(image, message, unused_delta, version)
             except Exception as contradiction:
                 # Any kind: a record may break a rule that no check covers. The broker can't serve without the whole
                 # metadata log, so the start fails, as Kafka's does (the fault handlers of loader and controller).
@@ -194,7 +194,7 @@ class MetadataService(PublishedMetadata):
     def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[None]:
         delta = MetadataDelta()
         yield from self._written(records, metadata_version, now_ms, delta, self._preparers)
-        yield from self._tell(delta)
+        yield from self._run_subscribers(delta)
 
     def _written(
         self,

@@ -127,7 +127,7 @@ def _broker_record(broker: BrokerRegistration, metadata_version: int) -> records
         log_dirs=list(broker.directories),
         cordoned_log_dirs=(
             list(broker.cordoned_directories)
-            if broker.has_told_cordoned and metadata_version >= CORDONED_DIRECTORIES_SUPPORTED
+            if broker.has_reported_cordoned and metadata_version >= CORDONED_DIRECTORIES_SUPPORTED
             else None
         ),
     )

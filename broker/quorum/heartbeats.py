@@ -14,6 +14,7 @@ from collections.abc import Callable
 from ...protocol.errors import error_name
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 from ..network.node_client import NodeUnavailableError
+from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
 from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Stop
@@ -56,7 +57,7 @@ class Heartbeats:
         lifecycle = self.lifecycle
         try:
             while lifecycle.state is not BrokerState.SHUTTING_DOWN:
-                action = lifecycle.next(_now_ms())
+                action = lifecycle.next(monotonic_ms())
                 if isinstance(action, Stop):
                     self._fail(action.reason)
                     return
@@ -65,7 +66,7 @@ class Heartbeats:
                 elif isinstance(action, Heartbeat) and (self._is_following() or not self._is_running):
                     await self._beat(action)
                 else:
-                    until_ms = _now_ms() + RETRY_MS if isinstance(action, Heartbeat) else action.until_ms
+                    until_ms = monotonic_ms() + RETRY_MS if isinstance(action, Heartbeat) else action.until_ms
                     await self._wait(until_ms)
                 self._changed()
         finally:
@@ -77,7 +78,7 @@ class Heartbeats:
 
     async def _wait(self, until_ms: int) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0, until_ms - _now_ms()) / 1000):
+            async with asyncio.timeout(max(0, until_ms - monotonic_ms()) / 1000):
                 await self._wake.wait()
         self._wake.clear()
 
@@ -87,9 +88,9 @@ class Heartbeats:
             response = await self._channel.send(action.request, BrokerRegistrationResponse, REQUEST_TIMEOUT_S)
         except NodeUnavailableError as error:
             self._registration.complain(error)
-            lifecycle.unanswered(_now_ms(), RETRY_MS)
+            lifecycle.unanswered(monotonic_ms(), RETRY_MS)
             return
-        lifecycle.registered(response, _now_ms())
+        lifecycle.registered(response, monotonic_ms())
         if lifecycle.fatal is not None:
             self._fail(lifecycle.fatal)
         elif lifecycle.problem is not None:
@@ -104,9 +105,9 @@ class Heartbeats:
             response = await self._channel.send(action.request, BrokerHeartbeatResponse, REQUEST_TIMEOUT_S)
         except NodeUnavailableError as error:
             self._controllers.complain(error)
-            lifecycle.unanswered(_now_ms(), RETRY_MS)
+            lifecycle.unanswered(monotonic_ms(), RETRY_MS)
             return
-        if not lifecycle.heartbeat_answered(response, _now_ms()):
+        if not lifecycle.heartbeat_answered(response, monotonic_ms()):
             self._controllers.complain(
                 "the controllers no longer know this registration (STALE_BROKER_EPOCH): another broker has registered"
                 " with this node.id, or this one was unregistered. Restart it once that is put right"
@@ -117,8 +118,3 @@ class Heartbeats:
             self._controllers.resolved()
         if was_fenced != lifecycle.is_fenced:
             logger.info("the controllers have %s this broker", "fenced" if lifecycle.is_fenced else "unfenced")
-
-
-def _now_ms() -> int:
-    """A monotonic clock, in milliseconds."""
-    return time.monotonic_ns() // 1_000_000

@@ -207,8 +207,10 @@ class Lifecycle:
         A controller that unfences a broker and hears of a failed directory in one heartbeat elects the broker for the
         partitions in that directory, too (ReplicationControlManager.processBrokerHeartbeat): one after the other.
         """
-        is_told = self.state is not BrokerState.RECOVERY or all(until_ms is None for until_ms in self._offline.values())
-        return self._is_caught_up and self._is_ready and is_told
+        is_reported = self.state is not BrokerState.RECOVERY or all(
+            until_ms is None for until_ms in self._offline.values()
+        )
+        return self._is_caught_up and self._is_ready and is_reported
 
     def registered(self, response: BrokerRegistrationResponse, now_ms: int) -> None:
         """Takes the answer to a registration."""

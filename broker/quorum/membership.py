@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from ..config.server_config import ServerConfig
 from ..metadata.controller_link import BrokerReports
 from ..metadata.followed import FollowedMetadata
+from ..timers.monotonic import monotonic_ms
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats
 from .known_controllers import KnownControllers
@@ -62,7 +63,7 @@ class Membership(BrokerReports):
         self._metadata = metadata
         self._session_s = config.get_int("broker.session.timeout.ms") / 1000
         self._problem: str | None = None
-        self._is_told_to_stop = False
+        self._is_stopping = False
         self._ended = ended
         self._has_joined = False
         self._changed = asyncio.Event()
@@ -117,7 +118,7 @@ class Membership(BrokerReports):
 
     def stop_waiting(self) -> None:
         """Ends :meth:`joined`, :meth:`unfenced`, :meth:`reached` and :meth:`leave` with LeftError."""
-        self._is_told_to_stop = True
+        self._is_stopping = True
         self._notify()
 
     async def leave(self) -> None:
@@ -125,8 +126,8 @@ class Membership(BrokerReports):
 
         Raises NotJoinedError if the controllers have not granted it, LeftError after :meth:`stop_waiting`.
         """
-        self._is_told_to_stop = False
-        self.lifecycle.begin_shutdown(time.monotonic_ns() // 1_000_000)
+        self._is_stopping = False
+        self.lifecycle.begin_shutdown(monotonic_ms())
         self._heartbeats.wake()
         await self._until(lambda: self.lifecycle.state is BrokerState.SHUTTING_DOWN)
         if not self.lifecycle.is_shutdown_granted:
@@ -147,7 +148,7 @@ class Membership(BrokerReports):
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
         """See :class:`BrokerReports`: every heartbeat from now on says it."""
-        self.lifecycle.directory_failed(directory_id, time.monotonic_ns() // 1_000_000)
+        self.lifecycle.directory_failed(directory_id, monotonic_ms())
         self._heartbeats.wake()
 
     def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
@@ -191,10 +192,10 @@ class Membership(BrokerReports):
         self._changed.set()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        while not (self._problem is not None or self._is_told_to_stop or condition()):
+        while not (self._problem is not None or self._is_stopping or condition()):
             self._changed.clear()
             await self._changed.wait()
-        if self._is_told_to_stop:
+        if self._is_stopping:
             raise LeftError
         if self._problem is not None:
             raise NotJoinedError(self._problem)

@@ -140,7 +140,7 @@ class MetadataFetcher:
 
     async def _apply(self) -> None:
         await self._in_turns(self._metadata.apply(self._observer.high_watermark))
-        self._told()
+        self._report_applied()
 
     async def _take_piece(self, piece: SnapshotPiece) -> None:
         received = self._received
@@ -165,9 +165,9 @@ class MetadataFetcher:
         logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
         await self._in_turns(self._metadata.replace(received, snapshot, self._clock_ms()))
         self._received = None
-        self._told()
+        self._report_applied()
 
-    def _told(self) -> None:
+    def _report_applied(self) -> None:
         self._applied(self._metadata.applied_offset)
         if self._observer.is_known and self._metadata.applied_offset + 1 >= self._observer.high_watermark:
             self.caught_up.set()

@@ -42,7 +42,7 @@ from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
-from ..timers.slices import Slices, monotonic_ms
+from ..timers.slices import Slices, slice_clock_ms
 from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker, config_under
@@ -186,7 +186,7 @@ class BrokerServer:
         timers, stalls = LoopTimers(loop), StallWatch()
         connections = connections_for(config, timers.now_ms)
         patient = PatientTimers(loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
-        slices = Slices(loop.call_soon, monotonic_ms)
+        slices = Slices(loop.call_soon, slice_clock_ms)
         for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
             self._undo.callback(end)
         partitions = Partitions()

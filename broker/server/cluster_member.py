@@ -91,7 +91,7 @@ class ClusterMember(Role):
         self._start_channels(membership)
         logger.info("joining cluster %s by the controllers at %s", metadata.cluster_id, membership.controllers)
         membership.start()
-        with _told_as_errors_of_a_start():
+        with _as_start_errors():
             await membership.joined()
         unserved = levels_problem(metadata.image.features)
         if unserved is not None:
@@ -143,7 +143,7 @@ class ClusterMember(Role):
         self._tasks = [loop.create_task(channel.run()) for channel in channels]
         for task in self._tasks:
             task.add_done_callback(self._joined.task_ended)
-        with _told_as_errors_of_a_start():
+        with _as_start_errors():
             await self._joined.unfenced()
             await self._joined.reached(self._forwarding.knows_versions)
 
@@ -212,11 +212,11 @@ class ClusterMember(Role):
 
 
 @contextmanager
-def _told_as_errors_of_a_start() -> Iterator[None]:
+def _as_start_errors() -> Iterator[None]:
     """What keeps this broker out of its cluster ends the start with a sentence, and a signal ends it without one."""
     try:
         yield
     except NotJoinedError as problem:
         raise ConfigError([str(problem)]) from problem
-    except LeftError as told:
-        raise StartStopped from told
+    except LeftError as stopped:
+        raise StartStopped from stopped

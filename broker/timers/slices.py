@@ -172,6 +172,6 @@ async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
         work.cancel()
 
 
-def monotonic_ms() -> float:
+def slice_clock_ms() -> float:
     """The clock of :class:`Slices` in a running broker."""
     return time.perf_counter() * 1000

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from odradek.broker.network.connection import Connection, Connections
 from odradek.broker.network.queued_requests import RECEIVE_MAX_MS, MeteredConnection, QueuedRequests
-from odradek.broker.timers.slices import Slices, monotonic_ms
+from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.testing.in_process import InProcessBroker
 
 LIMIT = 100_000
@@ -26,7 +26,7 @@ class Broker:
         self.in_service: list[tuple[Connection, int]] = []
         self.served = asyncio.Event()
         self.most_bytes = 0
-        slices = Slices(asyncio.get_running_loop().call_soon, monotonic_ms)
+        slices = Slices(asyncio.get_running_loop().call_soon, slice_clock_ms)
         self.queue = QueuedRequests(LIMIT, self.dispatch, slices, lambda: self.now_ms)
         self.connections = Connections(max_request_bytes=LIMIT, max_idle_ms=-1, now_ms=lambda: self.now_ms)
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.broker.network.connection import Connection, Connections
-from odradek.broker.timers.slices import Slices, monotonic_ms
+from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
 
 ANSWER = bytes(32 * 1024 * 1024)
@@ -67,7 +67,7 @@ async def connected(clock: Clock) -> AsyncIterator[tuple[Connections, LargeAnswe
     )
     answers = LargeAnswers()
     loop = asyncio.get_running_loop()
-    slices = Slices(loop.call_soon, monotonic_ms)
+    slices = Slices(loop.call_soon, slice_clock_ms)
     server = await loop.create_server(
         lambda: Connection(connections, answers.dispatch, slices, "PLAINTEXT"), "127.0.0.1", 0
     )

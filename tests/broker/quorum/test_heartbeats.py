@@ -1,7 +1,6 @@
 """Heartbeats over a socket: they stop while the metadata does not arrive, and say what the controllers refuse."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from odradek.broker.quorum.heartbeats import Heartbeats
 from odradek.broker.quorum.known_controllers import Address, KnownControllers
 from odradek.broker.quorum.lifecycle import BrokerState, Lifecycle, Registrant
 from odradek.broker.timers import repeated_complaint
+from odradek.broker.timers.monotonic import monotonic_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,
@@ -106,7 +106,7 @@ async def test_controlled_shutdown_is_asked_for_even_so() -> None:
     broker = Broker(follows=True)
     async with broker.running():
         broker.follows = False
-        broker.lifecycle.begin_shutdown(time.monotonic_ns() // 1_000_000)
+        broker.lifecycle.begin_shutdown(monotonic_ms())
         broker.heartbeats.wake()
         await broker.task
         assert broker.lifecycle.is_shutdown_granted

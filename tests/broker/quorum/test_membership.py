@@ -51,7 +51,7 @@ async def test_signal_ends_each_wait(tmp_path: Path) -> None:
             membership.stop_waiting()
             with pytest.raises(LeftError):
                 await task
-            membership._is_told_to_stop = False
+            membership._is_stopping = False
 
 
 async def test_event_that_is_set_ends_the_wait_for_it(tmp_path: Path) -> None:

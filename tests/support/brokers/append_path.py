@@ -20,7 +20,7 @@ from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
-from odradek.broker.timers.slices import Slices, monotonic_ms
+from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
@@ -74,7 +74,7 @@ class AppendPath:
             config=ServerConfig.load(None, ["fetch.max.bytes=1048576"], {}),
             partitions=self.partitions,
             timers=self.timers,
-            slices=Slices(asyncio.get_running_loop().call_soon, monotonic_ms),
+            slices=Slices(asyncio.get_running_loop().call_soon, slice_clock_ms),
         )
         self.dispatcher = Dispatcher(self.broker, self.timers.time_s, self.broker.config)
 
