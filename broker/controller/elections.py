@@ -99,7 +99,7 @@ def leave_partition(
     leader = next(
         (
             one
-            for one in partition.replicas
+            for one in (partition.leader, *partition.replicas)
             if one in candidates and one != node_id and electable(image, partition, one)
         ),
         NO_LEADER,

@@ -71,7 +71,7 @@ def _alter(
     partition = topic.partitions.get(index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
-    change = _Change(image, topic, index, placer)
+    change = PartitionChange(image, topic, index, placer)
     if wanted.replicas is None:
         return _cancel(change, allows_unclean(image, name, controller))
     change.placer.check_manual(wanted.replicas, None)
@@ -96,7 +96,7 @@ def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) 
         )
 
 
-def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
+def _cancel(change: "PartitionChange", unclean: bool) -> PartitionChangeRecord | None:
     """Restores the previous replicas (``PartitionReassignmentRevert``)."""
     partition = change.partition
     if not partition.is_reassigning:
@@ -115,7 +115,7 @@ def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
     return change.record()
 
 
-class _Change:
+class PartitionChange:
     """The future state of a partition. The record has only the differences (``PartitionChangeBuilder``)."""
 
     def __init__(self, image: MetadataImage, topic: TopicImage, index: int, placer: Placer) -> None:

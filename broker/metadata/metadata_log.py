@@ -201,6 +201,35 @@ class MetadataLog:
 
     # Reading -----------------------------------------------------------------
 
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, or of the snapshot before the log's start; 0 without either."""
+        latest = self._snapshots.latest
+        if self._log.offsets.latest_epoch >= 0:
+            return self._log.offsets.latest_epoch
+        return 0 if latest is None else latest.epoch
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The highest known epoch up to ``epoch``, and its end offset (``KafkaMetadataLog.endOffsetForEpoch``)."""
+        found = self._log.offsets.epoch_end_offset(epoch)
+        if found is None:
+            return self.last_epoch, self._log.log_end_offset
+        earliest = self._snapshots.ids[0] if self._snapshots.ids else None
+        if earliest is not None and found == (epoch, earliest.end_offset):
+            return earliest.epoch, earliest.end_offset
+        return found
+
+    def batches_from(self, offset: int) -> bytes:
+        """The batches from the one that holds an offset on; the last one may be cut. Raises KafkaError."""
+        return in_memory(self._log.read(offset, READ_BYTES).data)
+
+    def snapshot_part(self, snapshot_id: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int] | None:
+        """Bytes of a snapshot from a position on, and its size; None if it does not exist. Raises OSError."""
+        if snapshot_id not in self._snapshots.ids:
+            return None
+        data = self._snapshots.read(snapshot_id)
+        return data[position : position + max_bytes], len(data)
+
     def load(self) -> Iterator[LoadedRecord]:
         """All metadata records: of the latest snapshot, then of the log after it; whole transactions only.
 

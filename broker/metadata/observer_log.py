@@ -20,24 +20,6 @@ from .snapshot_files import ReceivedSnapshot, SnapshotId
 class ObserverLog(MetadataLog):
     """The metadata log of an observer. Get it with ``ObserverLog.open``."""
 
-    @property
-    def last_epoch(self) -> int:
-        """The leader epoch of the last batch, or of the snapshot before the log's start; 0 without either."""
-        latest = self._snapshots.latest
-        if self._log.offsets.latest_epoch >= 0:
-            return self._log.offsets.latest_epoch
-        return 0 if latest is None else latest.epoch
-
-    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """The highest known epoch up to ``epoch``, and its end offset (``KafkaMetadataLog.endOffsetForEpoch``)."""
-        found = self._log.offsets.epoch_end_offset(epoch)
-        if found is None:
-            return self.last_epoch, self._log.log_end_offset
-        earliest = self._snapshots.ids[0] if self._snapshots.ids else None
-        if earliest is not None and found == (epoch, earliest.end_offset):
-            return earliest.epoch, earliest.end_offset
-        return found
-
     def append_fetched(self, records: bytes, now_ms: int) -> None:
         """Appends the whole batches of a Fetch response without a sync: after a power failure, lost ones are fetched
         again.

@@ -1,0 +1,191 @@
+"""A controller in a thread of this process.
+
+Owns: the thread, the directory of the metadata log, the order of start and stop. Invariant: when
+:meth:`EmbeddedController.start` returns, brokers can register. All methods may be called from any thread.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ...broker.config.server_config import ServerConfig
+from ...broker.metadata.features import (
+    GROUP_VERSION,
+    LATEST_GROUP_VERSION,
+    LATEST_METADATA_VERSION,
+    LATEST_TRANSACTION_VERSION,
+    METADATA_VERSION,
+    TRANSACTION_VERSION,
+)
+from ...broker.metadata.image import MetadataImage
+from ...broker.metadata.service import MetadataService
+from ...broker.metadata.snapshot_generator import SnapshotGenerator
+from ...broker.network.listening import BoundListener, bind
+from ...broker.server.random_ids import random_uuid
+from ...broker.timers.loop_timers import LoopTimers
+from ...storage.directory.log_directory import LogDirectory
+from ..in_process import ConfigValue, config_text
+from .active_controller import ActiveController, wall_ms
+from .server import ControllerServer
+
+NODE_ID = 3000
+HOST = "127.0.0.1"
+LISTENERS = "CONTROLLER://{host}:{port},PLAINTEXT://{host}:1"
+"""The second one is never bound: the configuration wants one for clients, because it knows no lone controller."""
+FEATURES: Mapping[str, int] = {
+    METADATA_VERSION: LATEST_METADATA_VERSION,
+    GROUP_VERSION: LATEST_GROUP_VERSION,
+    TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
+}
+"""The levels of a new cluster. Eligible leader replicas (KIP-966) are left out: leaders are elected from ISRs only."""
+
+
+class EmbeddedController:
+    """The only controller of a cluster of test brokers; it can be stopped and started again on its port and data."""
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        configs: Mapping[str, ConfigValue] | None = None,
+        *,
+        cluster_id: str | None = None,
+        features: Mapping[str, int] = FEATURES,
+    ) -> None:
+        """``configs``: Kafka's keys for controllers, such as ``broker.session.timeout.ms``. ``cluster_id``: of a new
+        directory; None takes a random one."""
+        self.log_dir = Path(directory)
+        self._configs = {key: config_text(key, value) for key, value in (configs or {}).items()}
+        self._cluster_id = cluster_id
+        self._features = features
+        self._port = 0
+        self._running: _Running | None = None
+
+    @property
+    def address(self) -> str:
+        """``host:port``, for ``controller.quorum.bootstrap.servers``."""
+        assert self._port, "the controller was never started"
+        return f"{HOST}:{self._port}"
+
+    @property
+    def voters(self) -> str:
+        """For ``controller.quorum.voters``."""
+        return f"{NODE_ID}@{self.address}"
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster, with which directories of brokers are formatted."""
+        return self._active.metadata.cluster_id
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata now; it never changes."""
+        return self._active.metadata.image
+
+    @property
+    def _active(self) -> ActiveController:
+        assert self._running is not None, "the controller does not run"
+        return self._running.controller
+
+    def start(self) -> None:
+        """Starts it, on its old port and data if it ran before. Raises ConfigError, BindError, KafkaError, OSError."""
+        assert self._running is None, "the controller runs already"
+        keys = {
+            "node.id": str(NODE_ID),
+            "listeners": LISTENERS.format(host=HOST, port=self._port),
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.log_dir),
+            **self._configs,
+        }
+        bound = bind(_config(keys).controller_listeners[0])
+        self._port = bound.port
+        try:
+            config = _config({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
+            self._running = _Running(config, bound, self._cluster_id, self._features)
+        except BaseException:
+            bound.close()
+            raise
+
+    def stop(self) -> None:
+        """Stops it; brokers go on without a controller. Harmless when it does not run. The data stays."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.stop()
+
+    def __enter__(self) -> "EmbeddedController":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _config(keys: Mapping[str, str]) -> ServerConfig:
+    return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
+
+
+class _Running:
+    """A controller on an event loop in a thread of its own."""
+
+    def __init__(
+        self, config: ServerConfig, bound: BoundListener, cluster_id: str | None, features: Mapping[str, int]
+    ) -> None:
+        """Returns when it serves; raises what kept it from that."""
+        self._directory = LogDirectory.open(Path(config.log_dirs[0]))
+        try:
+            metadata = MetadataService.open(
+                self._directory,
+                config,
+                directory_id=random_uuid(),
+                now_ms=wall_ms(),
+                random_uuid=random_uuid,
+                cluster_id=cluster_id,
+            )
+        except BaseException:
+            self._directory.abort()
+            raise
+        self.controller = ActiveController(metadata, config, random_uuid)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="odradek-controller", daemon=True)
+        self._server = ControllerServer(self.controller)
+        self._thread.start()
+        try:
+            self._await(self._start(bound, features))
+        except BaseException:
+            self._end()
+            raise
+
+    async def _start(self, bound: BoundListener, features: Mapping[str, int]) -> None:
+        self.controller.start(features)
+        self._timers = LoopTimers(asyncio.get_running_loop())
+        self._snapshots = SnapshotGenerator(self.controller.metadata, self._timers, wall_ms)
+        self._snapshots.start()
+        await self._server.start(bound.sockets[0])
+
+    def stop(self) -> None:
+        """Ends it, as a controller that is stopped ends: the log is closed."""
+        try:
+            self._await(self._stop())
+        finally:
+            self._end()
+
+    async def _stop(self) -> None:
+        self.controller.stop()
+        await self._server.stop()
+        await self._snapshots.stop()
+        self._timers.close()
+        self._directory.close()
+
+    def _await(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._directory.abort()

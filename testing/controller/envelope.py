@@ -1,0 +1,67 @@
+"""Requests of clients that a broker passes on: decoded, then answered by the handlers of a broker without a cluster.
+
+Shell. Owns: the table of what may be passed on. Never does: deciding. Source: EnvelopeUtils, ControllerApis; KIP-590.
+"""
+
+import asyncio
+from collections.abc import Sized
+
+from ...broker.dispatch.request import RequestContext
+from ...broker.dispatch.served import handler, served_versions
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.codec import decode
+from ...protocol.codec.header import decode_request_header, encode_response_parts
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from ...protocol.messages.structure import Message
+from .active_controller import ActiveController, wall_ms
+
+FORWARDED: frozenset[int] = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.DESCRIBE_QUORUM,
+    }
+)
+"""What is answered in an Envelope."""
+ADDRESS_BYTES = (4, 16)
+
+
+async def answer_envelope(controller: ActiveController, request: EnvelopeRequest) -> EnvelopeResponse:
+    """Envelope: the response of what it carries, or an error of the Envelope itself."""
+    refusal = _refusal(request.client_host_address)
+    if refusal is not None:
+        return refusal
+    frame = bytes(request.request_data)
+    header, position = decode_request_header(frame)
+    api_key, version = header.request_api_key, header.request_api_version
+    if api_key not in FORWARDED:
+        return EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
+    lowest, highest = served_versions(api_key)
+    if not lowest <= version <= highest:
+        return EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    body, _ = decode(api(api_key).request_class(), version, frame, position)
+    context = RequestContext(api_key, version, header.client_id, "", "CONTROLLER", 0, wall_ms())
+    response = await _answered(controller, body, context)
+    parts = encode_response_parts(response, version, header.correlation_id)
+    return EnvelopeResponse(response_data=b"".join(map(bytes, parts))[4:])
+
+
+def _refusal(address: Sized) -> EnvelopeResponse | None:
+    if len(address) not in ADDRESS_BYTES:
+        return EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return None
+
+
+async def _answered(controller: ActiveController, body: Message, context: RequestContext) -> Message:
+    answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    steps = handler(context.api_key)(controller, body, context, answered.set_result)
+    for _ in steps or ():
+        pass
+    return await answered
