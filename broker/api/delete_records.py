@@ -2,19 +2,23 @@
 
 Versions: 0 to 2. 2: flexible.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE (beyond the high watermark), POLICY_VIOLATION (a topic that is
-only compacted), INVALID_TOPIC_EXCEPTION (internal topics), KAFKA_STORAGE_ERROR.
+only compacted), INVALID_TOPIC_EXCEPTION (internal topics), NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT (a follower has
+not deleted in time), KAFKA_STORAGE_ERROR.
 Offset -1 means the high watermark. The answer has the new log start offset. Source: KIP-107;
 ``ReplicaManager.deleteRecordsOnLocalLog``.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import is_internal
 from ...protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
 from ..dispatch.request import RequestContext
-from ..replicas.partitions import Partitions
+from ..replicas.leading import Leading, Replicated
+from ..replicas.partition import Partition
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_RECORDS
@@ -29,31 +33,80 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],
 ) -> Iterator[None]:
-    """Deletes up to each partition's offset."""
+    """Deletes up to each partition's offset; answers when all replicas that are there have done so."""
     topics = []
+    deletions: list[_Deletion] = []
     for topic in request.topics:
         answers = []
         for wanted in topic.partitions:
             yield
+            answer = Answer(wanted.partition_index, -1, ErrorCode.NONE)
+            answers.append(answer)
             try:
-                low_watermark = _delete(broker.partitions, topic.name, wanted.partition_index, wanted.offset)
-                answers.append(Answer(wanted.partition_index, low_watermark, ErrorCode.NONE))
+                partition = broker.partitions.get(topic.name, wanted.partition_index)
+                target = _delete(partition, topic.name, wanted.offset)
+                answer.low_watermark = partition.log.log_start_offset
+                if partition.leading is not None:
+                    deletions.append(_Deletion(partition, partition.leading, target, answer))
             except KafkaError as error:
-                answers.append(Answer(wanted.partition_index, -1, error.error_code))
+                answer.error_code = error.error_code
         topics.append(DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name, partitions=answers))
-    reply(DeleteRecordsResponse(topics=topics))
+    _answer_when_done(broker, deletions, request.timeout_ms, lambda: reply(DeleteRecordsResponse(topics=topics)))
 
 
-def _delete(partitions: Partitions, topic: str, index: int, offset: int) -> int:
-    """Deletes one partition's records below ``offset``. Returns its new log start offset. Raises KafkaError."""
-    partition = partitions.get(topic, index)
+def _delete(partition: Partition, topic: str, offset: int) -> int:
+    """Deletes one partition's records below ``offset``. Returns the log start offset to reach. Raises KafkaError."""
+    log = partition.log
     if is_internal(topic):
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-    log = partition.log
     if log.config.is_compacted and not log.config.is_deleted:
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
     target = log.high_watermark if offset == TO_HIGH_WATERMARK else offset
     if target < 0 or target > log.high_watermark:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     log.offsets.increment_log_start_offset(target)
-    return log.log_start_offset
+    return target
+
+
+class _Deletion(NamedTuple):
+    """A partition whose followers must delete, too."""
+
+    partition: Partition
+    leading: Leading
+    target: int
+    answer: Answer
+
+
+def _answer_when_done(broker: Broker, deletions: list[_Deletion], timeout_ms: int, reply: Callable[[], None]) -> None:
+    """Waits until the low watermark of each partition has reached its target (``DelayedDeleteRecords``)."""
+    missing = 1
+    waiting: dict[int, tuple[_Deletion, Replicated]] = {}
+
+    def one_less() -> None:
+        nonlocal missing
+        missing -= 1
+        if not missing:
+            timer.cancel()
+            reply()
+
+    def time_is_up() -> None:
+        for deletion, callback in list(waiting.values()):
+            deletion.leading.forget_deletion(callback)
+            callback(KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+    def done(place: int, failure: KafkaError | None) -> None:
+        deletion, _ = waiting.pop(place)
+        deletion.answer.low_watermark = deletion.leading.low_watermark
+        if failure is not None:
+            deletion.answer.error_code = failure.error_code
+        one_less()
+
+    if not deletions:
+        reply()
+        return
+    timer = broker.timers.schedule(max(0, timeout_ms), time_is_up)
+    for place, deletion in enumerate(deletions):
+        missing += 1
+        waiting[place] = deletion, (callback := partial(done, place))
+        deletion.leading.when_deleted(deletion.target, callback)
+    one_less()

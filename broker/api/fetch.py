@@ -22,9 +22,18 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..dispatch.request import Reply, RequestContext
-from ..fetch.read import UNKNOWN_PARTITION_ERRORS, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
+from ..fetch.read import (
+    UNKNOWN_PARTITION_ERRORS,
+    FetchingFollower,
+    FetchLimits,
+    FetchRead,
+    PartitionRead,
+    read_in_steps,
+    read_partitions,
+    second_read,
+)
 from ..fetch.session import FetchContext, PartitionKey, SessionPartition
-from ..fetch.wait import FetchWait
+from ..fetch.wait import FetchWait, Source
 from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
@@ -38,6 +47,8 @@ FEW = 64
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
 STORAGE_ERROR_SINCE = 6
+REPLICA_STATE_SINCE = 15
+UNKNOWN_BROKER_EPOCH = -1
 LEADER_SINCE = 16
 LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """Errors with which the answer has the current leader, from version 16 on (KIP-951)."""
@@ -68,11 +79,16 @@ def _session(
 
 
 def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:
-    replica_id = request.replica_id if context.api_version < 15 else request.replica_state.replica_id
+    follower = None
+    if context.api_version < REPLICA_STATE_SINCE:
+        if request.replica_id >= 0:
+            follower = FetchingFollower(request.replica_id, UNKNOWN_BROKER_EPOCH)
+    elif request.replica_state.replica_id >= 0:
+        follower = FetchingFollower(request.replica_state.replica_id, request.replica_state.replica_epoch)
     return FetchLimits(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
-        from_replica=replica_id >= 0,
+        follower=follower,
         check_crcs=broker.fetch_check_crcs,
     )
 
@@ -99,7 +115,7 @@ def _serve(
         return
     answer_or_wait(
         read_partitions(broker.partitions, fetch.partitions, limits),
-        lambda: answer(read_partitions(broker.partitions, fetch.partitions, limits)),
+        lambda: answer(read_partitions(broker.partitions, fetch.partitions, second_read(limits))),
     )
 
 
@@ -111,8 +127,16 @@ def _wait(
     if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
         return None
     read.close()
-    waiting_for = [r.partition for r in read.reads if r.partition is not None]
-    return FetchWait(waiting_for, missing_bytes, request.max_wait_ms, broker.timers.schedule, read_again)
+    return FetchWait(_growing(read), missing_bytes, request.max_wait_ms, broker.timers.schedule, read_again)
+
+
+def _growing(read: FetchRead) -> list[Source]:
+    """What a fetch waits for: the high watermarks of partitions, or the ends of their logs for a follower."""
+    if read.follower is None:
+        return [one.partition for one in read.reads if one.partition is not None]
+    return [
+        one.partition.leading for one in read.reads if one.partition is not None and one.partition.leading is not None
+    ]
 
 
 # Many partitions: in steps.
@@ -148,7 +172,7 @@ def _serve_many(
         reply.run_steps(request, again())
 
     def again() -> Iterator[object]:
-        second = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
+        second = yield from read_in_steps(broker.partitions, fetch.partitions, second_read(limits))
         yield from answer(second)
 
     def answer(read: FetchRead) -> Iterator[object]:
@@ -172,7 +196,8 @@ def _serve_many(
         yield None
         if wait.is_over:
             return
-        if any(map(_has_grown, read.reads[start : start + FEW])):
+        has_grown = _has_grown if read.follower is None else _has_more_to_copy
+        if any(map(has_grown, read.reads[start : start + FEW])):
             wait.complete()
             return
 
@@ -183,6 +208,14 @@ def _has_grown(read: PartitionRead) -> bool:
     if partition is None:
         return False
     return partition.open_log is None or partition.open_log.high_watermark > read.data.high_watermark
+
+
+def _has_more_to_copy(read: PartitionRead) -> bool:
+    """:func:`_has_grown` for a follower, which reads to the end of the log."""
+    partition = read.partition
+    if partition is None:
+        return False
+    return partition.open_log is None or partition.open_log.log_end_offset > read.wanted.fetch_offset
 
 
 def _read_converted(
@@ -237,6 +270,7 @@ def _add_wanted(
             partition.partition_max_bytes,
             partition.current_leader_epoch,
             partition.last_fetched_epoch,
+            partition.log_start_offset,
         )
 
 
@@ -288,19 +322,19 @@ def _response(
 
 
 def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
-    """Adds the current leader for partitions with such an error: this broker, which leads all partitions that it
-    serves.
-    """
-    node_id = broker.metadata.node_id
+    """Adds the current leader for partitions with such an error, and where it is (KIP-951)."""
+    image = broker.metadata.image
+    leaders: dict[int, FetchResponse.NodeEndpoint] = {}
     for one in read.reads:
         if one.data.error_code not in LEADER_ELSEWHERE:
             continue
-        partition = broker.partitions.find(one.wanted.resolved_name, one.wanted.index)
+        partition = image.partition(one.wanted.resolved_name, one.wanted.index)
         if partition is not None:
-            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(node_id, partition.leader_epoch)
-            endpoint = broker.metadata.image.endpoint(node_id, listener_name)
+            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
+            endpoint = image.endpoint(partition.leader, listener_name)
             if endpoint is not None:
-                response.node_endpoints = [FetchResponse.NodeEndpoint(node_id, endpoint.host, endpoint.port)]
+                leaders[partition.leader] = FetchResponse.NodeEndpoint(partition.leader, endpoint.host, endpoint.port)
+    response.node_endpoints = list(leaders.values())
 
 
 def _hide_storage_errors(read: FetchRead) -> None:

@@ -4,7 +4,8 @@ Versions: 0 to 11. 0: a list of offsets, one for each segment. 1: one offset and
 leader epochs. 7: the record with the largest timestamp (-3). 8: the first local offset (-4). 9: the last tiered one
 (-5). 10: a timeout, for tiered storage. 11: the first offset not yet tiered (-6).
 Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION (a special timestamp
-that the version does not have), INVALID_REQUEST (a duplicate partition), KAFKA_STORAGE_ERROR.
+that the version does not have), INVALID_REQUEST (a duplicate partition), KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
+OFFSET_NOT_AVAILABLE (just elected; LEADER_NOT_AVAILABLE up to version 4).
 A time is compared with each record's timestamp, never with that of its batch. Tiered storage is not served, so no
 offset is tiered. Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 """
@@ -25,6 +26,8 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_OFFSETS
 
+CONSUMER = -1
+"""The replica id of all but brokers and debugging tools, which see the log to its end."""
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
@@ -34,6 +37,7 @@ EARLIEST_PENDING_UPLOAD = -6
 SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FEW = 8
 """Up to this many partitions are looked up at once: slices would double the cost of such a request."""
+OFFSET_NOT_AVAILABLE_SINCE = 5
 LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
 
@@ -81,7 +85,8 @@ def _answer(
                 if asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 partition = _partition(broker.partitions, topic.name, wanted, context.api_version)
-                _look_up(partition, answer, wanted, request.isolation_level, context, searches)
+                is_follower = request.replica_id != CONSUMER
+                _look_up(partition, answer, wanted, request.isolation_level, context, searches, is_follower=is_follower)
             except KafkaError as error:
                 answer.error_code = error.error_code
     searches.resume()
@@ -105,11 +110,19 @@ def _look_up(
     isolation_level: int,
     context: RequestContext,
     searches: OffsetSearches,
+    *,
+    is_follower: bool,
 ) -> None:
     """Sets one partition's answer, or starts a search for it. Raises KafkaError."""
     version = context.api_version
     log = partition.log
     readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
+    is_settled = True
+    if partition.leading is not None:
+        if is_follower:
+            readable = log.log_end_offset
+        else:
+            is_settled = partition.leading.isr.are_offsets_settled
     if version == 0:
         answer.old_style_offsets = _offsets_before(partition, wanted.timestamp, wanted.max_num_offsets, context.now_ms)
         return
@@ -125,13 +138,22 @@ def _look_up(
         # A record that is not visible at this isolation level has no offset in the answer.
         elif result is not None and result.offset < readable:
             fill(*result)
+        elif result is not None and not is_settled:
+            answer.error_code = _not_available(version)
 
+    if wanted.timestamp == LATEST and not is_settled:
+        raise KafkaError(_not_available(version))
     if wanted.timestamp == LATEST:
         fill(-1, readable, partition.leader_epoch)
     elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
         fill(-1, log.log_start_offset, log.offsets.epoch_of(log.log_start_offset))
     elif wanted.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         searches.add(log.search_timestamp(None if wanted.timestamp == MAX_TIMESTAMP else wanted.timestamp), found)
+
+
+def _not_available(version: int) -> ErrorCode:
+    """The high watermark of a leader that was just elected may lie below what consumers have seen (KIP-207)."""
+    return ErrorCode.OFFSET_NOT_AVAILABLE if version >= OFFSET_NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def _offsets_before(partition: Partition, timestamp: int, max_count: int, now_ms: int) -> list[int]:

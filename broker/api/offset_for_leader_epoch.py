@@ -43,13 +43,14 @@ def _answer(partitions: Partitions, topic: str, wanted: OffsetForLeaderEpochRequ
     try:
         partition = partitions.get(topic, wanted.partition)
         partition.check_leader_epoch(wanted.current_leader_epoch)
+        log = partition.log
     except KafkaError as error:
         answer.error_code = error.error_code
         return answer
     if wanted.leader_epoch == partition.leader_epoch:
-        answer.leader_epoch, answer.end_offset = partition.leader_epoch, partition.log.log_end_offset
+        answer.leader_epoch, answer.end_offset = partition.leader_epoch, log.log_end_offset
         return answer
-    end = partition.log.offsets.epoch_end_offset(wanted.leader_epoch)
+    end = log.offsets.epoch_end_offset(wanted.leader_epoch)
     if end is not None:
         answer.leader_epoch, answer.end_offset = end
     return answer

@@ -8,7 +8,9 @@ INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVAL
 UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
 INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (not part of the producer's transaction),
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS (the outcome
-of the transaction is not known yet), KAFKA_STORAGE_ERROR.
+of the transaction is not known yet, or fewer replicas are in sync than acks=all requires),
+NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT (in-sync replicas have not fetched the batch in time),
+NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
 With acks=0 a request gets no answer; if it fails, the connection is closed, so that the client notices. Source:
 ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 
@@ -17,6 +19,7 @@ The total cost of a request with one small batch is about 33 us; the append is a
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -39,6 +42,7 @@ Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
 
 FEW = 64
 """Up to this many batches are appended at once, more in slices."""
+LEADER_SINCE = 10
 APPENDS_A_STEP = 16
 """Batches that are appended in one step, each in about 15 us."""
 
@@ -148,10 +152,10 @@ def _append_all(
     work = ProduceWork(request.acks)
     topics: Topics = {}
     later = _append(broker, request, batches, context, refusals, work, topics)
-    if later or work.unsynced:
-        run_to_end(_answer_later(broker, work, later, topics, context, reply))
+    if later or work.unsynced or work.unreplicated:
+        run_to_end(_answer_later(broker, work, later, topics, request.timeout_ms, context, reply))
     else:
-        _answer(work, topics, reply)
+        _answer(broker, work, topics, context, reply)
         for partition, end_offset, appended_bytes in work.grown:
             partition.notify_when_seen(end_offset, appended_bytes)
 
@@ -171,7 +175,7 @@ def _append_many(
     for start in range(0, len(batches), APPENDS_A_STEP):
         later += _append(broker, request, batches[start : start + APPENDS_A_STEP], context, refusals, work, topics)
         yield
-    yield from _answer_later(broker, work, later, topics, context, reply)
+    yield from _answer_later(broker, work, later, topics, request.timeout_ms, context, reply)
 
 
 def _answer_later(
@@ -179,19 +183,24 @@ def _answer_later(
     work: ProduceWork,
     later: list[Later],
     topics: Topics,
+    timeout_ms: int,
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Steps[None]:
-    """Appends the remaining batches, syncs if required, and then answers."""
+    """Appends the remaining batches, syncs and waits for replicas if required, and then answers.
+
+    ``timeout_ms``: how long it waits for replicas.
+    """
 
     def complete(done: ProduceWork) -> None:
-        _answer(done, topics, reply)
+        _answer(broker, done, topics, context, reply)
         if len(done.grown) > FEW:
             broker.slices.start(_wake_many(done.grown), _log_failure_after_close)
         else:
             _wake(done.grown)
 
-    yield from work.finish_later(later, context, broker.record_work, complete)
+    wait_for_replicas = partial(broker.timers.schedule, max(0, timeout_ms))
+    yield from work.finish_later(later, context, broker.record_work, wait_for_replicas, complete)
 
 
 def _append(
@@ -276,17 +285,38 @@ def _join(
 
 
 def _answer(
-    work: ProduceWork,
-    topics: Topics,
-    reply: Reply[ProduceResponse],
+    broker: Broker, work: ProduceWork, topics: Topics, context: RequestContext, reply: Reply[ProduceResponse]
 ) -> None:
     """Answers, after everything is as durable as required."""
     if work.acks != 0:
-        reply(ProduceResponse(list(topics.values())))
+        response = ProduceResponse(list(topics.values()))
+        if work.failed and context.api_version >= LEADER_SINCE:
+            _name_leaders(broker, response, context.listener_name)
+        reply(response)
     elif work.failed:
         reply.refuse(UNANSWERED_FAILURE)
     else:
         reply(None)
+
+
+def _name_leaders(broker: Broker, response: ProduceResponse, listener_name: str) -> None:
+    """Adds the current leader for partitions that another broker leads, and where it is (KIP-951)."""
+    image = broker.metadata.image
+    leaders: dict[int, ProduceResponse.NodeEndpoint] = {}
+    for topic in response.responses:
+        name = topic.name or broker.partitions.topic_name(topic.topic_id) or ""
+        for answer in topic.partition_responses:
+            if answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                continue
+            partition = image.partition(name, answer.index)
+            if partition is not None:
+                answer.current_leader = ProduceResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
+                endpoint = image.endpoint(partition.leader, listener_name)
+                if endpoint is not None:
+                    leaders[partition.leader] = ProduceResponse.NodeEndpoint(
+                        partition.leader, endpoint.host, endpoint.port
+                    )
+    response.node_endpoints = list(leaders.values())
 
 
 def _wake(grown: Sequence[Grown]) -> None:

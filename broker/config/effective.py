@@ -151,7 +151,7 @@ EFFECTIVE: dict[str, str] = {
     "log.message.timestamp.before.max.ms": "How far a record's timestamp may be before the broker's clock.",
     "log.message.timestamp.after.max.ms": "How far a record's timestamp may be after the broker's clock.",
     "message.max.bytes": "The largest record batch.",
-    "min.insync.replicas": "How many in-sync replicas acks=all requires; at most the replication factor, which is 1.",
+    "min.insync.replicas": "How many in-sync replicas acks=all requires; at most the number of replicas.",
     "compression.type": "The codec of stored batches; producer keeps the producer's.",
     "compression.gzip.level": "The level of gzip, if compression.type is gzip.",
     "compression.lz4.level": "The level of lz4, if compression.type is lz4.",

@@ -33,12 +33,25 @@ class PartitionLog:
         return appended.first_offset
 
     def is_durable(self) -> bool:
-        """Whether no append waits to be synced."""
-        return not self._partition.wants_sync()
+        """Whether no append waits to be synced or replicated."""
+        return self._partition.leading is None and not self._partition.wants_sync()
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         """Calls back when all appends are as durable as acks=all promises (docs/durability.md): at once, unless a sync
-        is needed."""
+        is needed or in-sync replicas lack them."""
+        leading = self._partition.leading
+        if leading is None:
+            self._when_synced(callback)
+            return
+        leading.when_replicated(
+            self._partition.log.log_end_offset,
+            lambda failure: callback(failure.error_code) if failure else self._when_synced(callback),
+        )
+
+    def _when_synced(self, callback: Callable[[ErrorCode], None]) -> None:
+        if self._partition.refusal is not None:
+            callback(self._partition.refusal)
+            return
         log = self._partition.log
         if not log.offsets.wants_sync:
             callback(ErrorCode.NONE)

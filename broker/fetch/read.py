@@ -6,7 +6,8 @@ makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fet
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchResponse
@@ -29,16 +30,25 @@ UNKNOWN_PARTITION_ERRORS: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, Error
 class FetchLimits:
     """The limits of one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked
     first.
-    ``max_partition_bytes``: of one partition, even if the client requests more.
+    ``max_partition_bytes``: of one partition, even if the client requests more. ``follower``: who copies
+    the partitions.
 
     Not frozen: a frozen one takes 1 us to make, and each request makes one.
     """
 
     max_bytes: int
     isolation_level: int
-    from_replica: bool
+    follower: "FetchingFollower | None"
     check_crcs: bool = False
     max_partition_bytes: int = MAX_INT32
+
+
+class FetchingFollower(NamedTuple):
+    """The broker that fetches to copy. ``is_second_read``: the read after a wait, whose offsets count already."""
+
+    broker_id: int
+    broker_epoch: int
+    is_second_read: bool = False
 
 
 class PartitionRead:
@@ -67,11 +77,13 @@ class PartitionRead:
 
 @dataclass(slots=True)
 class FetchRead:
-    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch)."""
+    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch). ``follower``:
+    who has asked, if it was a broker."""
 
     reads: list[PartitionRead]
     total_bytes: int
     completes: bool
+    follower: "FetchingFollower | None" = None
 
     def close(self) -> None:
         """Closes file regions that will not be sent."""
@@ -89,15 +101,22 @@ class FetchRead:
 
 def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> FetchRead:
     """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
-    result = FetchRead([], 0, False)
+    result = FetchRead([], 0, False, limits.follower)
     for want in wanted:
         _read_next(partitions, want, limits, result)
     return result
 
 
+def second_read(limits: FetchLimits) -> FetchLimits:
+    """The limits of the read after a wait, in which a follower's offsets count no more (they are old by then)."""
+    if limits.follower is None:
+        return limits
+    return replace(limits, follower=limits.follower._replace(is_second_read=True))
+
+
 def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:
     """:func:`read_partitions` of many partitions: a few in each step."""
-    result = FetchRead([], 0, False)
+    result = FetchRead([], 0, False, limits.follower)
     for count, want in enumerate(wanted, 1):
         _read_next(partitions, want, limits, result)
         if not count % READS_A_STEP:
@@ -136,14 +155,12 @@ def read_partition(
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         want.resolved_name = name
     partition = partitions.get_checked(name, want.topic_id, want.index)
-    if limits.from_replica:
-        # Only brokers that the metadata names as replicas are followers; a client's claim does not count
-        # (CVE-2018-1288).
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     # Unlike in other requests, any epoch below 0 counts as not given (FetchRequest.optionalEpoch).
     partition.check_leader_epoch(max(want.current_leader_epoch, -1))
     log = partition.log
     offsets = log.offsets
+    if limits.follower is not None:
+        _check_follower(partition, want, limits.follower)
     high_watermark = offsets.high_watermark
     last_stable_offset = offsets.last_stable_offset
     log_start_offset = offsets.log_start_offset
@@ -161,6 +178,9 @@ def read_partition(
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     committed_only = limits.isolation_level == READ_COMMITTED
     bound = last_stable_offset if committed_only else high_watermark
+    if limits.follower is not None:
+        _note_follower(partition, want, limits.follower)
+        data.high_watermark, committed_only, bound = offsets.high_watermark, False, offsets.log_end_offset
     result: ReadResult | None = None
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
@@ -182,6 +202,21 @@ def read_partition(
             FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found
         ]
     return PartitionRead(want, partition, data)
+
+
+def _check_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:
+    """Raises KafkaError if a fetch comes from no follower of this partition."""
+    if partition.leading is None:
+        # Only brokers that the metadata names as replicas are followers; a client's claim does not count
+        # (CVE-2018-1288).
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    partition.leading.isr.check_follower(follower.broker_id, follower.broker_epoch, want.current_leader_epoch)
+
+
+def _note_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:
+    """The follower has what lies below its fetch offset. The answer has the high watermark after that."""
+    if partition.leading is not None and not follower.is_second_read:
+        partition.leading.fetched(follower.broker_id, follower.broker_epoch, want.fetch_offset, want.log_start_offset)
 
 
 def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:

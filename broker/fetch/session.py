@@ -33,6 +33,7 @@ class SessionPartition:
         "fetch_offset",
         "index",
         "last_fetched_epoch",
+        "log_start_offset",
         "max_bytes",
         "resolved_name",
         "sent_high_watermark",
@@ -50,7 +51,9 @@ class SessionPartition:
         max_bytes: int,
         current_leader_epoch: int,
         last_fetched_epoch: int,
+        log_start_offset: int = -1,
     ) -> None:
+        """``log_start_offset``: of a follower's log."""
         self.topic_id = topic_id
         self.topic_name = topic_name
         self.resolved_name = topic_name
@@ -59,6 +62,7 @@ class SessionPartition:
         self.max_bytes = max_bytes
         self.current_leader_epoch = current_leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
         self.sent_high_watermark = -1
         self.sent_log_start_offset = -1
 
@@ -73,6 +77,7 @@ class SessionPartition:
         self.max_bytes = wanted.max_bytes
         self.current_leader_epoch = wanted.current_leader_epoch
         self.last_fetched_epoch = wanted.last_fetched_epoch
+        self.log_start_offset = wanted.log_start_offset
 
     def must_answer(
         self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, diverging: bool

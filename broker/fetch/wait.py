@@ -5,34 +5,49 @@ by enough appended bytes, by a change of a partition, or by its timer. Source: `
 """
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
-from ..replicas.partition import Partition
 from ..timers.timers import Timer
+
+Waiter = Callable[[int], None]
+"""Called with the bytes that can be read in addition; 0: something else has changed."""
+
+
+class Source(Protocol):
+    """What grows."""
+
+    def wait(self, waiter: Waiter) -> None:
+        """Calls ``waiter`` whenever more can be read, until :meth:`stop_waiting`."""
+
+    def stop_waiting(self, waiter: Waiter) -> None:
+        """Removes a waiter, if it is registered."""
 
 
 class FetchWait:
     """Waits until ``missing_bytes`` more can be read from the partitions together, or until the timeout."""
 
-    __slots__ = ("_complete", "_missing_bytes", "_partitions", "_timer", "is_over")
+    __slots__ = ("_complete", "_missing_bytes", "_sources", "_timer", "is_over")
 
     def __init__(
         self,
-        partitions: Iterable[Partition],
+        sources: Iterable[Source],
         missing_bytes: int,
         delay_ms: int,
         schedule: Callable[[int, Callable[[], None]], Timer],
         complete: Callable[[], None],
     ) -> None:
-        """``complete`` is called once; ``schedule(delay_ms, callback)`` sets the timer."""
-        self._partitions = list(partitions)
+        """``sources``: partitions, or :class:`..replicas.leading.Leading` for a follower. ``complete`` is called once;
+        ``schedule(delay_ms, callback)`` sets the timer.
+        """
+        self._sources = list(sources)
         self._missing_bytes = missing_bytes
         self._complete = complete
         self.is_over = False
         self._timer = schedule(delay_ms, self.complete)
-        for partition in self._partitions:
-            partition.wait(self._appended)
+        for source in self._sources:
+            source.wait(self._appended)
 
-    def _appended(self, partition: Partition, appended_bytes: int) -> None:
+    def _appended(self, appended_bytes: int) -> None:
         self._missing_bytes -= appended_bytes
         if self._missing_bytes <= 0 or appended_bytes == 0:
             self.complete()
@@ -43,6 +58,6 @@ class FetchWait:
             return
         self.is_over = True
         self._timer.cancel()
-        for partition in self._partitions:
-            partition.stop_waiting(self._appended)
+        for source in self._sources:
+            source.stop_waiting(self._appended)
         self._complete()

@@ -90,6 +90,8 @@ def accept(
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
+    if partition.leading is not None and request.acks == -1:
+        partition.leading.isr.enough_in_sync()
     return partition, header, records
 
 

@@ -20,6 +20,7 @@ from ...storage.log.record_inspection import InspectedBatch, wants_inspection
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
+from ..timers.timers import Timer
 
 Answer = ProduceResponse.PartitionProduceResponse
 Later = tuple[Partition, BatchHeader, Buffer, Answer]
@@ -28,6 +29,11 @@ Grown = tuple[Partition, int, int]
 """A partition, its new end offset, and the bytes that were appended."""
 Unsynced = tuple[Partition, int, Answer]
 """A partition that must be synced up to an offset (exclusive) before its answer."""
+Unreplicated = tuple[Partition, int, int, Answer]
+"""A partition whose in-sync replicas must have the log up to an offset (exclusive) before its answer, with the bytes
+that were appended."""
+WaitForReplicas = Callable[[Callable[[], None]], Timer]
+"""Sets the timer of a request that waits for replicas."""
 
 SYNCS_A_STEP = 256
 
@@ -54,16 +60,31 @@ class _Batch(NamedTuple):
 
 class ProduceWork:
     """The appends of one request. ``grown``: partitions whose waiters to notify, with end offset and bytes.
-    ``unsynced``: partitions to sync before the answer, with the offset. ``failed``: whether a partition was refused.
+    ``unsynced``: partitions to sync before the answer, with the offset. ``unreplicated``: partitions that followers
+    must have before the answer, which are not in ``grown``. ``failed``: whether a partition was refused.
     """
 
-    __slots__ = ("_complete", "_context", "_missing", "_record_work", "acks", "failed", "grown", "unsynced")
+    __slots__ = (
+        "_complete",
+        "_context",
+        "_missing",
+        "_record_work",
+        "_replicating",
+        "_timer",
+        "acks",
+        "failed",
+        "grown",
+        "unreplicated",
+        "unsynced",
+    )
 
     def __init__(self, acks: int) -> None:
         self.acks = acks
+        self._timer: Timer | None = None
         self.failed = False
         self.grown: list[Grown] = []
         self.unsynced: list[Unsynced] = []
+        self.unreplicated: list[Unreplicated] = []
 
     def refuse(self, answer: Answer, error: KafkaError) -> None:
         """Sets the error of a partition."""
@@ -81,7 +102,10 @@ class ProduceWork:
         """Notes that the log has appended a batch."""
         answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
         end_offset = last_offset + 1
-        self.grown.append((partition, end_offset, size))
+        if partition.leading is not None and self.acks == -1:
+            self.unreplicated.append((partition, end_offset, size, answer))
+        else:
+            self.grown.append((partition, end_offset, size))
         log = partition.log
         if log.offsets.wants_sync and self.acks:
             synced_to = log.offsets.flush_policy.offset_to_answer(end_offset, acks_all=self.acks == -1)
@@ -93,10 +117,12 @@ class ProduceWork:
         later: Sequence[Later],
         context: RequestContext,
         record_work: RecordWork,
+        wait_for_replicas: WaitForReplicas,
         complete: Callable[["ProduceWork"], None],
     ) -> Steps[None]:
         """Appends batches that are too large for the event loop, and those that follow them: one in each step.
 
+        ``wait_for_replicas`` sets the timer after which missing replicas end the wait (the request's ``timeout.ms``).
         ``complete`` is called once, after the last step and the last append, with this object as its argument, since a
         closure that holds it would be a reference cycle.
         """
@@ -104,6 +130,10 @@ class ProduceWork:
         self._context = context
         self._record_work = record_work
         self._missing = 1 + len(later)
+        self._replicating: dict[int, Answer] = {}
+        if self.unreplicated or (self.acks == -1 and any(one[0].leading is not None for one in later)):
+            self._timer = wait_for_replicas(self._time_is_up)
+        yield from self._await_replicas()
         for one in later:
             self._append_later(one)
             yield
@@ -149,11 +179,13 @@ class ProduceWork:
         if isinstance(result, KafkaError):
             self.refuse_appended(answer, partition, result)
         elif partition.open_log is None:
-            self.refuse(answer, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+            self.refuse(answer, KafkaError(partition.refusal or ErrorCode.KAFKA_STORAGE_ERROR))
         else:
             self.note(answer, partition, result)
             unsynced, self.unsynced = self.unsynced, []
             self._await_syncs(unsynced)
+            for _ in self._await_replicas():
+                pass
         self._one_less()
 
     def _await_syncs(self, unsynced: Sequence[Unsynced]) -> None:
@@ -167,9 +199,34 @@ class ProduceWork:
             self.refuse(answer, failure)
         self._one_less()
 
+    def _await_replicas(self) -> Steps[None]:
+        """Wakes the followers, and waits until they have what was appended."""
+        unreplicated, self.unreplicated = self.unreplicated, []
+        self._missing += len(unreplicated)
+        for count, (partition, end_offset, size, answer) in enumerate(unreplicated, 1):
+            self._replicating[id(answer)] = answer
+            partition.notify_when_seen(end_offset, size)
+            if partition.leading is None:
+                self._replicated(answer, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            else:
+                partition.leading.when_replicated(end_offset, partial(self._replicated, answer))
+            if not count % SYNCS_A_STEP:
+                yield
+
+    def _replicated(self, answer: Answer, failure: KafkaError | None) -> None:
+        if self._replicating.pop(id(answer), None) is not None:
+            self._synced(answer, failure)
+
+    def _time_is_up(self) -> None:
+        """The appends stay, and the producer gets REQUEST_TIMED_OUT: an in-sync replica may lack them."""
+        for answer in list(self._replicating.values()):
+            self._replicated(answer, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
     def _one_less(self) -> None:
         self._missing -= 1
         if not self._missing:
+            if self._timer is not None:
+                self._timer.cancel()
             self._complete(self)
 
 

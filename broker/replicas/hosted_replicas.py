@@ -20,6 +20,7 @@ from ...storage.log.log_config import LogConfig
 from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, NO_LEADER, PartitionImage, TopicImage
 from .following import Following, ReplicaFollowing
 from .group_commit import GroupCommit
+from .leaders import Leaders
 from .partition import Partition
 from .partitions import Partitions
 from .writer_threads import WriterThreads
@@ -55,7 +56,8 @@ class HostedReplicas:
         self.placed: Callable[[bytes, int, bytes], None] | None = None
         """Called with topic id, partition index and directory id if a replica lies in another directory than the
         metadata says; None if nothing asks for it."""
-        self._refused_topics: set[bytes] = set()
+        self.leaders: Leaders | None = None
+        """Leads partitions with several replicas; None for a broker that is its own controller."""
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
 
@@ -91,11 +93,13 @@ class HostedReplicas:
         if self.replication is not None:
             if self._node_id not in image.replicas:
                 self._drop_replica(topic.name, index)
-            if len(image.replicas) > 1:
+            if leads:
+                self.replication.unfollow(topic.name, index)
+            elif len(image.replicas) > 1:
                 self._follow(self.replication, topic, index, image, open_log)
-                leads = False
         if partition is not None and partition.refusal is None and leads:
             partition.lead(image.leader_epoch)
+            self._lead_followers(partition, image)
             return
         if partition is None:
             partition = Partition(
@@ -107,8 +111,29 @@ class HostedReplicas:
         elif leads:
             partition.serve(image.leader_epoch, open_log)
             self._open_where_needed(partition)
-        elif partition.refusal is None:
-            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self._lead_followers(partition, image)
+        else:
+            partition.leader_epoch = image.leader_epoch
+            if partition.refusal is None:
+                partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _lead_followers(self, partition: Partition, image: PartitionImage) -> None:
+        """Leads the other replicas of a partition, if there are any. Raises KafkaError if its log can't be opened."""
+        if self.leaders is None:
+            return
+        if len(image.replicas) == 1:
+            self.leaders.lead_alone(partition, image)
+            return
+        log = partition.open_log
+        if log is not None and partition.leading is None and not log.offsets.has_high_watermark:
+            high_watermark = log.high_watermark  # it was the only replica
+        else:
+            high_watermark = self._checkpointed_high_watermark(partition.topic, partition.index)
+        self.leaders.lead(partition, image, self.config_of(partition.topic), high_watermark)
+
+    def _checkpointed_high_watermark(self, topic: str, index: int) -> int:
+        holder = self._directories.holder(topic, index)
+        return 0 if holder is None else holder.high_watermarks.get((topic, index), 0)
 
     def _take_directory(self, topic: TopicImage, index: int, assigned: bytes) -> None:
         """Takes the directory that the metadata names, and reports a log that lies in another one.
@@ -136,16 +161,14 @@ class HostedReplicas:
         open_log: Callable[[], Log],
     ) -> None:
         """Follows a partition with several replicas if one of them is here and another broker leads it."""
-        if self._node_id not in image.replicas or image.leader in (self._node_id, NO_LEADER):
-            replication.unfollow(topic.name, index)
-            if image.leader == self._node_id:
-                self._refuse_to_lead(topic)
-            return
-        holder = self._directories.holder(topic.name, index)
-        if self._has_failed(topic.name, index):
+        is_followed = self._node_id in image.replicas and image.leader != NO_LEADER
+        if not is_followed or self._has_failed(topic.name, index):
             replication.unfollow(topic.name, index)
             return
-        high_watermark = 0 if holder is None else holder.high_watermarks.get((topic.name, index), 0)
+        partition = self._partitions.find(topic.name, index)
+        if partition is not None and partition.refusal is None:
+            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # its appends end before the log follows another
+        high_watermark = self._checkpointed_high_watermark(topic.name, index)
         replication.follow(
             Following(topic.name, topic.topic_id, index, image.leader, image.leader_epoch, high_watermark, open_log)
         )
@@ -163,17 +186,6 @@ class HostedReplicas:
         if partition is not None and partition.refusal is None:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         directory.delete_log(topic, index, self._clock_ms(), self.config_of(topic).file_delete_delay_ms)
-
-    def _refuse_to_lead(self, topic: TopicImage) -> None:
-        """Names a topic of which this broker was made a leader, once."""
-        if topic.topic_id not in self._refused_topics:
-            self._refused_topics.add(topic.topic_id)
-            logger.error(
-                "topic %r: this broker was elected to lead a partition with several replicas, which it can only follow"
-                " yet. Clients get NOT_LEADER_OR_FOLLOWER: put another broker first in its replicas with"
-                " kafka-reassign-partitions, and elect that one with kafka-leader-election",
-                topic.name,
-            )
 
     def _open_where_needed(self, partition: Partition) -> None:
         """Creates new logs, and opens those that must be read at once. Others are opened on first use.
@@ -232,6 +244,7 @@ class HostedReplicas:
             yield
             if self.replication is not None:
                 self.replication.unfollow(topic, partition.index)
+            partition.resign()
             partition.notify(0)
             self._assigned.pop((topic, partition.index), None)
             directory = self._directories.holder(topic, partition.index)
@@ -256,6 +269,9 @@ class HostedReplicas:
             log = None if directory is None else directory.logs.get((topic, index))
             if log is not None:
                 log.update_config(self.config_of(topic))
+            partition = self._partitions.find(topic, index)
+            if partition is not None and partition.leading is not None:
+                partition.leading.set_min_isr(self.config_of(topic).min_insync_replicas)
 
     def reconfigure_all(self) -> Steps[None]:
         """Applies the configuration of all topics, because the broker's defaults have changed."""

@@ -9,6 +9,7 @@ append at a time. Source: ``Partition.scala``.
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer
@@ -17,6 +18,9 @@ from ...storage.log.log import AppendInfo, AppendOrigin, Log, PendingAppend
 from ...storage.log.record_inspection import InspectedBatch
 from .group_commit import GroupCommit
 from .writer_threads import WriterThreads
+
+if TYPE_CHECKING:
+    from .leading import Leading
 
 LARGE_APPEND_BYTES = 32 * 1024
 """Batches of at least this size are written on a thread. A hand-over to a thread and back costs 0.1 ms of CPU. A write
@@ -32,8 +36,8 @@ Appended = Callable[[AppendInfo | KafkaError | InspectionNeededError], None]
 inspected.
 """
 
-Waiter = Callable[["Partition", int], None]
-"""Called with the partition and the bytes appended; 0 bytes: the partition has changed in another way."""
+Waiter = Callable[[int], None]
+"""Called with the bytes that can be read in addition; 0: the partition has changed in another way."""
 
 
 class Partition:
@@ -48,6 +52,7 @@ class Partition:
         "group_commit",
         "index",
         "leader_epoch",
+        "leading",
         "refusal",
         "topic",
         "topic_id",
@@ -75,6 +80,8 @@ class Partition:
         self._open_log = open_log
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
+        self.leading: Leading | None = None
+        """The followers and what waits for them; None for a partition with one replica."""
         self.refusal: ErrorCode | None = None
         """The error that every request gets; None if the partition is served."""
 
@@ -101,6 +108,10 @@ class Partition:
     def refuse(self, code: ErrorCode) -> None:
         """Answers every request with this error: the directory has failed, or it has no leader."""
         self.refusal = code
+        self.resign()
+        if self.appends is not None:
+            self.appends.refuse(code)
+            self.appends = None
 
         def refuse() -> Log:
             raise KafkaError(code)
@@ -108,6 +119,12 @@ class Partition:
         self._log = None
         self._open_log = refuse
         self.notify(0)
+
+    def resign(self) -> None:
+        """Ends the leadership over followers, and answers what waits for them; harmless without followers."""
+        leading, self.leading = self.leading, None
+        if leading is not None:
+            leading.resign()
 
     def serve(self, leader_epoch: int, open_log: Callable[[], Log]) -> None:
         """Leads the partition again, after :meth:`refuse`."""
@@ -174,10 +191,12 @@ class Partition:
 
     def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
         """Calls :meth:`notify` when consumers see the records up to ``end_offset``: after the sync, if they are hidden
-        until then.
+        until then; when the in-sync replicas have them, if there are followers.
         """
         log = self._log
-        if log is not None and log.offsets.wants_sync:
+        if self.leading is not None:
+            self.leading.appended(end_offset, appended_bytes)
+        elif log is not None and log.offsets.wants_sync:
             seen_at = log.offsets.flush_policy.offset_to_see(end_offset)
             self.group_commit.when_synced(log, seen_at, lambda failure: self.notify(0 if failure else appended_bytes))
         else:
@@ -195,7 +214,7 @@ class Partition:
         """Calls the waiters: ``appended_bytes`` more can be read (0: the partition has changed in another way)."""
         if self._waiters:
             for waiter in list(self._waiters):
-                waiter(self, appended_bytes)
+                waiter(appended_bytes)
 
 
 class AppendQueue:
@@ -206,13 +225,14 @@ class AppendQueue:
     sequential appends. Source: our own; Kafka's request handler threads take the log's lock.
     """
 
-    __slots__ = ("_is_busy", "_partition", "_waiting", "_writers", "between")
+    __slots__ = ("_is_busy", "_partition", "_refusal", "_waiting", "_writers", "between")
 
     def __init__(self, partition: "Partition", writers: WriterThreads) -> None:
         self._partition = partition
         self._writers = writers
         self._waiting: deque[tuple[Buffer, int, InspectedBatch | None, Appended]] = deque()
         self._is_busy = False
+        self._refusal: ErrorCode | None = None
         self.between: list[Callable[[], None]] = []
         """Actions to run once, after the current append."""
 
@@ -222,6 +242,13 @@ class AppendQueue:
         if not self._is_busy:
             self._is_busy = True
             self._append_waiting()
+
+    def refuse(self, code: ErrorCode) -> None:
+        """The partition is not led any more: what waits is not appended, and what a thread writes is not acknowledged.
+
+        The caller makes another queue for later appends.
+        """
+        self._refusal = code
 
     def _append_waiting(self) -> None:
         """Appends waiting batches, up to the first one that a thread must write."""
@@ -235,7 +262,8 @@ class AppendQueue:
             self._writers.call_soon(self._append_waiting)  # the remaining batches
             raise
         self._is_busy = False
-        self._partition.appends = None
+        if self._refusal is None:
+            self._partition.appends = None
 
     def _begins_a_write(
         self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended
@@ -244,6 +272,8 @@ class AppendQueue:
         partition = self._partition
         result: AppendInfo | KafkaError | InspectionNeededError
         try:
+            if self._refusal is not None:
+                raise KafkaError(self._refusal)
             log = partition.log
             if inspected is not None and inspected.config is not log.config:
                 inspected = None
@@ -269,6 +299,8 @@ class AppendQueue:
                 self._partition.group_commit.appended(log)
         except KafkaError as error:
             result = error
+        if self._refusal is not None:
+            result = KafkaError(self._refusal)
         try:
             appended(result)
         finally:

@@ -249,6 +249,7 @@ class BrokerServer:
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
         hosting.replication = parts.role.replication(parts.group_commit)
+        hosting.leaders = parts.role.leaders()
         hosting.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
         for topic in metadata.image.topics_by_name.values():

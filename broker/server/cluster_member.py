@@ -21,7 +21,8 @@ from ..dispatch.dispatch import Dispatcher, RequestInService
 from ..log_dirs.identity import format_new, identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
-from ..metadata.image import Endpoint, Replica
+from ..metadata.image import BrokerRegistration, Endpoint, Replica
+from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
 from ..quorum.forwarded_apis import FORWARDED
@@ -32,6 +33,7 @@ from ..quorum.producer_ids import ProducerIdBlocks
 from ..quorum.topic_creation import ForwardedTopicCreation
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
+from ..replicas.leaders import Leaders
 from ..replication.replica_fetchers import ReplicaFetchers
 from .broker import Broker
 from .random_ids import random_uuid
@@ -41,9 +43,8 @@ logger = logging.getLogger(__name__)
 
 
 LIMITS = (
-    "this broker follows partitions with several replicas, and leads partitions with one. It coordinates groups and"
-    " transactions only where it leads the partition of the internal topic. A transaction over partitions of several"
-    " brokers fails (docs/cluster.md)"
+    "coordinators of groups and transactions don't move between brokers yet, and a transaction over partitions of"
+    " several brokers fails (docs/cluster.md)"
 )
 
 
@@ -61,6 +62,7 @@ class ClusterMember(Role):
         self._tasks: list[asyncio.Task[None]] = []
         self._membership: Membership | None = None
         self._fetchers: ReplicaFetchers | None = None
+        self._leaders: Leaders | None = None
         self._registered_directories: list[bytes] = []
 
     @property
@@ -112,6 +114,11 @@ class ClusterMember(Role):
             lambda: membership.broker_epoch,
             ControllerChannel(controllers, f"{name}-producer-ids"),
         )
+        self._isr_changes = AlterPartitionManager(
+            self._config.node_id,
+            lambda: membership.broker_epoch,
+            ControllerChannel(controllers, f"{name}-alter-partition"),
+        )
         self._assignments = AssignmentsManager(
             self.metadata,
             lambda: membership.broker_epoch,
@@ -139,8 +146,9 @@ class ClusterMember(Role):
         logger.warning("%s", LIMITS)
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
-        channels = (self._forwarding, self.producer_ids, self._assignments)
+        channels = (self._forwarding, self.producer_ids, self._assignments, self._isr_changes)
         self._tasks = [loop.create_task(channel.run()) for channel in channels]
+        self._tasks.append(loop.create_task(self._look_for_lagging()))
         for task in self._tasks:
             task.add_done_callback(self._joined.task_ended)
         with _as_start_errors():
@@ -158,6 +166,30 @@ class ClusterMember(Role):
             self.metadata, self._config, lambda: joined.broker_epoch, group_commit, self._clock_ms, joined.task_ended
         )
         return self._fetchers
+
+    def leaders(self) -> Leaders:
+        """See :class:`Role`."""
+        lag_max_ms = self._config.get_int("replica.lag.time.max.ms")
+        self._leaders = Leaders(
+            self.metadata.node_id,
+            lag_max_ms,
+            self._registration,
+            self._isr_changes.submit,
+            _monotonic_ms,
+        )
+        return self._leaders
+
+    def _registration(self, broker_id: int) -> BrokerRegistration | None:
+        return self.metadata.image.brokers.get(broker_id)
+
+    async def _look_for_lagging(self) -> None:
+        """Looks for followers that lag, twice in ``replica.lag.time.max.ms``."""
+        leaders = self._leaders
+        assert leaders is not None, "partitions are led before this broker is unfenced"
+        while True:
+            await asyncio.sleep(leaders.lag_max_ms / 2 / 1000)
+            for _ in leaders.look_for_lagging():
+                await asyncio.sleep(0)
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Passes on what only controllers can answer."""
@@ -209,6 +241,10 @@ class ClusterMember(Role):
             self._fetchers.close()
         if self._membership is not None:
             self._membership.abort()
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 @contextmanager

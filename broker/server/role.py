@@ -15,6 +15,7 @@ from ..metadata.image import Endpoint, Replica
 from ..metadata.published import PublishedMetadata
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
+from ..replicas.leaders import Leaders
 from .broker import Broker
 
 
@@ -66,6 +67,10 @@ class Role(ABC):
     @abstractmethod
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
         """What follows other brokers' partitions; None without other brokers."""
+
+    @abstractmethod
+    def leaders(self) -> Leaders | None:
+        """What leads partitions with several replicas; None without other brokers."""
 
     @abstractmethod
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:

@@ -21,6 +21,7 @@ from ..metadata.local_replicas import LocalReplicas
 from ..metadata.service import MetadataService
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
+from ..replicas.leaders import Leaders
 from .broker import Broker
 from .random_ids import random_uuid
 from .role import Role
@@ -87,6 +88,10 @@ class Standalone(Role):
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
+        """There are no other brokers."""
+        return None
+
+    def leaders(self) -> Leaders | None:
         """There are no other brokers."""
         return None
 

@@ -69,6 +69,12 @@ class LogOffsets:
         self._high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
         self.producer_state.forget_unreplicated(self._high_watermark)
 
+    def follow_end(self) -> None:
+        """The log has no followers any more: the high watermark moves with its end, as in a log that was opened."""
+        self._high_watermark = None
+        self._holds_back = False
+        self.advance(self.log_end_offset)
+
     @property
     def latest_epoch(self) -> int:
         """The latest leader epoch in the log; -1 if there is none."""

@@ -30,7 +30,7 @@ async def test_damage_is_answered_and_named_once(
     data = bytearray(file.read_bytes())
     data[100] ^= 1
     file.write_bytes(data)
-    limits = FetchLimits(max_bytes=1 << 20, isolation_level=0, from_replica=False, check_crcs=check_crcs)
+    limits = FetchLimits(max_bytes=1 << 20, isolation_level=0, follower=None, check_crcs=check_crcs)
     wanted = [SessionPartition(bytes(16), TOPIC, index, 0, 1 << 20, -1, -1) for index in range(2)]
     caplog.set_level(logging.ERROR)
     for _ in range(3):

@@ -59,7 +59,7 @@ async def read_all(log: Log, offsets: list[int], max_bytes: int, magic: int) -> 
     wanted = [
         SessionPartition(ZERO_UUID, "t", index, offset, max_bytes, -1, -1) for index, offset in enumerate(offsets)
     ]
-    limits = FetchLimits(max_bytes, 0, from_replica=False, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
+    limits = FetchLimits(max_bytes, 0, follower=None, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
     done: asyncio.Future[FetchRead] = asyncio.get_running_loop().create_future()
     ConvertedRead(partitions, wanted, limits, magic, RecordWork(), 1, lambda: True, done.set_result).begin()
     return (await done).reads

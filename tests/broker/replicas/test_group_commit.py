@@ -47,7 +47,7 @@ async def test_acks_all_is_answered_and_seen_when_it_is_on_the_disk(tmp_path: Pa
     files.gate.clear()
     answered = path.produce({0: batch(count=3)})
     woken: list[int] = []
-    path.partition().wait(lambda _, appended_bytes: woken.append(appended_bytes))
+    path.partition().wait(woken.append)
     await turns()
     assert not answered.done()
     assert path.log().log_end_offset == 3
@@ -72,7 +72,7 @@ async def test_acks_1_is_answered_at_once_and_seen_when_it_is_on_the_disk(tmp_pa
     assert await latest(path) == 0
     seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def look(_: object, appended_bytes: int) -> None:
+    def look(appended_bytes: int) -> None:
         if not seen.done():
             seen.set_result(appended_bytes)
 

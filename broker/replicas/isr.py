@@ -1,0 +1,304 @@
+"""The leader's half of one partition: what its followers have, the in-sync replicas, and the high watermark.
+
+    isr = InSyncReplicas(node_id, lag_max_ms, registration)
+    isr.lead(image, end_offset, now_ms)                 elected, or the metadata has changed
+    isr.fetched(replica_id, broker_epoch, ...)          a follower has asked for what follows its end
+    isr.appended(end_offset)                            the log has grown
+    isr.time_passed(end_offset, now_ms)                 who has not caught up for too long leaves
+    isr.answered(proposal, outcome)                     what the controllers say to a proposal
+
+After each call :attr:`InSyncReplicas.high_watermark` may be higher, and :attr:`InSyncReplicas.unsent` may hold a change
+of the ISR to send. Pure. Owns: the state of the followers, the committed and the proposed ISR. Never does: I/O, reading
+a clock. Invariants: the high watermark never falls, and is at most the end of each replica that is in the ISR or may be
+(the maximal ISR); one proposal is under way. Source: Partition.scala, Replica.scala, PartitionState; KIP-497, KIP-841,
+KIP-903.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ..metadata.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
+
+UNKNOWN_OFFSET = -1
+NO_EPOCH = -1
+
+_LEAVES_IT = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
+"""The controllers have changed nothing: the committed ISR holds, and another proposal may follow."""
+_METADATA_TELLS = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NEW_LEADER_ELECTED,
+    }
+)
+"""The controllers know a later state: the proposal counts as open until the metadata brings that state."""
+
+
+class Follower:
+    """What the leader knows of one follower. Offsets, and times in ms of a monotonic clock."""
+
+    __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "last_fetch_ms", "leader_end_offset", "log_start_offset")
+
+    def __init__(self) -> None:
+        self.end_offset = UNKNOWN_OFFSET
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.broker_epoch = NO_EPOCH
+        self.caught_up_ms = 0
+        """When it last had all that the leader had."""
+        self.last_fetch_ms = 0
+        self.leader_end_offset = UNKNOWN_OFFSET
+        """The end of the leader's log at its last fetch."""
+
+    def reset(self, now_ms: int, leader_end_offset: int, *, is_new_leader: bool, is_in_sync: bool) -> None:
+        """Begins a leader epoch (``Replica.resetReplicaState``). A new leader knows nothing of its followers' logs."""
+        if is_new_leader:
+            self.end_offset = self.log_start_offset = self.leader_end_offset = UNKNOWN_OFFSET
+            self.broker_epoch = NO_EPOCH
+            self.last_fetch_ms = 0
+        else:
+            self.leader_end_offset = leader_end_offset
+            self.last_fetch_ms = now_ms if is_in_sync else 0
+        self.caught_up_ms = now_ms if is_in_sync else 0
+
+    def fetched(
+        self, offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int, now_ms: int
+    ) -> None:
+        """Takes the end of its log from a fetch (``Replica.updateFetchStateOrThrow``).
+
+        It was caught up now if it has everything, and at its last fetch if it has what the leader had then.
+        """
+        if offset >= leader_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, now_ms)
+        elif offset >= self.leader_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, self.last_fetch_ms)
+        self.end_offset = offset
+        self.log_start_offset = log_start_offset
+        self.leader_end_offset = max(leader_end_offset, self.leader_end_offset)
+        self.last_fetch_ms = now_ms
+        self.broker_epoch = broker_epoch
+
+    def is_caught_up(self, leader_end_offset: int, now_ms: int, lag_max_ms: int) -> bool:
+        """Whether it has everything, or had within ``replica.lag.time.max.ms``."""
+        return self.end_offset == leader_end_offset or now_ms - self.caught_up_ms <= lag_max_ms
+
+
+class Proposal(NamedTuple):
+    """An ISR that the controllers are asked for. ``isr``: broker id and the broker epoch of its last fetch."""
+
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[tuple[int, int], ...]
+    recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+
+    @property
+    def members(self) -> frozenset[int]:
+        """The broker ids."""
+        return frozenset(broker_id for broker_id, _ in self.isr)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The controllers have accepted a proposal."""
+
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[int, ...]
+    recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+
+
+class InSyncReplicas:
+    """One partition in this broker's leadership."""
+
+    def __init__(self, node_id: int, lag_max_ms: int, registration: Callable[[int], BrokerRegistration | None]) -> None:
+        """``lag_max_ms``: ``replica.lag.time.max.ms``. ``registration``: of a broker, in the current image."""
+        self._node_id = node_id
+        self._lag_max_ms = lag_max_ms
+        self._registration = registration
+        self.followers: dict[int, Follower] = {}
+        self.isr: frozenset[int] = frozenset()
+        """The committed ISR."""
+        self.leader_epoch = NO_EPOCH
+        self.partition_epoch = NO_EPOCH
+        self.recovery_state = LeaderRecoveryState.RECOVERED
+        self.epoch_start_offset = 0
+        """The end of the log at the election."""
+        self.high_watermark = 0
+        self.min_isr = 1
+        """``min.insync.replicas`` of the topic."""
+        self.pending: Proposal | None = None
+        """The change of the ISR that is under way."""
+        self.unsent: Proposal | None = None
+        """The same until it is handed to the sender, which sets this to None."""
+
+    @property
+    def maximal_isr(self) -> frozenset[int]:
+        """All that are in the ISR, or may be if the controllers have accepted the proposal already."""
+        return self.isr if self.pending is None else self.isr | self.pending.members
+
+    @property
+    def effective_min_isr(self) -> int:
+        """``min.insync.replicas``, at most the number of replicas (``Partition.effectiveMinIsr``)."""
+        return min(self.min_isr, len(self.followers) + 1)
+
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether too few replicas are in sync for acks=all; the high watermark stands still then (KIP-966)."""
+        return len(self.isr) < self.effective_min_isr
+
+    @property
+    def are_offsets_settled(self) -> bool:
+        """Whether the high watermark has reached the begin of this epoch. Before, LATEST could go back (KIP-207)."""
+        return self.high_watermark >= self.epoch_start_offset
+
+    def lead(self, image: PartitionImage, end_offset: int, high_watermark: int, now_ms: int) -> bool:
+        """Takes the partition's state from the metadata: an election, or a change of replicas or ISR.
+
+        ``high_watermark``: of the log. Returns False for a state that is older than what the controllers have answered.
+        Source: ``Partition.makeLeader``.
+        """
+        if image.partition_epoch < self.partition_epoch:
+            return False
+        is_new_leader = self.leader_epoch == NO_EPOCH
+        is_new_epoch = image.leader_epoch > self.leader_epoch
+        for gone in self.followers.keys() - set(image.replicas):
+            del self.followers[gone]
+        self.isr = frozenset(image.isr)
+        self.partition_epoch = image.partition_epoch
+        self.recovery_state = image.leader_recovery_state
+        self.pending = self.unsent = None
+        if is_new_epoch:
+            self.leader_epoch = image.leader_epoch
+            self.epoch_start_offset = end_offset
+        for replica in image.replicas:
+            if replica != self._node_id:
+                is_new = replica not in self.followers
+                follower = self.followers.setdefault(replica, Follower())
+                if is_new_epoch or is_new:
+                    follower.reset(
+                        now_ms, end_offset, is_new_leader=is_new_leader or is_new, is_in_sync=replica in self.isr
+                    )
+        self.high_watermark = max(self.high_watermark, high_watermark)
+        self._advance(end_offset, now_ms)
+        return True
+
+    def check_follower(self, replica_id: int, broker_epoch: int, leader_epoch: int) -> None:
+        """Refuses a fetch in the name of a replica that this is not. Raises KafkaError.
+
+        UNKNOWN_LEADER_EPOCH: the sender may know of a reassignment that this broker has not heard of.
+        NOT_LEADER_OR_FOLLOWER: a start of that broker before the present one, or a client that claims to be a broker
+        (CVE-2018-1288). Kafka asks for CLUSTER_ACTION and lets an epoch of -1 pass.
+        """
+        if replica_id not in self.followers:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_epoch < 0 else ErrorCode.UNKNOWN_LEADER_EPOCH)
+        registration = self._registration(replica_id)
+        if registration is not None and broker_epoch < registration.epoch:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def fetched(
+        self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int, end_offset: int, now_ms: int
+    ) -> None:
+        """A follower asks for what follows ``offset``: it has everything below. See :meth:`check_follower`.
+
+        ``end_offset``: of the leader's log.
+        """
+        follower = self.followers[replica_id]
+        before = follower.end_offset
+        follower.fetched(offset, log_start_offset, end_offset, broker_epoch, now_ms)
+        if self.pending is None and replica_id not in self.isr and self._may_join(replica_id, follower):
+            self._propose(self.isr | {replica_id})
+        if offset != before or self.high_watermark < end_offset:
+            self._advance(end_offset, now_ms)
+
+    def appended(self, end_offset: int, now_ms: int) -> None:
+        """The leader's log has grown: alone in the ISR, it moves the high watermark."""
+        self._advance(end_offset, now_ms)
+
+    def time_passed(self, end_offset: int, now_ms: int) -> None:
+        """Proposes to remove who has not caught up for ``replica.lag.time.max.ms`` (``Partition.maybeShrinkIsr``)."""
+        if self.pending is not None:
+            return
+        lagging = frozenset(
+            replica
+            for replica in self.isr - {self._node_id}
+            if not self.followers[replica].is_caught_up(end_offset, now_ms, self._lag_max_ms)
+        )
+        if lagging:
+            self._propose(self.isr - lagging)
+
+    def answered(self, proposal: Proposal, outcome: Committed | ErrorCode, end_offset: int, now_ms: int) -> None:
+        """Takes the controllers' answer. An answer to anything but the proposal under way counts only as news.
+
+        Other errors than those above are the sender's to retry: it sends :attr:`unsent` again. Source:
+        ``Partition.handleAlterPartitionUpdate``, ``handleAlterPartitionError``.
+        """
+        if isinstance(outcome, Committed):
+            if outcome.leader_epoch != self.leader_epoch or outcome.partition_epoch < self.partition_epoch:
+                return
+            self.isr = frozenset(outcome.isr)
+            self.partition_epoch = outcome.partition_epoch
+            self.recovery_state = outcome.recovery_state
+            self.pending = self.unsent = None
+            self._advance(end_offset, now_ms)
+        elif proposal is self.pending:
+            if outcome in _LEAVES_IT:
+                self.pending = self.unsent = None
+            elif outcome not in _METADATA_TELLS:
+                self.unsent = proposal
+
+    def enough_in_sync(self) -> None:
+        """Raises KafkaError NOT_ENOUGH_REPLICAS if acks=all can't be promised now."""
+        if self.is_under_min_isr:
+            raise KafkaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {sorted(self.isr)} is insufficient to satisfy the min.isr requirement of"
+                f" {self.min_isr}",
+            )
+
+    def low_watermark(self, log_start_offset: int) -> int:
+        """The lowest log start offset of the leader and of the followers whose brokers are there."""
+        followers = self.followers.items()
+        return min([log_start_offset, *(one.log_start_offset for replica, one in followers if self._is_there(replica))])
+
+    def _is_there(self, replica: int) -> bool:
+        registration = self._registration(replica)
+        return registration is not None and not registration.fenced
+
+    def _may_join(self, replica_id: int, follower: Follower) -> bool:
+        """Whether a follower belongs into the ISR (``Partition.isFollowerInSync``, ``isReplicaIsrEligible``)."""
+        end_offset = follower.end_offset
+        return (
+            end_offset >= self.high_watermark
+            and end_offset >= self.epoch_start_offset
+            and self._is_eligible(replica_id, follower)
+        )
+
+    def _is_eligible(self, replica_id: int, follower: Follower) -> bool:
+        """Whether the controllers would take it: its broker is there, stays, and has fetched since its last start."""
+        registration = self._registration(replica_id)
+        return registration is not None and registration.is_active and follower.broker_epoch == registration.epoch
+
+    def _propose(self, members: frozenset[int]) -> None:
+        epochs = {replica: self.followers[replica].broker_epoch for replica in members if replica != self._node_id}
+        own = self._registration(self._node_id)
+        epochs[self._node_id] = NO_EPOCH if own is None else own.epoch
+        self.pending = self.unsent = Proposal(self.leader_epoch, self.partition_epoch, tuple(sorted(epochs.items())))
+
+    def _advance(self, end_offset: int, now_ms: int) -> None:
+        """Moves the high watermark up as far as all that count have the log (``maybeIncrementLeaderHW``)."""
+        if self.high_watermark >= end_offset or self.is_under_min_isr:
+            return
+        lowest, maximal_isr = end_offset, self.maximal_isr
+        for replica, follower in self.followers.items():
+            if follower.end_offset < lowest and (
+                replica in maximal_isr
+                or (
+                    follower.is_caught_up(end_offset, now_ms, self._lag_max_ms) and self._is_eligible(replica, follower)
+                )
+            ):
+                lowest = follower.end_offset
+        self.high_watermark = max(self.high_watermark, lowest)

@@ -1,0 +1,76 @@
+"""What all partitions with several replicas that this broker leads have in common. Source: ReplicaManager.
+
+Owns: which partitions are led so, and the look for followers that lag. Never does: deciding who is in sync.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.steps import Steps
+from ...storage.log.log_config import LogConfig
+from ..metadata.image import BrokerRegistration, PartitionImage
+from .isr import InSyncReplicas
+from .leading import Leading, SendChange
+from .partition import Partition
+
+LOOKS_A_STEP = 64
+"""Partitions looked at in one step: each takes 2 us."""
+
+
+class Leaders:
+    """The leaderships of one broker of a cluster."""
+
+    def __init__(
+        self,
+        node_id: int,
+        lag_max_ms: int,
+        registration: Callable[[int], BrokerRegistration | None],
+        send: SendChange,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image;
+        ``clock_ms``: a monotonic clock."""
+        self._node_id = node_id
+        self.lag_max_ms = lag_max_ms
+        self._registration = registration
+        self._send = send
+        self._clock_ms = clock_ms
+        self._led: set[Partition] = set()
+        """Those that have ended are forgotten at the next look."""
+
+    def lead(self, partition: Partition, image: PartitionImage, config: LogConfig, high_watermark: int) -> None:
+        """Leads a partition with several replicas in the state that the metadata has.
+
+        ``high_watermark``: where the log's is not known yet, from its checkpoint. Raises KafkaError if the log can't be
+        opened.
+        """
+        log = partition.log
+        leading = partition.leading
+        if leading is None:
+            if not log.offsets.has_high_watermark:
+                log.offsets.set_high_watermark(high_watermark)
+            isr = InSyncReplicas(self._node_id, self.lag_max_ms, self._registration)
+            leading = Leading(
+                partition.topic_id, partition.index, log, isr, partition.notify, self._send, self._clock_ms
+            )
+            partition.leading = leading
+            self._led.add(partition)
+        partition.lead(image.leader_epoch)
+        leading.lead(image, config.min_insync_replicas)
+
+    def look_for_lagging(self) -> Steps[None]:
+        """Proposes to remove followers that lag from the ISR (``ReplicaManager.maybeShrinkIsr``)."""
+        for count, partition in enumerate(list(self._led), 1):
+            if partition.leading is None:
+                self._led.discard(partition)
+            else:
+                partition.leading.time_passed()
+            if not count % LOOKS_A_STEP:
+                yield
+
+    @staticmethod
+    def lead_alone(partition: Partition, image: PartitionImage) -> None:
+        """The last follower was removed: what waits is answered, and consumers see the log to its end."""
+        if partition.leading is not None:
+            partition.leading.lead(image, 1)
+            partition.resign()
+            partition.log.offsets.follow_end()

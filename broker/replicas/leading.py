@@ -1,0 +1,223 @@
+"""A partition with several replicas that this broker leads, and the requests that wait for its followers.
+
+Shell around :class:`.isr.InSyncReplicas`. Owns: the requests that wait for the high watermark, for the log's end
+(followers) or for the low watermark. Never does: deciding who is in sync. Invariants: the log's high watermark is that
+of the core after every event; a request that waits is called back once, in the order of the offsets, or with
+NOT_LEADER_OR_FOLLOWER when the leadership ends. Source: Partition.scala; DelayedProduce, DelayedDeleteRecords.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+from ...storage.log.log import Log
+from ..metadata.image import LeaderRecoveryState, PartitionImage
+from .isr import Committed, InSyncReplicas, Proposal
+
+Replicated = Callable[[KafkaError | None], None]
+"""Called with None once all in-sync replicas have an append, or with the error for the producer."""
+Change = AlterPartitionRequest.PartitionData
+ChangeAnswer = AlterPartitionResponse.PartitionData | ErrorCode
+Waiter = Callable[[int], None]
+"""Called with the bytes appended; 0: the partition has changed in another way."""
+SendChange = Callable[[bytes, Change, Callable[[ChangeAnswer], None]], None]
+"""Sends a change of an ISR to the controllers: topic id, change, and who gets the answer."""
+
+
+class Leading:
+    """One leadership of one partition, over one or several leader epochs."""
+
+    __slots__ = (
+        "_appended",
+        "_clock_ms",
+        "_deletions",
+        "_followers",
+        "_has_ended",
+        "_index",
+        "_isr",
+        "_log",
+        "_send",
+        "_topic_id",
+        "_visible",
+        "_waiting",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes,
+        index: int,
+        log: Log,
+        isr: InSyncReplicas,
+        visible: Callable[[int], None],
+        send: SendChange,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        """``visible`` gets the bytes that consumers see from now on. ``clock_ms``: a monotonic clock."""
+        self._topic_id = topic_id
+        self._index = index
+        self._log = log
+        self._visible = visible
+        self._has_ended = False
+        self._isr = isr
+        self._send = send
+        self._clock_ms = clock_ms
+        self._waiting: deque[tuple[int, Replicated]] = deque()
+        self._appended: deque[tuple[int, int]] = deque()
+        """End offset and size of each append above the high watermark, for the consumers that wait for bytes."""
+        self._followers: dict[Waiter, None] = {}
+        self._deletions: list[tuple[int, Replicated]] = []
+
+    @property
+    def isr(self) -> InSyncReplicas:
+        """The followers and the ISR, to be read."""
+        return self._isr
+
+    @property
+    def low_watermark(self) -> int:
+        """The lowest log start offset among the replicas whose brokers are there (KIP-107)."""
+        return self._isr.low_watermark(self._log.log_start_offset)
+
+    def lead(self, image: PartitionImage, min_isr: int) -> None:
+        """Takes an election, or a change of the replicas or the ISR, from the metadata."""
+        log, isr = self._log, self._isr
+        isr.min_isr = min_isr
+        if image.leader_epoch > isr.leader_epoch:
+            log.assign_epoch(image.leader_epoch)
+        isr.lead(image, log.log_end_offset, log.high_watermark, self._clock_ms())
+        self._carry_out()
+
+    def set_min_isr(self, min_isr: int) -> None:
+        """Takes another ``min.insync.replicas``."""
+        if min_isr != self._isr.min_isr:
+            self._isr.min_isr = min_isr
+            self.time_passed()
+
+    def appended(self, end_offset: int, size: int) -> None:
+        """The log has grown to ``end_offset`` by ``size`` bytes: wakes the followers that wait."""
+        if not self._appended or self._appended[-1][0] < end_offset:
+            self._appended.append((end_offset, size))
+        self._isr.appended(self._log.log_end_offset, self._clock_ms())
+        self._carry_out()
+        for waiter in list(self._followers):
+            waiter(size)
+
+    def fetched(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> None:
+        """A follower has everything below ``offset``. See :meth:`InSyncReplicas.check_follower`."""
+        self._isr.fetched(
+            replica_id, broker_epoch, offset, log_start_offset, self._log.log_end_offset, self._clock_ms()
+        )
+        self._carry_out()
+
+    def time_passed(self) -> None:
+        """Looks for followers that lag (every half of ``replica.lag.time.max.ms``)."""
+        self._isr.time_passed(self._log.log_end_offset, self._clock_ms())
+        self._carry_out()
+
+    def when_replicated(self, offset: int, callback: Replicated) -> None:
+        """Calls back when all in-sync replicas have the log up to ``offset`` (exclusive); perhaps at once."""
+        if self._isr.high_watermark >= offset:
+            callback(self._outcome())
+        else:
+            self._waiting.append((offset, callback))
+
+    def when_deleted(self, offset: int, callback: Replicated) -> None:
+        """Calls back when the low watermark has reached ``offset``."""
+        if self.low_watermark >= offset:
+            callback(None)
+        else:
+            self._deletions.append((offset, callback))
+
+    def forget_deletion(self, callback: Replicated) -> None:
+        """Drops a callback of :meth:`when_deleted`; harmless if it was called."""
+        self._deletions = [one for one in self._deletions if one[1] is not callback]
+
+    def wait(self, waiter: Waiter) -> None:
+        """Calls ``waiter`` at each append, until :meth:`stop_waiting`: a follower reads up to the log's end."""
+        self._followers[waiter] = None
+
+    def stop_waiting(self, waiter: Waiter) -> None:
+        """Removes a waiter, if it is registered."""
+        self._followers.pop(waiter, None)
+
+    def resign(self) -> None:
+        """The leadership has ended: all that wait are answered."""
+        self._has_ended = True
+        failure = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        waiting, self._waiting = self._waiting, deque()
+        for _, callback in waiting:
+            callback(failure)
+        deletions, self._deletions = self._deletions, []
+        for _, callback in deletions:
+            callback(failure)
+        for waiter in list(self._followers):
+            waiter(0)
+
+    def _outcome(self) -> KafkaError | None:
+        """What an append with acks=all is answered that has reached the high watermark."""
+        if not self._isr.is_under_min_isr:
+            return None
+        return KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            "Messages are written to the log, but to fewer in-sync replicas than required.",
+        )
+
+    def _carry_out(self) -> None:
+        """What the core has decided: a higher high watermark, a change of the ISR to send."""
+        isr = self._isr
+        if isr.high_watermark != self._log.high_watermark:
+            self._log.offsets.set_high_watermark(isr.high_watermark)
+            self._high_watermark_rose(isr.high_watermark)
+        if self._deletions:
+            self._answer_deletions()
+        proposal = isr.unsent
+        if proposal is not None:
+            isr.unsent = None
+            self._send(
+                self._topic_id,
+                _change(self._index, proposal),
+                lambda answer: self._answered(proposal, answer),
+            )
+
+    def _high_watermark_rose(self, high_watermark: int) -> None:
+        waiting = self._waiting
+        if waiting and waiting[0][0] <= high_watermark:
+            outcome = self._outcome()
+            while waiting and waiting[0][0] <= high_watermark:
+                waiting.popleft()[1](outcome)
+        size = 0
+        while self._appended and self._appended[0][0] <= high_watermark:
+            size += self._appended.popleft()[1]
+        self._visible(size)
+
+    def _answer_deletions(self) -> None:
+        low_watermark = self.low_watermark
+        done = [one for one in self._deletions if one[0] <= low_watermark]
+        if done:
+            self._deletions = [one for one in self._deletions if one[0] > low_watermark]
+            for _, callback in done:
+                callback(None)
+
+    def _answered(self, proposal: Proposal, answer: ChangeAnswer) -> None:
+        if self._has_ended:
+            return
+        outcome: Committed | ErrorCode
+        if isinstance(answer, ErrorCode):
+            outcome = answer
+        elif answer.error_code:
+            outcome = ErrorCode(answer.error_code)
+        else:
+            recovery_state = LeaderRecoveryState(answer.leader_recovery_state)
+            outcome = Committed(answer.leader_epoch, answer.partition_epoch, tuple(answer.isr), recovery_state)
+        self._isr.answered(proposal, outcome, self._log.log_end_offset, self._clock_ms())
+        self._carry_out()
+
+
+def _change(index: int, proposal: Proposal) -> Change:
+    return Change(
+        index,
+        proposal.leader_epoch,
+        new_isr_with_epochs=[AlterPartitionRequest.BrokerState(*member) for member in proposal.isr],
+        leader_recovery_state=proposal.recovery_state,
+        partition_epoch=proposal.partition_epoch,
+    )
