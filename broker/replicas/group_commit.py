@@ -124,14 +124,14 @@ class GroupCommit:
         flushes: list[tuple[Log, Flush]] = []
         for log, with_indexes in logs.items():
             try:
-                flushes += directory.prepare_flushes([log], with_indexes=with_indexes)
+                flushes += directory.flusher.prepare([log], with_indexes=with_indexes)
             except KafkaError as error:
                 if log.is_open:
                     logger.error("%s", error)
                 self._call_waiters(log, error)
         if flushes:
             loop = asyncio.get_running_loop()
-            future = self._running[directory.path] = loop.run_in_executor(None, directory.sync_flushes, flushes)
+            future = self._running[directory.path] = loop.run_in_executor(None, directory.flusher.sync, flushes)
             future.add_done_callback(partial(self._end_round, directory, flushes))
 
     def _end_round(
@@ -143,9 +143,9 @@ class GroupCommit:
         failure: KafkaError | None = None
         error = future.exception()
         if error is None:
-            directory.complete_flushes(flushes, self._clock_ms())
+            directory.flusher.complete(flushes, self._clock_ms())
         elif isinstance(error, OSError):
-            failure = directory.fail_flushes(flushes, error)
+            failure = directory.flusher.abort(flushes, error)
             logger.error("%s", failure)
         else:
             raise error

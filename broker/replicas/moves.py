@@ -182,12 +182,12 @@ class ReplicaMoves:
             await self._copy_existing_records(active)
             if move.future.offsets.unflushed_records:
                 # Through the directory, so that a failed sync takes the right one offline.
-                flushes = move.target.prepare_flushes([move.future])
+                flushes = move.target.flusher.prepare([move.future])
                 try:
-                    await loop.run_in_executor(None, move.target.sync_flushes, flushes)
+                    await loop.run_in_executor(None, move.target.flusher.sync, flushes)
                 except OSError as error:
-                    raise move.target.fail_flushes(flushes, error) from error
-                move.target.complete_flushes(flushes, self._clock_ms())
+                    raise move.target.flusher.abort(flushes, error) from error
+                move.target.flusher.complete(flushes, self._clock_ms())
             if move.lag > TAIL_OFFSETS:
                 continue
             exchanged: asyncio.Future[bool] = loop.create_future()

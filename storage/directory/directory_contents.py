@@ -91,20 +91,3 @@ def scan_directory(
 def log_bytes(files: Files, path: Path) -> int:
     """The size of a partition's log files. Raises OSError."""
     return sum(entry.stat().st_size for entry in files.list(path) if entry.name.endswith(LOG_SUFFIX))
-
-
-class RemovedDirectories:
-    """Directories that end in `-delete`, with the times of their removal."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[int, Path]] = []
-
-    def add(self, path: Path, due_ms: int) -> None:
-        """Adds a directory to remove at `due_ms`."""
-        self._waiting.append((due_ms, path))
-
-    def take_due(self, now_ms: int) -> list[Path]:
-        """Takes the directories that are due, for the caller to remove."""
-        due = [path for due_ms, path in self._waiting if due_ms <= now_ms]
-        self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
-        return due

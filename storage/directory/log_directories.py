@@ -16,6 +16,7 @@ from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN
 from ..files.files import Files
 from ..files.meta_properties import UNKNOWN_BROKER_EPOCH
+from .future_replicas import discard_future, promote_future
 from .log_directory import LogDirectory
 
 logger = logging.getLogger(__name__)
@@ -140,7 +141,7 @@ class LogDirectories:
             for key in list(directory.found_futures):
                 holder = self.holder(*key)
                 if holder is directory:
-                    directory.discard_future(*key, now_ms)
+                    discard_future(directory, key, now_ms)
                 elif assigned(*key) == directory.directory_id:
                     logger.info("Promoting future replica %s-%d in %s", *key, directory.path)
                     if holder is not None:
@@ -148,7 +149,7 @@ class LogDirectories:
                     else:
                         # The old replica's rename may be in memory only: a power failure would undo it.
                         self.sync_names()
-                    directory.promote_future(*key)
+                    promote_future(directory, key)
 
     def sync_names(self) -> None:
         """Makes the names of all partitions durable. Raises StorageError."""

@@ -1,8 +1,9 @@
 """One log directory of a broker: its lock, identity, partitions, checkpoints and the marker of a clean stop.
 
-Owns: everything in the directory. Never does: reading a clock or choosing when to flush, retain or checkpoint (the
-broker's timers call). Invariants: nothing is changed before the lock is held; a log was synced up to its recovery point
-in the checkpoint. Source: Kafka's LogManager.
+Owns: everything in the directory; directory_flush.py, directory_removal.py and directory_offsets.py have the parts.
+Never does: reading a clock or choosing when to flush, retain or checkpoint (the broker's timers call). Invariants:
+nothing is changed before the lock is held; a log was synced up to its recovery point in the checkpoint. Source: Kafka's
+LogManager.
 """
 
 import logging
@@ -18,13 +19,7 @@ from ..errors import StorageError
 from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
 from ..files.disk_errors import ends_directory
-from ..files.file_names import (
-    DELETE_DIRECTORY_SUFFIX,
-    FUTURE_DIRECTORY_SUFFIX,
-    STRAY_DIRECTORY_SUFFIX,
-    partition_directory_name,
-    renamed_directory_name,
-)
+from ..files.file_names import DELETE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX, partition_directory_name
 from ..files.files import Files
 from ..files.meta_properties import (
     CLEAN_SHUTDOWN_FILE,
@@ -39,15 +34,14 @@ from ..log.append_gate import AppendGate
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
 from ..log.log_config import LogConfig
-from ..log.log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
 from ..log.log_loader import RecoveredBytes
-from .directory_contents import FoundLog, RemovedDirectories, nothing_known, scan_directory
+from .directory_contents import FoundLog, nothing_known, scan_directory
+from .directory_flush import DirectoryFlusher
 from .directory_lock import DirectoryLock
 from .directory_offsets import DirectoryOffsets
+from .directory_removal import DirectoryRemoval
 
 logger = logging.getLogger(__name__)
-
-UNIQUE_BYTES = 16
 
 
 class LogDirectory:
@@ -64,7 +58,7 @@ class LogDirectory:
         self.found_futures: dict[TopicPartition, FoundLog] = {}
         """Unfinished moves of replicas to this directory that an earlier run has left."""
         self.futures: dict[TopicPartition, Log] = {}
-        """Logs of replicas that are being moved here (replica_move.py)."""
+        """Logs of replicas that are being moved here (future_replicas.py)."""
         self.on_failure: Callable[[LogDirectory], None] | None = None
         """Called once when the directory goes offline, on the thread that met the error."""
         self.meta: MetaProperties | None = read_meta_properties(files, path)
@@ -78,15 +72,14 @@ class LogDirectory:
         self.files = self._files = files
         self.gate = AppendGate()
         self._lock = lock
-        self._sync_pool: ThreadPoolExecutor | None = None
         self._chance = chance
         self._descriptors = DescriptorCache(files, max_open_files)
         self._offsets = DirectoryOffsets(files, path)
         self.high_watermarks = self._offsets.high_watermarks
         self.cleaner_offsets = self._offsets.cleaner
         """The first offset of each compacted partition that is not cleaned yet, for the cleaner."""
-        self._removals = RemovedDirectories()
-        self._due = DueRemovals(files)
+        self.removal = DirectoryRemoval(files, path, chance)
+        self.flusher = DirectoryFlusher(files, self.fail, self.storage_error)
         self._recovered: RecoveredBytes | None = None
 
     @classmethod
@@ -174,7 +167,7 @@ class LogDirectory:
             for found in (contents.partitions, contents.futures):
                 for key, log in list(found.items()):
                     if is_stray is not None and is_stray(*key, log.topic_id):
-                        self._rename(log.path, *key, STRAY_DIRECTORY_SUFFIX)
+                        self.removal.rename(log.path, key, STRAY_DIRECTORY_SUFFIX)
                         del found[key]
             self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
             if self.was_clean:
@@ -183,7 +176,7 @@ class LogDirectory:
         except OSError as error:
             raise self.storage_error(error) from error
         for path in contents.deleted:
-            self._removals.add(path, now_ms)
+            self.removal.add(path, now_ms)
         self.found, self.found_futures = contents.partitions, contents.futures
 
     def load_logs(
@@ -255,7 +248,7 @@ class LogDirectory:
         log = self.logs.get(key)
         if log is None:
             path = self.path / partition_directory_name(topic, partition)
-            log = self.logs[key] = self._open(key, path, config, now_ms, topic_id)
+            log = self.logs[key] = self.open_at(path, key, config, now_ms, topic_id)
             self.found.pop(key, None)
         elif topic_id is not None and log.topic_id is None:
             log.assign_topic_id(topic_id)
@@ -263,10 +256,11 @@ class LogDirectory:
 
     def make_stray(self, key: TopicPartition) -> None:
         """Renames the directory of a partition that was found to `-stray`. Raises OSError."""
-        self._rename(self.found.pop(key).path, *key, STRAY_DIRECTORY_SUFFIX)
+        self.removal.rename(self.found.pop(key).path, key, STRAY_DIRECTORY_SUFFIX)
         self._offsets.forget(key)
 
-    def _open(self, key: TopicPartition, path: Path, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
+    def open_at(self, path: Path, key: TopicPartition, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
+        """Opens the log of a partition in `path`, or creates it. Raises StorageError, CorruptCheckpointError."""
         self.check_online()
         try:
             is_new = not self._files.exists(path)
@@ -292,61 +286,6 @@ class LogDirectory:
             recovered=self._recovered,
         )
         log.use_gate(self.gate)
-        return log
-
-    # Replicas that are being moved here ------------------------------------------------
-
-    def open_future(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
-        """Opens the log of a replica that is being moved here, new or as found at the start.
-
-        Raises StorageError, CorruptCheckpointError.
-        """
-        key = topic, partition
-        found = self.found_futures.get(key)
-        name = renamed_directory_name(
-            topic, partition, self._chance.randbytes(UNIQUE_BYTES).hex(), FUTURE_DIRECTORY_SUFFIX
-        )
-        path = self.path / name if found is None else found.path
-        log = self.futures[key] = self._open(key, path, config, now_ms, topic_id)
-        self.found_futures.pop(key, None)
-        return log
-
-    def discard_future(self, topic: str, partition: int, now_ms: int) -> None:
-        """Cancels a move to this directory and removes the copy. Raises StorageError."""
-        key = topic, partition
-        log = self.futures.pop(key, None)
-        found = self.found_futures.pop(key, None)
-        path = log.directory if log is not None else None if found is None else found.path
-        if log is not None:
-            log.abort()
-        if path is not None and self.failure is None:
-            self._offsets.forget(key)
-            try:
-                self._removals.add(self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX), now_ms)
-            except OSError as error:
-                raise self.storage_error(error) from error
-
-    def promote_future(self, topic: str, partition: int) -> Log | None:
-        """Makes the moved replica the partition. Returns its log, if it is open. Raises StorageError.
-
-        The old replica must have been removed before: at no time may both have the partition's name.
-        """
-        key = topic, partition
-        log, found = self.futures.get(key), self.found_futures.get(key)
-        path = self.path / partition_directory_name(topic, partition)
-        assert not self.holds(topic, partition), f"{path} is there"
-        try:
-            if log is not None:
-                log.release_files()  # not every system renames open files
-                self._files.rename(log.directory, path)
-                log.move_to(path)
-                self.logs[key] = self.futures.pop(key)
-            elif found is not None:
-                self._files.rename(found.path, path)
-                self.found[key] = FoundLog(self.path, path.name, self.found_futures.pop(key).topic_id)
-            self._files.sync_directory(self.path)
-        except OSError as error:
-            raise self.storage_error(error) from error
         return log
 
     def check_online(self) -> None:
@@ -380,7 +319,7 @@ class LogDirectory:
         if log is not None:
             log.release_files()  # not every system renames open files
         try:
-            target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX, sync=sync)
+            target = self.removal.rename(path, key, DELETE_DIRECTORY_SUFFIX, sync=sync)
         except OSError as error:
             raise self.storage_error(error) from error
         if log is not None:
@@ -390,24 +329,19 @@ class LogDirectory:
             delay_ms = log.config.file_delete_delay_ms
         self.found.pop(key, None)
         self._offsets.forget(key)
-        self._removals.add(target, now_ms + (delay_ms or 0))
+        self.removal.add(target, now_ms + (delay_ms or 0))
 
-    def _rename(self, path: Path, topic: str, partition: int, suffix: str, *, sync: bool = True) -> Path:
-        unique = self._chance.randbytes(UNIQUE_BYTES).hex()
-        target = self.path / renamed_directory_name(topic, partition, unique, suffix)
-        self._files.rename(path, target)
-        if sync:
-            self._files.sync_directory(self.path)
-        logger.info("%s: renamed to %s", path, target.name)
-        return target
+    def remove_copy(self, key: TopicPartition, path: Path, now_ms: int) -> None:
+        """Removes a copy of a partition that was never served. Raises StorageError."""
+        self._offsets.forget(key)
+        try:
+            self.removal.add(self.removal.rename(path, key, DELETE_DIRECTORY_SUFFIX), now_ms)
+        except OSError as error:
+            raise self.storage_error(error) from error
 
     def collect_deleted(self, now_ms: int) -> Steps[DueRemovals]:
         """`-delete` directories and `.deleted` files whose delay has passed, and earlier failures."""
-        self._due.add((), self._removals.take_due(now_ms))
-        for log in list(self.logs.values()):
-            self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
-            yield
-        return self._due
+        return self.removal.collect(list(self.logs.values()), now_ms)
 
     def remove_deleted(self, now_ms: int) -> int:
         """Removes the files that `collect_deleted` finds. Returns the number. Raises StorageError."""
@@ -421,44 +355,6 @@ class LogDirectory:
         for log in list(self.logs.values()):
             if log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None:
                 yield log
-
-    def flush(self, logs: "list[Log] | None" = None, now_ms: int | None = None) -> None:
-        """Makes the given logs (None: all) durable before it returns. Raises StorageError."""
-        flushes = self.prepare_flushes(list(self.logs.values()) if logs is None else logs)
-        try:
-            self.sync_flushes(flushes)
-        except OSError as error:
-            raise self.fail_flushes(flushes, error) from error
-        self.complete_flushes(flushes, now_ms)
-
-    def prepare_flushes(self, logs: list[Log], *, with_indexes: bool = True) -> "list[tuple[Log, Flush]]":
-        """The first step of flushing many logs (log_flush.py). Raises StorageError."""
-        flushes: list[tuple[Log, Flush]] = []
-        for log in logs:
-            log.check_usable()
-            try:
-                flushes.append((log, log.flusher.prepare_flush() if with_indexes else log.flusher.prepare_sync()))
-            except OSError as error:
-                raise log.storage_error(error) from error
-        return flushes
-
-    def sync_flushes(self, flushes: "list[tuple[Log, Flush]]") -> None:
-        """The slow step. Any thread may run it, but only one at a time. Raises OSError."""
-        if len(flushes) > FEW and self._sync_pool is None:
-            self._sync_pool = ThreadPoolExecutor(max_workers=PARALLEL_SYNCS, thread_name_prefix="sync")
-        sync_all(self._files, [flush for _, flush in flushes], self._sync_pool)
-
-    def complete_flushes(self, flushes: "list[tuple[Log, Flush]]", now_ms: int | None) -> None:
-        """The last step: the recovery points move."""
-        for log, flush in flushes:
-            log.flusher.complete_flush(flush, log.flusher.last_flushed_ms if now_ms is None else now_ms)
-
-    def fail_flushes(self, flushes: "list[tuple[Log, Flush]]", error: OSError) -> StorageError:
-        """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise."""
-        for log, flush in flushes:
-            log.flusher.fail_flush(flush, error)
-        self.fail(error)
-        return self.storage_error(error)
 
     def write_checkpoints(self) -> None:
         """Writes recovery points, log start offsets and high watermarks. Raises StorageError."""
@@ -484,7 +380,7 @@ class LogDirectory:
             logs = [*self.logs.values(), *self.futures.values()]
             for log in logs:
                 log.prepare_close()
-            self.flush([log for log in logs if log.is_dirty])
+            self.flusher.flush([log for log in logs if log.is_dirty])
             self.write_checkpoints()
             write_clean_shutdown(self._files, self.path, broker_epoch)
         except OSError as error:

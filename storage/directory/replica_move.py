@@ -19,6 +19,7 @@ from ..files.checkpoints import TopicPartition
 from ..log.log import Log
 from ..log.log_config import LogConfig
 from ..log.read_result import FileRegion, in_memory
+from .future_replicas import discard_future, open_future, promote_future
 from .log_directory import LogDirectory
 
 CHUNK_BYTES = 1 << 20
@@ -49,7 +50,7 @@ class ReplicaMove:
     ) -> "ReplicaMove":
         """Starts to copy the partition, or continues an earlier copy."""
         log = source.logs[key]
-        future = target.open_future(*key, config, now_ms, log.topic_id)
+        future = open_future(target, key, config, now_ms, log.topic_id)
         if future.log_end_offset > log.log_end_offset:
             # A crash lost the unsynced end of the source; other records will get these offsets.
             future.truncate_to(log.log_end_offset)
@@ -116,7 +117,7 @@ class ReplicaMove:
         cleaned = self.source.cleaner_offsets.get(self.key)
         self.future.offsets.increment_log_start_offset(min(old.log_start_offset, self.future.high_watermark))
         self.source.delete_log(*self.key, now_ms)
-        log = self.target.promote_future(*self.key)
+        log = promote_future(self.target, self.key)
         assert log is not None
         log.use_gate(self.target.gate)
         if cleaned is not None:
@@ -128,6 +129,6 @@ class ReplicaMove:
     def cancel(self, now_ms: int) -> None:
         """Cancels the move: the replica stays, and the copy is removed if its directory is online."""
         if self.target.futures.get(self.key) is self.future:
-            self.target.discard_future(*self.key, now_ms)
+            discard_future(self.target, self.key, now_ms)
         else:
             self.future.abort()

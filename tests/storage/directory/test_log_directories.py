@@ -169,7 +169,7 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
 
     for number in range(100):  # 20 MB: two whole segments and half of a third
         append(number)
-    directory.flush()
+    directory.flusher.flush(list(directory.logs.values()))
     directory.write_checkpoints()
     behind = log.size_in_bytes
     for number in range(100, 105):
@@ -202,7 +202,7 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
 def test_an_index_that_is_gone_makes_recovery_read_the_whole_segment(tmp_path: Path) -> None:
     both = open_both(tmp_path)
     log = fill(both.online[0], 10)
-    both.online[0].flush()
+    both.online[0].flusher.flush([log])
     both.online[0].write_checkpoints()
     log.append_as_leader(batch(b"\x0anew"), 3, NOW)
     both.abort()
@@ -361,7 +361,7 @@ def test_a_crash_at_any_step_of_a_move_leaves_one_whole_log(tmp_path: Path) -> N
         try:
             move = ReplicaMove.begin(KEY, source, target, CONFIG, NOW)
             copy(move)
-            target.flush([move.future])
+            target.flusher.flush([move.future])
             assigned = target.directory_id
             move.exchange(NOW)
             is_done = True

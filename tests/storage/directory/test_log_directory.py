@@ -64,7 +64,7 @@ def test_what_the_metadata_knows_to_lie_here_is_not_read_after_a_clean_stop(tmp_
     if is_clean:
         directory.close(42)
     else:
-        directory.flush()
+        directory.flusher.flush(list(directory.logs.values()))
         directory.abort()
     files = CountingFiles()
     directory = LogDirectory.open(tmp_path, files)

@@ -110,7 +110,7 @@ def test_a_failed_sync_takes_the_directory_offline_without_a_clean_mark(tmp_path
     log.append_as_leader(batch(b"a"), 0, NOW)
     files.fail("sync", error=errno.EIO)
     with pytest.raises(StorageError, match="offline"):
-        directory.flush()
+        directory.flusher.flush([log])
     assert directory.failure is not None
     with pytest.raises(StorageError):
         directory.close(1)

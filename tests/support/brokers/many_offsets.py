@@ -52,7 +52,7 @@ def write_offsets(log_dir: Path, groups: int, partitions: int, *, now_ms: int) -
                 batch = builder.build()
                 log.append_as_leader(batch, max(0, log.leader_epochs.latest), now_ms, origin=AppendOrigin.COORDINATOR)
                 written += len(batch)
-        directory.flush()
+        directory.flusher.flush(list(directory.logs.values()))
     finally:
         directory.close(directory.previous_broker_epoch)
     return written

@@ -168,9 +168,12 @@ class History:
         model.note_flush(log)
 
     def flush_all(self) -> None:
-        self.directory.flush(now_ms=self.now_ms)
+        self._flush_logs()
         for key, log in self.directory.logs.items():
             self.models[key].note_flush(log)
+
+    def _flush_logs(self) -> None:
+        self.directory.flusher.flush(list(self.directory.logs.values()), self.now_ms)
 
     def checkpoint(self) -> None:
         self.directory.write_checkpoints()

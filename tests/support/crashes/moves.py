@@ -96,7 +96,7 @@ class TwoDirectories:
     def flush(self, now_ms: int) -> None:
         """In each directory."""
         for directory in self.directories.online:
-            directory.flush(now_ms=now_ms)
+            directory.flusher.flush(list(directory.logs.values()), now_ms)
 
     def write_checkpoints(self) -> None:
         """In each directory."""
@@ -133,6 +133,9 @@ class MoveRun(CrashRun):
         self.moves: dict[Key, ReplicaMove] = {}
         self.moved = 0
         super().__init__(directory, seed, **options)
+
+    def _flush_logs(self) -> None:
+        self.directory.flush(self.now_ms)
 
     def _start(self, disk: SimulatedDisk) -> Any:
         # What a start on an image does to the metadata is nothing to the history.
@@ -179,9 +182,9 @@ class MoveRun(CrashRun):
             move.append(chunk, self.now_ms)
             return True
         if move.future.offsets.unflushed_records:
-            flushes = move.target.prepare_flushes([move.future])
-            move.target.sync_flushes(flushes)
-            move.target.complete_flushes(flushes, self.now_ms)
+            flushes = move.target.flusher.prepare([move.future])
+            move.target.flusher.sync(flushes)
+            move.target.flusher.complete(flushes, self.now_ms)
             return self.chance.random() < 0.5
         return False
 

@@ -1,0 +1,58 @@
+"""Renames partitions of one log directory to unique names, and removes `-delete` directories after their delay.
+
+Owns: the queue of directories to remove. Never does: deciding which. Invariant: a unique name is never used twice.
+Source: Kafka's LogManager.asyncDelete, UnifiedLog.logDeleteDirName.
+"""
+
+import logging
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...protocol.steps import Steps
+from ..files.checkpoints import TopicPartition
+from ..files.file_names import renamed_directory_name
+from ..files.files import Files
+from ..log.due_removals import DueRemovals
+from ..log.log import Log
+
+logger = logging.getLogger(__name__)
+
+UNIQUE_BYTES = 16
+
+
+class DirectoryRemoval:
+    """Removed partitions of one directory. Methods raise OSError."""
+
+    def __init__(self, files: Files, directory: Path, chance: random.Random) -> None:
+        self._files = files
+        self._directory = directory
+        self._chance = chance
+        self._waiting: list[tuple[int, Path]] = []
+        self._due = DueRemovals(files)
+
+    def unique_path(self, key: TopicPartition, suffix: str) -> Path:
+        """A new path for a partition that must not have its own name."""
+        return self._directory / renamed_directory_name(*key, self._chance.randbytes(UNIQUE_BYTES).hex(), suffix)
+
+    def rename(self, path: Path, key: TopicPartition, suffix: str, *, sync: bool = True) -> Path:
+        """Renames a partition's directory to a unique name with this suffix. Returns the new path."""
+        target = self.unique_path(key, suffix)
+        self._files.rename(path, target)
+        if sync:
+            self._files.sync_directory(self._directory)
+        logger.info("%s: renamed to %s", path, target.name)
+        return target
+
+    def add(self, path: Path, due_ms: int) -> None:
+        """Adds a `-delete` directory to remove at `due_ms`."""
+        self._waiting.append((due_ms, path))
+
+    def collect(self, logs: Iterable[Log], now_ms: int) -> Steps[DueRemovals]:
+        """`-delete` directories and `.deleted` files of `logs` whose delay has passed, and earlier failures."""
+        self._due.add((), [path for due_ms, path in self._waiting if due_ms <= now_ms])
+        self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        for log in logs:
+            self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
+            yield
+        return self._due
