@@ -1,4 +1,4 @@
-"""Several log directories in a running broker: placement, failures, moves, and what a start makes of each of them.
+"""Several log directories in a running broker: placement, failures, and what a start makes of each of them.
 
 What a real Kafka 4.3.1 answers in the same states was asked once (error codes, records of the metadata); the parity
 tests ask it again.
@@ -7,76 +7,22 @@ tests ask it again.
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Buffer
 from odradek.testing.in_process import InProcessBroker
 from support.brokers.asking import Asking
+from support.brokers.two_log_dirs import PARTITIONS, TwoLogDirs
 from support.eventually import eventually
 
-PARTITIONS = 6
 
-
-class Two:
-    """A broker with two log directories."""
-
-    def __init__(self, root: Path, configs: Mapping[str, str] = MappingProxyType({})) -> None:
-        self.a, self.b = root / "a", root / "b"
-        self.configs = {
-            "log.dirs": f"{self.a},{self.b}",
-            "offsets.topic.num.partitions": "1",
-            "log.flush.offset.checkpoint.interval.ms": "50",
-            "log.initial.task.delay.ms": "1",
-            "log.retention.ms": "-1",
-            "log.segment.delete.delay.ms": "60000",
-            **configs,
-        }
-        self.broker = InProcessBroker(root, self.configs)
-        self.broker.start()
-        self.asking = Asking(self.broker.port)
-
-    def home_of(self, topic: str, partition: int) -> Path:
-        """The directory in which a partition lies."""
-        [found] = [path for path in (self.a, self.b) if (path / f"{topic}-{partition}").is_dir()]
-        return found
-
-    def other(self, path: Path) -> Path:
-        """The other directory."""
-        return self.b if path == self.a else self.a
-
-    def fill(self, topic: str = "t") -> dict[int, list[bytes]]:
-        """A topic with one record in each partition."""
-        assert self.asking.create(topic, PARTITIONS) == 0
-        records = {index: [b"%d" % index] for index in range(PARTITIONS)}
-        for index, values in records.items():
-            assert self.asking.produce(topic, index, *values) == 0
-        return records
-
-    def in_(self, path: Path, topic: str = "t") -> list[int]:
-        """The partitions of a topic in a directory."""
-        return [index for index in range(PARTITIONS) if (path / f"{topic}-{index}").is_dir()]
-
-    def moved(self, topic: str, partition: int, to: Path) -> None:
-        """Waits until a partition lies in a directory."""
-        eventually(f"{topic}-{partition} in {to}", (to / f"{topic}-{partition}").is_dir)
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Two]:
-    both = Two(tmp_path)
-    yield both
-    both.broker.stop()
-
-
-def test_new_partitions_go_where_the_fewest_are(two: Two) -> None:
+def test_new_partitions_go_where_the_fewest_are(two: TwoLogDirs) -> None:
     two.fill()
     assert (len(two.in_(two.a)), len(two.in_(two.b))) == (3, 3)
     described = two.asking.log_dirs()
@@ -95,7 +41,7 @@ def test_new_partitions_go_where_the_fewest_are(two: Two) -> None:
         )
 
 
-def test_a_failed_directory_takes_only_its_own_partitions_along(two: Two) -> None:
+def test_a_failed_directory_takes_only_its_own_partitions_along(two: TwoLogDirs) -> None:
     records = two.fill()
     lost, kept = two.in_(two.b), two.in_(two.a)
     away = two.b.with_name("away")
@@ -169,7 +115,7 @@ class FailingFiles(ReservedFiles):
 @pytest.mark.parametrize("operation", ["write", "sync", "read"])
 def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
     monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", FailingFiles)
-    two = Two(tmp_path, {"odradek.acks.all.fsync": "true"})
+    two = TwoLogDirs(tmp_path, {"odradek.acks.all.fsync": "true"})
     try:
         records = two.fill()
         [lost, *_], [kept, *_] = two.in_(two.b), two.in_(two.a)
@@ -191,7 +137,9 @@ def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pyte
         two.broker.stop()
 
 
-def test_without_the_directory_of_the_metadata_the_broker_ends(two: Two, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_the_directory_of_the_metadata_the_broker_ends(
+    two: TwoLogDirs, caplog: pytest.LogCaptureFixture
+) -> None:
     two.fill()
     two.a.rename(two.a.with_name("away"))
     eventually("the broker stops", lambda: "the metadata log dir" in caplog.text)
@@ -200,74 +148,11 @@ def test_without_the_directory_of_the_metadata_the_broker_ends(two: Two, caplog:
         two.asking.log_dirs()
 
 
-def test_a_replica_moves_with_all_that_is_appended_meanwhile(two: Two) -> None:
-    two.fill()
-    home = two.home_of("t", 0)
-    target = two.other(home)
-    values = [b"0"]
-    for number in range(300):
-        values.append(b"%d" % number * 500)
-        assert two.asking.produce("t", 0, values[-1]) == 0
-        if number == 100:
-            assert two.asking.move("t", 0, str(target)) == 0
-    two.moved("t", 0, target)
-    assert not (home / "t-0").exists()
-    assert len(list(home.glob("t-0.*-delete"))) == 1
-    assert two.asking.produce("t", 0, b"last") == 0
-    assert two.asking.fetch("t", 0) == (0, [*values, b"last"])
-    assert [p.partition_index for p in two.asking.log_dirs()[str(target)].topics[0].partitions].count(0) == 1
-    two.broker.kill()
-    two.broker.start()
-    assert two.home_of("t", 0) == target
-    assert two.asking.fetch("t", 0) == (0, [*values, b"last"])
-    assert "t 0 " not in (home / "recovery-point-offset-checkpoint").read_text()
+def cordon(two: TwoLogDirs, value: str) -> int:
+    return two.configure("cordoned.log.dirs", value)
 
 
-def copied(two: Two) -> int:
-    """How many of the replicas on their way have records already."""
-    found = [path for home in (two.a, two.b) for path in home.glob("*-future/*.log")]
-    return sum(path.stat().st_size > 0 for path in found)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_so_many_partitions_move_at_a_time(tmp_path: Path, threads: int) -> None:
-    """A move at a byte a second does not end before the test does."""
-    two = Two(tmp_path, {"num.replica.alter.log.dirs.threads": str(threads)})
-    try:
-        two.fill()
-        assert configure(two, "replica.alter.log.dirs.io.max.bytes.per.second", "1") == 0
-        for index in range(PARTITIONS):
-            assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
-        eventually(f"{threads} moves at once", lambda: copied(two) >= threads)
-        assert len([path for home in (two.a, two.b) for path in home.glob("*-future")]) == PARTITIONS
-        assert copied(two) == threads
-    finally:
-        two.broker.stop()
-
-
-def test_moves_that_can_not_be_are_refused_as_kafka_refuses_them(two: Two) -> None:
-    two.fill()
-    home = two.home_of("t", 0)
-    assert two.asking.move("t", 0, "/nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
-    assert two.asking.move("t", 0, two.a.name) == ErrorCode.LOG_DIR_NOT_FOUND
-    assert two.asking.move("nope", 0, str(two.a)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert two.asking.move("t", 99, str(two.a)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert two.asking.move("t" * 230, 0, str(two.a)) == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert two.asking.move("t", 0, str(home)) == 0
-    assert two.home_of("t", 0) == home
-
-
-def cordon(two: Two, value: str) -> int:
-    return configure(two, "cordoned.log.dirs", value)
-
-
-def configure(two: Two, key: str, value: str) -> int:
-    config = IncrementalAlterConfigsRequest.AlterableConfig(key, 0, value)
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(4, "1", [config])
-    return int(two.asking.ask(IncrementalAlterConfigsRequest([resource], False), 1).responses[0].error_code)
-
-
-def test_nothing_new_goes_to_a_cordoned_directory(two: Two) -> None:
+def test_nothing_new_goes_to_a_cordoned_directory(two: TwoLogDirs) -> None:
     assert cordon(two, str(two.b)) == 0
     cordoned = {path: one.is_cordoned for path, one in two.asking.log_dirs().items()}
     assert cordoned == {str(two.a): False, str(two.b): True}
@@ -284,19 +169,7 @@ def test_nothing_new_goes_to_a_cordoned_directory(two: Two) -> None:
     two.moved("t", 0, two.b)
 
 
-def test_a_deleted_topic_takes_its_move_along(two: Two) -> None:
-    two.fill()
-    for index in range(PARTITIONS):
-        assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
-    assert two.asking.ask(DeleteTopicsRequest([], ["t"], 10_000), 5).responses[0].error_code == 0
-
-    def has_gone() -> bool:
-        return all(path.name.endswith("-delete") for home in (two.a, two.b) for path in home.glob("t-*"))
-
-    eventually("all files have gone", has_gone)
-
-
-def test_a_partition_in_two_directories_stops_the_start(two: Two) -> None:
+def test_a_partition_in_two_directories_stops_the_start(two: TwoLogDirs) -> None:
     two.fill()
     two.broker.stop()
     home = two.home_of("t", 0)
@@ -308,7 +181,7 @@ def test_a_partition_in_two_directories_stops_the_start(two: Two) -> None:
     assert two.asking.fetch("t", 0) == (0, [b"0"])
 
 
-def test_what_lies_elsewhere_than_the_metadata_says_is_served_from_there(two: Two) -> None:
+def test_what_lies_elsewhere_than_the_metadata_says_is_served_from_there(two: TwoLogDirs) -> None:
     records = two.fill()
     two.broker.stop()
     home = two.home_of("t", 0)
@@ -324,7 +197,7 @@ def test_what_lies_elsewhere_than_the_metadata_says_is_served_from_there(two: Tw
 
 
 def test_a_directory_more_and_a_directory_less(tmp_path: Path) -> None:
-    two = Two(tmp_path)
+    two = TwoLogDirs(tmp_path)
     records = two.fill()
     kept = two.in_(two.a)
     two.broker.stop()
@@ -351,7 +224,7 @@ def test_a_directory_more_and_a_directory_less(tmp_path: Path) -> None:
     two.broker.stop()
 
 
-def test_directories_of_different_clusters_are_refused(two: Two) -> None:
+def test_directories_of_different_clusters_are_refused(two: TwoLogDirs) -> None:
     two.broker.stop()
     meta = two.b / "meta.properties"
     text = meta.read_text()
@@ -368,7 +241,7 @@ def test_directories_of_different_clusters_are_refused(two: Two) -> None:
 
 @pytest.mark.parametrize("is_used", [True, False], ids=["by its first use", "in the background"])
 def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
-    two: Two, tmp_path: Path, is_used: bool
+    two: TwoLogDirs, tmp_path: Path, is_used: bool
 ) -> None:
     """A clean start believes the metadata of what lies where; who puts an old directory back is found out later."""
     assert two.asking.create("t", 1) == 0
@@ -411,7 +284,7 @@ def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_som
     caplog.set_level("INFO")
     monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", ShortOfRoom)
     monkeypatch.setattr(ShortOfRoom, "directory", tmp_path / "b")
-    two = Two(tmp_path, {"odradek.log.dirs.min.free.bytes": "1000000"})
+    two = TwoLogDirs(tmp_path, {"odradek.log.dirs.min.free.bytes": "1000000"})
     try:
         two.fill("before")
         assert (len(two.in_(two.a, "before")), len(two.in_(two.b, "before"))) == (3, 3)

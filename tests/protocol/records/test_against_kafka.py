@@ -1,7 +1,6 @@
 """Equality with Apache Kafka's own classes, both ways: our bytes read there, theirs read here, refusals alike."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from odradek.protocol.records.batch import (
     crc_of,
     read_header,
 )
-from odradek.protocol.records.builder import BatchBuilder, assemble_batch, encode_empty_batch
+from odradek.protocol.records.builder import BatchBuilder, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType, compress, decompress
 from odradek.protocol.records.control import (
     ControlRecordType,
@@ -29,19 +28,15 @@ from odradek.protocol.records.validation import (
     validate_batch,
     validate_client_batch,
 )
-from odradek.protocol.steps import run_to_end
-from odradek.storage.log.append_plan import AppendOrigin, check_batch, plan_append
+from odradek.storage.log.append_plan import AppendOrigin, plan_append
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.record_inspection import inspect_batch
 from support.data.random_records import random_compression, random_records
-from support.data.record_batches import JavaRecordBatches
+from support.data.record_batches import FOREVER, NOW, JavaRecordBatches, java_code
 from support.data.refused_records import refused_records
 
 pytestmark = pytest.mark.java
 
 CASES = 150
-FOREVER = 2**62
-NOW = 1_800_000_000_000
 
 
 def hex_or_none(data: bytes | None) -> str | None:
@@ -243,10 +238,6 @@ def test_damaged_streams_are_refused_alike(kafka: JavaRecordBatches, compression
             assert bytes.fromhex(answer.get("bytes", "")) == ours, (bytes(damaged).hex(), answer)
 
 
-def java_code(answer: dict[str, Any]) -> str:
-    return str(answer.get("code", "NONE"))
-
-
 def mutated_header(rng: random.Random, batch: bytes) -> bytes:
     """`batch` with one header field changed, and a CRC that fits mostly.
 
@@ -353,65 +344,3 @@ def test_what_a_leader_stamps_equals_kafkas_bytes(
     plan = plan_append(produced, 1000, 8, NOW, config, AppendOrigin.CLIENT)
     assert b"".join(plan.parts) == answer
     assert len(list(iterate_records(answer))) == 3
-
-
-def lying_batches() -> Iterator[tuple[str, bytes]]:
-    """Batches whose header and CRC are right, and whose records are not what the header says."""
-    section = b"".join(bytes.fromhex("0e0000") + bytes((2 * delta, 1, 2)) + b"v\0" for delta in range(10))
-    for kind in CompressionType:
-        fields = {"attributes": kind, "base_timestamp": NOW, "max_timestamp": NOW}
-        packed = compress(kind, section)
-        for count in (10, 9, 11, 1_000, 20_000_000, 2**31 - 1):
-            yield f"{kind.name} {count} records", of_section(packed, count, **fields)
-        for size in (70, 300):
-            yield f"{kind.name} {size} random bytes", of_section(random.Random(size).randbytes(size), 10, **fields)
-        yield f"{kind.name} nothing", of_section(b"", 10, **fields)
-        for what, damaged in (
-            ("damaged in the middle", section[:40] + b"\xff\xff\xff" + section[43:]),
-            ("the same offset", section[:8] * 10),
-            ("cut", section[:-3]),
-        ):
-            yield f"{kind.name} {what}", of_section(compress(kind, damaged), 10, **fields)
-
-
-def of_section(section: bytes, count: int, *, attributes: int, base_timestamp: int, max_timestamp: int) -> bytes:
-    return assemble_batch(
-        section,
-        records_count=count,
-        attributes=attributes,
-        base_offset=0,
-        last_offset=count - 1,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        partition_leader_epoch=-1,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-    )
-
-
-@pytest.mark.java
-@pytest.mark.parametrize("named", list(lying_batches()), ids=lambda named: named[0])
-def test_batches_that_lie_are_refused_as_kafka_refuses_them(kafka: JavaRecordBatches, named: tuple[str, bytes]) -> None:
-    batch = named[1]
-    answer = kafka.ask(
-        "validate",
-        bytes=batch,
-        timestampType="CreateTime",
-        compacted=False,
-        now=NOW,
-        before=FOREVER,
-        after=FOREVER,
-        leaderEpoch=8,
-        offset=1000,
-    )
-    config = LogConfig(check_records=True)
-    header = read_header(batch)
-    try:
-        check_batch(batch, header, config, AppendOrigin.CLIENT)
-        run_to_end(inspect_batch(batch, header, NOW, config))
-        code = "NONE"
-    except KafkaError as error:
-        code = error.error_code.name
-    # Kafka's own errors while it reads mean that the batch is at fault.
-    assert code == java_code(answer).replace("UNKNOWN_SERVER_ERROR", "INVALID_RECORD")

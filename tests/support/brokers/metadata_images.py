@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.registration import bootstrap_records, registration_records
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import Decision, Response
 from odradek.broker.metadata.image import Endpoint, MetadataDelta, MetadataImage
 from odradek.broker.metadata.replay import replay
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from odradek.protocol.steps import Steps, run_to_end
 
 NODE_ID = 1
@@ -66,3 +67,24 @@ def carry_out(image: MetadataImage, steps: Steps[Decision[Response]]) -> Respons
     decision = run_to_end(steps)
     apply(image, decision.records)
     return decision.response
+
+
+def create(
+    image: MetadataImage, core: Controller, *topics: CreateTopicsRequest.CreatableTopic
+) -> list[CreateTopicsResponse.CreatableTopicResult]:
+    """Creates topics; the records are replayed."""
+    return carry_out(image, create_topics(image, CreateTopicsRequest(list(topics)), core)).topics
+
+
+def two_brokers() -> tuple[Controller, MetadataImage]:
+    """A controller and the image of two started brokers."""
+    core = controller()
+    return core, started(core, 2)
+
+
+def with_topics(*names: str) -> tuple[Controller, MetadataImage]:
+    """A controller and an image with topics of two partitions each."""
+    core = controller()
+    image = started(core)
+    create(image, core, *(Topic(name, 2, 1) for name in names))
+    return core, image

@@ -6,6 +6,9 @@ from typing import Any
 
 from support.kafka.java import KAFKA_VERSION, java_arguments, java_class
 
+FOREVER = 2**62
+NOW = 1_800_000_000_000
+
 
 class JavaRecordBatches:
     """The running program RecordBatches.java, or another one that talks in the same way."""
@@ -39,3 +42,8 @@ class JavaRecordBatches:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(timeout=60)
+
+
+def java_code(answer: dict[str, Any]) -> str:
+    """The name of the error in an answer; NONE without one."""
+    return str(answer.get("code", "NONE"))
