@@ -58,6 +58,8 @@ EFFECTIVE: dict[str, str] = {
     "group.consumer.max.assignment.interval.ms": "The greatest assignment interval that a group may set for itself.",
     "group.consumer.regex.refresh.interval.ms": "How often regular expressions are matched again if no topic is new.",
     "offset.metadata.max.bytes": "The longest metadata text of a committed offset.",
+    "offsets.commit.timeout.ms": "How long a request of a group waits until its records are synced and replicated.",
+    "request.timeout.ms": "How long a request of a transaction waits until its records are synced and replicated.",
     "offsets.retention.minutes": "How long the offsets of a group without members are kept.",
     "offsets.retention.check.interval.ms": "How often the broker looks for expired offsets.",
     "offsets.topic.num.partitions": "The number of partitions of __consumer_offsets; must not change after its"

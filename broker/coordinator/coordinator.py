@@ -12,7 +12,7 @@ from ...protocol.records.compression import CompressionType
 from ..timers.timers import Timers
 from .interfaces import CoordinatorLog, EffectsOf
 from .partitioning import partition_for
-from .shard import CoordinatorShard, Core, ErrorResponse, Reply
+from .shard import CoordinatorShard, Core, ErrorResponse, Reply, ShardState
 
 logger = logging.getLogger(__name__)
 
@@ -22,14 +22,14 @@ LONGEST_KEY_KNOWN = 249
 cached, so memory is bounded."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
-"""Returns the log of a partition, or None if this broker does not lead it."""
+"""Returns the log of a partition, or None if this broker does not lead it now."""
 
 
 class Coordinator(Generic[Core, EffectsOf]):
     """Finds the shard of a group or a transactional id; shards come with :meth:`elect`, go with :meth:`resign`.
 
-    A partition without a shard is opened by ``open_log`` when it is first needed, so the topic may be created while the
-    broker runs.
+    A partition that this broker leads and that has no files yet gets its shard when it is first needed, by
+    ``open_log``: most partitions of the topics are never used.
     """
 
     def __init__(
@@ -41,11 +41,14 @@ class Coordinator(Generic[Core, EffectsOf]):
         clock_ms: Callable[[], int],
         open_log: LogOpener,
         compression: CompressionType = CompressionType.NONE,
+        timeout_ms: int = 5_000,
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch. ``new_core`` returns an empty core. ``compression``:
-        that of the batches that the shards write.
+        that of the batches that the shards write. ``timeout_ms``: how long a request waits until its records are
+        durable.
         """
         self.partition_count = partition_count
+        self._timeout_ms = timeout_ms
         self._topic = topic
         self._new_core = new_core
         self._timers = timers
@@ -65,7 +68,10 @@ class Coordinator(Generic[Core, EffectsOf]):
         """The shard of a key. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
         shard = self._by_key.get(key)
         if shard is None:
-            shard = self.shard_at(self.partition_for(key))
+            found = self._find(self.partition_for(key))
+            if found is None:
+                raise KafkaError(ErrorCode.NOT_COORDINATOR)
+            shard = found
             if len(self._by_key) >= SHARD_CACHE_MAX:
                 self._by_key.clear()
             if len(key) <= LONGEST_KEY_KNOWN:
@@ -73,15 +79,23 @@ class Coordinator(Generic[Core, EffectsOf]):
         return shard
 
     def shard_at(self, partition: int) -> CoordinatorShard[Core, EffectsOf]:
-        """The shard of a partition. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
+        """The shard of a partition, for a transaction marker.
+
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER, as a log that this broker does not lead, or COORDINATOR_NOT_AVAILABLE
+        at shutdown.
+        """
+        shard = self._find(partition)
+        if shard is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return shard
+
+    def _find(self, partition: int) -> CoordinatorShard[Core, EffectsOf] | None:
         shard = self._shards.get(partition)
         if shard is not None:
             return shard
         self._check_active()
         log = self._open_log(partition)
-        if log is None:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR)
-        return self.elect(partition, log)
+        return None if log is None else self.elect(partition, log, in_turns=True)
 
     def write(
         self,
@@ -162,8 +176,19 @@ class Coordinator(Generic[Core, EffectsOf]):
             yield None
 
     def elect(self, partition: int, log: CoordinatorLog, in_turns: bool = False) -> CoordinatorShard[Core, EffectsOf]:
-        """Loads a partition that this broker leads from now on: at once, or ``in_turns`` of the event loop."""
-        self.resign(partition)
+        """Loads a partition that this broker leads from now on: at once, or ``in_turns`` of the event loop.
+
+        A later epoch of a leadership that has not ended only counts: the log is the same, so nothing is loaded again,
+        except if loading had failed. An older epoch is ignored. Source: ``CoordinatorRuntime.scheduleLoadOperation``.
+        """
+        leader_epoch = log.leader_epoch
+        present = self._shards.get(partition)
+        if present is not None:
+            is_older = leader_epoch <= present.leader_epoch
+            present.leader_epoch = max(leader_epoch, present.leader_epoch)
+            if is_older or present.state is not ShardState.FAILED:
+                return present
+            self.resign(partition)
         shard = self._new_shard(f"{self._topic}-{partition}", log)
         self._shards[partition] = shard
         if in_turns:
@@ -174,14 +199,27 @@ class Coordinator(Generic[Core, EffectsOf]):
 
     def _new_shard(self, name: str, log: CoordinatorLog) -> CoordinatorShard[Core, EffectsOf]:
         core = self._new_core()
-        return CoordinatorShard(name, log, core, self._timers, self._clock_ms, compression=self._compression)
+        return CoordinatorShard(
+            name, log, core, self._timers, self._clock_ms, compression=self._compression, timeout_ms=self._timeout_ms
+        )
 
-    def resign(self, partition: int) -> None:
-        """Unloads a partition that this broker no longer leads."""
-        shard = self._shards.pop(partition, None)
-        if shard is not None:
-            self._by_key.clear()
-            shard.unload()
+    def resign(self, partition: int, leader_epoch: int | None = None) -> None:
+        """Drops a partition that this broker no longer leads; parked requests are answered NOT_COORDINATOR.
+
+        ``leader_epoch``: that of the next leader, None if there is none. Nothing happens if this broker was elected in
+        the same or a later epoch (``CoordinatorRuntime.scheduleUnloadOperation``).
+        """
+        shard = self._shards.get(partition)
+        if shard is None or (leader_epoch is not None and leader_epoch <= shard.leader_epoch):
+            return
+        del self._shards[partition]
+        self._by_key.clear()
+        shard.unload()
+
+    def repartition(self, partition_count: int) -> None:
+        """The topic was created with this number of partitions. Keys of an older number have no shards."""
+        self.partition_count = partition_count
+        self._by_key.clear()
 
     def stop(self) -> None:
         """Unloads all partitions. Parked requests are answered NOT_COORDINATOR, later ones

@@ -3,7 +3,8 @@
 Owns: how a decision reaches log, timers and replies, and whether the partition is loaded. Never does: deciding.
 Invariants: a reply is sent only when everything that was decided before it is as durable as configured (also a
 follower's assignment, which was stored with the leader's request). While the partition is loading, every request is
-answered COORDINATOR_LOAD_IN_PROGRESS. Source: ``CoordinatorRuntime``.
+answered COORDINATOR_LOAD_IN_PROGRESS. A request waits for a limited time, then gets COORDINATOR_NOT_AVAILABLE; its
+records stay. Source: ``CoordinatorRuntime``.
 
 A heartbeat costs one decision, one timer postponed and one reply: no task, no await, nothing appended.
 """
@@ -18,8 +19,9 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import CompressionType
 from ..timers.timers import Timers
 from .batches import batch_of, portions
+from .durable_waits import DurableWaits
 from .effects import NO_PRODUCER_ID, Token
-from .errors import client_error
+from .errors import client_error, ends_coordination
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf
 from .loading import load_steps
 from .shard_timers import ShardTimers
@@ -67,7 +69,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         "_records_count",
         "_steps",
         "_timers",
+        "_waits",
         "core",
+        "leader_epoch",
         "name",
         "state",
     )
@@ -81,18 +85,22 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         clock_ms: Callable[[], int],
         after_stored: Callable[[EffectsOf], None] | None = None,
         compression: CompressionType = CompressionType.NONE,
+        timeout_ms: int = 5_000,
     ) -> None:
         """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for events
         without a request. ``after_stored`` is called with effects whose records are as durable as configured, for work
-        that follows from them.
+        that follows from them. ``timeout_ms``: how long a request waits until its records are durable.
         """
         self.name = name
         self.core = core
         self._after_stored = after_stored
         self._compression = compression
         self.state = ShardState.LOADING
+        self.leader_epoch = log.leader_epoch
+        """The epoch of the last election."""
         self._log = log
         self._timers = timers
+        self._waits = DurableWaits(log, timers, clock_ms, timeout_ms, self._failed)
         self._core_timers = ShardTimers(timers, self._fire)
         self._clock_ms = clock_ms
         self._steps: Iterator[int] | None = None
@@ -157,15 +165,18 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             logger.info("%s is being loaded: %d records read in %d s", self.name, records_count, took_s)
 
     def unload(self) -> None:
-        """Stops serving the partition. Parked requests are answered NOT_COORDINATOR."""
-        if self.state is ShardState.ACTIVE:
+        """Stops serving the partition. Parked requests, and those that wait for the log, get NOT_COORDINATOR."""
+        was_active = self.state is ShardState.ACTIVE
+        self.state = ShardState.UNLOADED
+        self._steps = None
+        self._core_timers.cancel_all()
+        self._waits.close()
+        if was_active:
             effects = self.core.effects(self._clock_ms())
             self.core.on_unloaded(effects)
             # All in this turn: a shutdown has no later turns.
             for token, answer in effects.replies:
                 token(answer)
-        self.state = ShardState.UNLOADED
-        self._core_timers.cancel_all()
 
     # --- requests
 
@@ -189,7 +200,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.carry_out(effects, reply, error_response)
 
     def read(self, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
-        """Answers a query when the state that it read is as durable as configured."""
+        """Answers a query when the state that it read is as durable as configured, or an error after the timeout."""
         if self.state is not ShardState.ACTIVE:
             reply(error_response(self.refusal()))
             return
@@ -198,10 +209,10 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         except KafkaError as error:
             response = error_response(error.error_code)
 
-        def answer(error: ErrorCode) -> None:
-            reply(response if error is ErrorCode.NONE else error_response(self._failed(error)))
-
-        self._log.when_durable(answer)
+        if self._waits.is_durable():
+            reply(response)
+        else:
+            self._waits.wait(lambda error: reply(error_response(error) if error else response))
 
     def read_in_steps(
         self, query: Callable[[Core], Generator[None, None, Any]], reply: Reply, error_response: ErrorResponse
@@ -221,19 +232,17 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return ErrorCode.NOT_COORDINATOR
 
-    # --- effects
-
     def write_marker(
         self, batch: bytes, producer_id: int, committed: bool, now_ms: int, done: Callable[[ErrorCode], None]
     ) -> None:
         """Stores the marker of a client's transaction. ``done`` is called with NONE when it is durable, or with the
         error."""
-        if self.state is ShardState.FAILED:
-            # NOT_COORDINATOR would mean that the partition was deleted, but the marker is needed when it loads again.
-            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if self.state is ShardState.LOADING:
+            done(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             return
         if self.state is not ShardState.ACTIVE:
-            done(self.refusal())
+            # NOT_COORDINATOR would mean that the partition was deleted, but its next coordinator needs the marker.
+            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         try:
             self._log.append(batch, now_ms)
@@ -288,22 +297,22 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         error_response: ErrorResponse | None,
         stored: EffectsOf | None = None,
     ) -> None:
-        if self._log.is_durable():
+        if self._waits.is_durable():
             self._release(replies, response, reply, stored)
             return
 
-        def when_durable(error: ErrorCode) -> None:
+        def settle(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
-                self._release(replies, response, reply, stored)
+                self._release(replies, response, reply, None)
                 return
-            told = self._failed(error)
             for token, answer in replies:
-                answer.error_code = told
+                answer.error_code = error
                 token(answer)
             if response is not None and reply is not None and error_response is not None:
-                reply(error_response(told))
+                reply(error_response(error))
 
-        self._log.when_durable(when_durable)
+        after_stored = self._after_stored
+        self._waits.wait(settle, None if stored is None or after_stored is None else partial(after_stored, stored))
 
     def _release(self, replies: Replies, response: Any, reply: Reply | None, stored: EffectsOf | None) -> None:
         """Sends replies. ``stored``: the effects that are durable now.
@@ -326,9 +335,12 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self._timers.schedule(0, partial(self._send, replies, end))
 
     def _failed(self, error: ErrorCode) -> ErrorCode:
-        """Stops serving the partition because its log failed. Returns the error for the client."""
-        if self.state is ShardState.ACTIVE:
-            logger.error("%s: its log failed; what belongs to it is not served any more", self.name)
+        """Stops serving the partition if its log can't be used any more. Returns the error for the client."""
+        if self.state is ShardState.ACTIVE and ends_coordination(error):
+            if error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                logger.info("%s: this broker does not lead it any more", self.name)
+            else:
+                logger.error("%s: its log failed; what belongs to it is not served any more", self.name)
             self.unload()
             self.state = ShardState.FAILED
         return client_error(error)

@@ -18,6 +18,7 @@ class GroupCoordinatorConfig:
     new_member_join_timeout_ms: int = 300_000
     """How long a new member's parked JoinGroup is kept (not configurable in Kafka either)."""
     offset_metadata_max_bytes: int = 4_096
+    offsets_commit_timeout_ms: int = 5_000
     offsets_retention_ms: int = 7 * 24 * 60 * 60 * 1000
     offsets_retention_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50

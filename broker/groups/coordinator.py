@@ -50,6 +50,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
             clock_ms,
             open_log,
             CompressionType(config.offsets_topic_compression_codec),
+            config.offsets_commit_timeout_ms,
         )
 
     def reconfigure(self, config: GroupCoordinatorConfig) -> None:

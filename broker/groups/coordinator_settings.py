@@ -61,6 +61,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
         "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),
         **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS},
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
+        "offsets_commit_timeout_ms": config.get_int("offsets.commit.timeout.ms"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
         "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
         "offsets_topic_compression_codec": _compression_codec(config.get_int("offsets.topic.compression.codec")),

@@ -1,7 +1,8 @@
 """The two coordinators of a broker, for groups and for transactions, over the partitions of their topics.
 
-Owns: the assignment of partitions to coordinators, and the order of their loading. Never does: deciding. Invariant:
-groups are loaded before transactions, whose markers may be for them. Source: ``BrokerMetadataPublisher``.
+Owns: the assignment of partitions to coordinators, their elections, and the order of their loading. Never does:
+deciding. Invariant: at a start, groups are loaded before transactions, whose markers may be for them. Source:
+``BrokerMetadataPublisher``.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
 from ..metadata.features import TRANSACTION_VERSION
-from ..metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
+from ..metadata.image import MetadataDelta, MetadataImage, PartitionImage, ResourceType, TopicImage
 from ..metadata.published import PublishedMetadata
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
@@ -51,6 +52,7 @@ class Coordinators:
         the total time of stalls of the broker, in ms.
         """
         image = metadata.image
+        self._metadata = metadata
         self._partitions = partitions
         self._timers = timers
         self._clock_ms = clock_ms
@@ -81,13 +83,13 @@ class Coordinators:
 
     def _open_log(self, topic: str, index: int) -> PartitionLog | None:
         partition = self._partitions.find(topic, index)
-        return None if partition is None else PartitionLog(partition)
+        return None if partition is None or partition.refusal is not None else PartitionLog(partition)
 
     def load(self) -> None:
         """Loads every partition of the coordinators' topics that has files; the others are empty."""
         for topic, coordinator in self._by_topic.items():
             for index, partition in self._partitions.of_topic(topic).items():
-                if partition.open_log is not None:
+                if partition.refusal is None and partition.open_log is not None:
                     coordinator.elect(index, PartitionLog(partition))
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
@@ -98,6 +100,39 @@ class Coordinators:
             self._rebalance_watch = RebalanceWatch()
         self._rebalance_watch.log_changes(self.groups.cores(), self._clock_ms())
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
+
+    def leaders_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
+        """Elects and resigns according to a change of the metadata, after the replicas were switched.
+
+        Source: ``BrokerMetadataPublisher.updateCoordinator``.
+        """
+        for topic in delta.deleted_topics.values():
+            if topic.name in self._by_topic:
+                for index in topic.partitions:
+                    self._by_topic[topic.name].resign(index)
+        for topic in delta.created_topics.values():
+            if topic.name in self._by_topic:
+                self._by_topic[topic.name].repartition(len(topic.partitions))
+        for name, coordinator in self._by_topic.items():
+            present = image.topics_by_name.get(name)
+            if present is None:
+                continue
+            for topic_id, index in delta.changed_partitions:
+                if topic_id == present.topic_id:
+                    yield
+                    self._leader_changed(coordinator, name, index, present.partitions[index])
+
+    def _leader_changed(
+        self, coordinator: Coordinator[Any, Any], topic: str, index: int, image: PartitionImage
+    ) -> None:
+        """A partition without files stays without a shard until a request needs it."""
+        partition = self._partitions.find(topic, index)
+        if image.leader != self._metadata.node_id:
+            coordinator.resign(index, image.leader_epoch if self._metadata.node_id in image.replicas else None)
+        elif partition is None or partition.refusal is not None:
+            coordinator.resign(index)
+        elif partition.open_log is not None:
+            coordinator.elect(index, PartitionLog(partition), in_turns=True)
 
     def resign(self, partitions: Iterable[Partition]) -> None:
         """Stops coordinating partitions that are refused from now on."""
@@ -118,16 +153,10 @@ class Coordinators:
             yield from self.groups.topics_changed(names, bool(delta.created_topics))
 
     def topics_deleted(self, topics: Iterable[TopicImage]) -> Steps[None]:
-        """Handles deleted topics: their offsets are removed, and partitions of internal topics are no longer
-        coordinated.
-        """
-        deleted = {topic.name: topic for topic in topics}
-        for name, coordinator in self._by_topic.items():
-            if name in deleted:
-                for index in deleted[name].partitions:
-                    coordinator.resign(index)
+        """Removes the offsets of deleted topics."""
+        deleted = {topic.name for topic in topics}
         if deleted:
-            yield from self.groups.topics_deleted(set(deleted))
+            yield from self.groups.topics_deleted(deleted)
 
     def stop(self) -> None:
         """Stops both coordinators."""

@@ -56,6 +56,7 @@ class BrokerMetadataPublisher:
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
             yield from hosting.drop_topic(topic.name, self._clock_ms())
+        yield from broker.coordinators.leaders_changed(image, delta)
         yield from broker.coordinators.topics_deleted(delta.deleted_topics.values())
         yield from broker.coordinators.topics_changed(image, delta)
         if broker.configs_changed(image, delta):

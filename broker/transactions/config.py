@@ -1,5 +1,5 @@
 """The settings of the transaction coordinator, under Kafka's names. Source: ``TransactionLogConfig``,
-``TransactionStateManagerConfig``."""
+``TransactionStateManagerConfig``, ``TransactionConfig``."""
 
 from dataclasses import dataclass
 
@@ -13,3 +13,5 @@ class TransactionCoordinatorConfig:
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
     transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
     transaction_state_log_num_partitions: int = 50
+    request_timeout_ms: int = 30_000
+    """How long a request waits until the records of its transaction are durable."""

@@ -48,6 +48,7 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
             timers,
             clock_ms,
             open_log,
+            timeout_ms=config.request_timeout_ms,
         )
 
     def _new_shard(self, name: str, log: CoordinatorLog) -> TransactionShard:
@@ -55,7 +56,9 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
             for order in effects.markers:
                 self.markers.write_all(order, log.leader_epoch, partial(self._complete, shard, order))
 
-        shard = CoordinatorShard(name, log, self._new_core(), self._timers, self._clock_ms, write_markers)
+        shard = CoordinatorShard(
+            name, log, self._new_core(), self._timers, self._clock_ms, write_markers, timeout_ms=self._timeout_ms
+        )
         return shard
 
     def _complete(self, shard: TransactionShard, order: MarkerOrder) -> None:

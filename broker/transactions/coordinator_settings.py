@@ -23,6 +23,7 @@ def transaction_settings(config: ServerConfig, image: MetadataImage) -> Transact
         "transaction_remove_expired_transaction_cleanup_interval_ms": config.get_int(
             "transaction.remove.expired.transaction.cleanup.interval.ms"
         ),
+        "request_timeout_ms": config.get_int("request.timeout.ms"),
         "transaction_state_log_num_partitions": partition_count(
             image, TRANSACTION_STATE_TOPIC, config.get_int("transaction.state.log.num.partitions")
         ),

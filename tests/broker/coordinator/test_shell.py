@@ -339,7 +339,7 @@ def test_a_partition_that_takes_long_to_load_says_how_far_it_is(caplog: pytest.L
     log.batches = harness.log.batches
     caplog.clear()
     coordinator = GroupCoordinator(harness.config, timers, lambda: timers.now_ms, lambda: "uuid", lambda _: log)
-    assert coordinator.shard_of("g").state is ShardState.ACTIVE
+    assert coordinator.elect(0, log).state is ShardState.ACTIVE
     assert [record.getMessage() for record in caplog.records] == [
         "__consumer_offsets-0 is being loaded: 1 records read in 6 s",
         "__consumer_offsets-0 is being loaded: 2 records read in 12 s",

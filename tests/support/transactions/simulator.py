@@ -27,6 +27,7 @@ RETRIABLE = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.NOT_COORDINATOR,
     }
@@ -96,9 +97,10 @@ class Worker:
         """Looks up how far the input was read."""
 
         def done(answer: Any) -> None:
-            partition = answer.groups[0].topics[0].partitions[0]
-            if self.is_refused(answer.groups[0].error_code or partition.error_code):
+            [group] = answer.groups
+            if self.is_refused(group.error_code) or self.is_refused(group.topics[0].partitions[0].error_code):
                 return
+            partition = group.topics[0].partitions[0]
             start = max(0, partition.committed_offset)
             self.taken = list(range(start, start + self.world.rng.randint(1, 4)))
             self.to_write = [(one % PARTITIONS, one) for one in self.taken]

@@ -1,0 +1,121 @@
+"""The answers of one partition that wait until its log is durable: synced, and replicated as far as acks=all promises.
+
+Owns: the waiting answers and their deadlines. Never does: appending. Invariants: each answer is given once: when
+everything appended before it is durable, when the log fails, after the timeout, or at :meth:`DurableWaits.close`. A
+timeout undoes nothing: the records stay in the log, in order. Source: ``CoordinatorRuntime``, its deferred event queue
+and write timeouts.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ..timers.timers import Timer, Timers
+from .errors import client_error
+from .interfaces import CoordinatorLog
+
+Answer = Callable[[ErrorCode], None]
+"""Called once, with NONE or with the error for the client."""
+
+
+class _Wait:
+    """One answer. ``answer`` is None once it was given."""
+
+    __slots__ = ("answer", "deadline_ms", "stored")
+
+    def __init__(self, answer: Answer, deadline_ms: int, stored: Callable[[], None] | None) -> None:
+        self.answer: Answer | None = answer
+        self.deadline_ms = deadline_ms
+        self.stored = stored
+
+
+class DurableWaits:
+    """Holds answers back until the log is durable, for a limited time.
+
+    One timer serves all answers. It is set for the oldest one, and stays set if that answer is given earlier.
+    """
+
+    __slots__ = ("_clock_ms", "_failed", "_is_closed", "_log", "_timeout_ms", "_timer", "_timers", "_waiting")
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        timeout_ms: int,
+        failed: Callable[[ErrorCode], ErrorCode],
+    ) -> None:
+        """``failed`` gets an error of the log and returns the error for the client. It may close these waits."""
+        self._log = log
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._timeout_ms = timeout_ms
+        self._failed = failed
+        self._waiting: dict[_Wait, None] = {}
+        """The answers not given yet, in order."""
+        self._timer: Timer | None = None
+        self._is_closed = False
+
+    def is_durable(self) -> bool:
+        """Whether everything appended is durable. A log that this broker no longer leads is not."""
+        try:
+            return self._log.is_durable()
+        except KafkaError:
+            return False
+
+    def wait(self, answer: Answer, stored: Callable[[], None] | None = None) -> None:
+        """Calls ``answer`` once, as the module says. ``stored`` is called when everything appended so far is durable,
+        also after a timeout, but not after :meth:`close`.
+        """
+        if self._is_closed:
+            answer(ErrorCode.NOT_COORDINATOR)
+            return
+        wait = _Wait(answer, self._clock_ms() + self._timeout_ms, stored)
+        self._waiting[wait] = None
+        try:
+            self._log.when_durable(partial(self._settle, wait))
+        except KafkaError as error:
+            self._settle(wait, error.error_code)
+        if self._timer is None and self._waiting:
+            self._timer = self._timers.schedule(self._timeout_ms, self._time_out)
+
+    def close(self) -> None:
+        """Answers everything that waits NOT_COORDINATOR. What the log says later has no effect."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, {}
+        for wait in waiting:
+            _give(wait, ErrorCode.NOT_COORDINATOR)
+
+    def _settle(self, wait: _Wait, error: ErrorCode) -> None:
+        """The log is durable as far as ``wait`` asked, or has failed."""
+        if self._is_closed:
+            return
+        self._waiting.pop(wait, None)
+        if error:
+            error = self._failed(error)
+        _give(wait, error)
+        if wait.stored is not None and not error:
+            wait.stored()
+
+    def _time_out(self) -> None:
+        """Answers what has waited too long, and sets the timer for the next one."""
+        self._timer = None
+        now_ms = self._clock_ms()
+        due = []
+        for wait in self._waiting:
+            if wait.deadline_ms > now_ms:
+                self._timer = self._timers.schedule(wait.deadline_ms - now_ms, self._time_out)
+                break
+            due.append(wait)
+        for wait in due:
+            self._waiting.pop(wait, None)
+            _give(wait, client_error(ErrorCode.REQUEST_TIMED_OUT))
+
+
+def _give(wait: _Wait, error: ErrorCode) -> None:
+    answer, wait.answer = wait.answer, None
+    if answer is not None:
+        answer(error)
