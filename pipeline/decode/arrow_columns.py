@@ -1,7 +1,7 @@
-"""Arrow columns out of spans: Arrow's own `take` gathers the bytes, no Python for each record.
+"""Builds Arrow columns from spans. Arrow's `take` gathers the bytes, so no Python code runs per record.
 
 Pure. One BinaryArray is laid over the payload with the offsets start, end, start, end, …; every second element of it is
-a field. Null fields are masked. Payloads are below 2 GiB. Only the columns that are asked for are made.
+a field. Null fields are masked. Payloads are below 2 GiB. Only the requested columns are built.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _TYPES = {field.name: field.type for field in RECORD_SCHEMA} | BATCH_COLUMNS
 
 
 def schema_of(columns: Sequence[str]) -> Any:
-    """The Arrow schema of these columns of a record and of its batch. Raises KeyError for one that is not known."""
+    """The Arrow schema of these columns. Raises KeyError for an unknown column."""
     return pa.schema([pa.field(name, _TYPES[name]) for name in columns])
 
 
@@ -50,7 +50,7 @@ def gather(payload: Bytes, fields: Fields) -> Any:
 
 
 def _texts(binary: Any) -> Any:
-    """Header keys as strings; what is not UTF-8 gets U+FFFD, as in Java."""
+    """Header keys as strings. Bytes that are not UTF-8 become U+FFFD, as in Java."""
     try:
         return binary.cast(pa.string())
     except pa.ArrowInvalid:
@@ -58,7 +58,7 @@ def _texts(binary: Any) -> Any:
 
 
 def headers_column(payload: Bytes, spans: Spans, *, is_compiled: bool) -> Any:
-    """list<struct<key, value>> for each record, null for one without headers."""
+    """A list<struct<key, value>> per record; null if it has no headers."""
     counts = spans.header_counts
     if not counts.any():
         return pa.nulls(len(counts), HEADERS_TYPE)
@@ -74,7 +74,7 @@ def headers_column(payload: Bytes, spans: Spans, *, is_compiled: bool) -> Any:
 
 
 def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
-    """0 or 1 for each record; one comparison where the whole chunk is of one type, as it nearly always is."""
+    """0 or 1 per record. If the whole chunk has one type, which is usual, one comparison is enough."""
     types = (chunk.column("attributes") >> 3) & 1
     if len(types) and (types == types[0]).all():
         return pa.array(numpy.full(len(batches), types[0], dtype=numpy.int32))
@@ -82,7 +82,7 @@ def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
 
 
 def columns_of(chunk: BatchTable, walked: WalkedRecords, columns: Sequence[str], *, is_compiled: bool) -> Any:
-    """A record batch of the columns named, in their order."""
+    """A record batch of the named columns, in the given order."""
     payload, spans = walked.payload, walked.spans
     arrays = []
     for name in columns:

@@ -1,6 +1,6 @@
-"""What the header of its batch says of a record, as columns: values and meanings of DumpLogSegments' lines.
+"""Columns of a record that come from its batch's header, with the values that DumpLogSegments prints.
 
-Pure. Made only on request: they repeat for every record of a batch.
+Pure. Built only on request, because they repeat for every record of a batch.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ _FLAGS = {"isTransactional": 0x10, "isControl": 0x20}
 
 
 def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
-    """The column of one name in BATCH_COLUMNS, a row for each record."""
+    """One column of BATCH_COLUMNS, with a row per record."""
     kind = BATCH_COLUMNS[name]
     batches = spans.batches
     if name in _HEADER_FIELDS:
@@ -54,7 +54,7 @@ def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
 
 
 def _sequences(chunk: BatchTable, spans: Spans) -> Int64s:
-    """Base sequence and the record's offset delta, around the end of 31 bits (DefaultRecordBatch.incrementSequence)."""
+    """The base sequence plus the record's offset delta; wraps after 31 bits (DefaultRecordBatch.incrementSequence)."""
     base_sequences = chunk.column("base_sequence")[spans.batches]
     deltas = spans.offsets - chunk.column("base_offset")[spans.batches]
     sequences: Int64s = numpy.where(base_sequences < 0, -1, (base_sequences + deltas) & MAX_SEQUENCE)

@@ -1,4 +1,4 @@
-"""From batch to batch over a chunk, by their lengths: where each begins, and why the scan stopped.
+"""Scans a chunk from batch to batch by their lengths: returns each start, and why the scan stopped.
 
 Pure. Two ways with one result (a test compares them): in Python, a microsecond for each batch, and compiled, 30 ns.
 Loading the compiled one (numba) takes as long as some hundred thousand hops in Python: it comes once so many have been
@@ -36,7 +36,7 @@ Hops = tuple[Int64s, int, ScanEnd]
 
 @compiled
 def _fill_positions(data: Bytes, positions: Int64s) -> tuple[int, int, int]:
-    """Fills `positions`; (how many, where the scan stopped, the number of why)."""
+    """Fills `positions`. Returns (the number filled, where the scan stopped, the number of the reason)."""
     end = len(data)
     position = 0
     count = 0
@@ -60,7 +60,7 @@ def _fill_positions(data: Bytes, positions: Int64s) -> tuple[int, int, int]:
 
 
 def hop(view: memoryview) -> Hops:
-    """Over all whole batches of a chunk."""
+    """Scans all whole batches of a chunk."""
     global _hopped
     found = hop_compiled(view) if IS_COMPILED and _hopped > _MOST_IN_PYTHON else hop_in_python(view)
     _hopped += len(found[0])

@@ -1,9 +1,9 @@
 """The headers of all batches in a chunk of a log, as one numpy table.
 
 Pure. Never decompresses. Structural damage (a length or magic that no batch has) ends the scan at that batch; CRCs are
-a step of their own. Source: protocol/records/batch.py has the layout.
+a separate step. Source: protocol/records/batch.py has the layout.
 
-Sketch of costs: 40 ns for each batch by numba, 1 us without; a CRC-32C runs at 8 GB/s.
+Sketch of costs: 40 ns per batch with numba, 1 us without; CRC-32C runs at 8 GB/s.
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ class HeaderTable:
 
     @property
     def sizes(self) -> Int64s:
-        """Bytes of each batch, header included."""
+        """The size of each batch in bytes, including the header."""
         return self.column("batch_length") + LOG_OVERHEAD
 
     @property
@@ -84,12 +84,12 @@ class BatchTable(HeaderTable):
         super().__init__(positions, _headers_at(self.data, positions), file_position)
 
     def batch(self, index: int) -> memoryview:
-        """The bytes of one batch, header included."""
+        """The bytes of one batch, including the header."""
         start = int(self.positions[index])
         return self.view[start : start + int(self.table["batch_length"][index]) + LOG_OVERHEAD]
 
     def crc_matches(self) -> Flags:
-        """For each batch, whether its CRC equals that in its header."""
+        """Whether the CRC of each batch equals the one in its header."""
         view = self.view
         starts = (self.positions + ATTRIBUTES_POSITION).tolist()
         ends = (self.positions + self.sizes).tolist()
@@ -99,7 +99,7 @@ class BatchTable(HeaderTable):
 
 
 def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
-    """Which batches have the right CRC, and the damage of the others."""
+    """Returns which batches have the right CRC, and the damage of the others."""
     matches = chunk.crc_matches()
     damage = []
     for index in numpy.flatnonzero(~matches).tolist():
@@ -111,7 +111,7 @@ def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
 
 
 def _headers_at(data: Bytes, positions: Int64s) -> NDArray[Any]:
-    """The headers that begin at the positions, by one `take`: from a view that has 61 bytes at every place."""
+    """The headers at the positions, taken in one step from a view with 61 bytes at every position."""
     if not len(positions):
         return numpy.empty(0, dtype=HEADER_DTYPE)
     windows = numpy.ndarray((len(data) - BATCH_HEADER_SIZE + 1,), _HEADER_BYTES, data, strides=(1,))

@@ -1,4 +1,4 @@
-"""Headers and CRCs of a segment's batches without their records: what an audit of batches reads.
+"""Reads the headers and CRCs of a segment's batches, without their records, for an audit of batches.
 
 Owns: the rhythm. The file is read and checksummed in pieces that stay in the processor's cache; headers go out many
 pieces at a time, since whoever looks at them pays for each table. Of the bytes only control batches' are kept. Memory:
@@ -26,7 +26,7 @@ _MOST_BATCHES = 16_384
 
 
 class CheckedHeaders(NamedTuple):
-    """Batches that follow each other: their headers, whose CRC is right, what is wrong with the others."""
+    """Consecutive batches: their headers, which CRCs are right, and the damage of the others."""
 
     headers: HeaderTable
     matches: Flags
@@ -36,7 +36,7 @@ class CheckedHeaders(NamedTuple):
 
 
 def read_headers(path: Path, batch_positions: Sequence[int] = ()) -> Iterator[CheckedHeaders | Damage]:
-    """The batches of a segment, and the damage in between; arguments as of read_chunks. Raises OSError."""
+    """The batches of a segment and the damage between them. Takes the arguments of read_chunks. Raises OSError."""
     pieces: list[CheckedHeaders] = []
     size = count = 0
     for chunk in read_chunks(path, batch_positions=batch_positions, chunk_bytes=PIECE_BYTES):
@@ -58,14 +58,14 @@ def read_headers(path: Path, batch_positions: Sequence[int] = ()) -> Iterator[Ch
 
 
 def checked(chunk: BatchTable) -> CheckedHeaders:
-    """The batches of one chunk, which stays with them."""
+    """The headers and damage of one chunk's batches. The result refers to the chunk."""
     matches, damage = check_crcs(chunk)
     kept = {index: bytes(chunk.batch(index)) for index in numpy.flatnonzero(chunk.is_control).tolist()}
     return CheckedHeaders(chunk, matches, damage, kept)
 
 
 def _joined(pieces: Sequence[CheckedHeaders]) -> CheckedHeaders:
-    """One table out of several; control batches count from the first piece on."""
+    """Joins several tables into one. Indexes of control batches count from the first table."""
     kept: dict[int, bytes] = {}
     before = 0
     for piece in pieces:

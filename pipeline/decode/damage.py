@@ -1,4 +1,4 @@
-"""Damage in the bytes of a log: a value that jobs turn into rows and findings, never an exception."""
+"""Damage in the bytes of a log, as a value. Jobs turn it into rows and findings; it is never an exception."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class DamageKind(StrEnum):
 
 
 class Damage(NamedTuple):
-    """Damage at a place: bytes from `position` of the file on, `size` of them (all that can't be read)."""
+    """Damage in the `size` bytes of the file from `position` on: all bytes that can't be read."""
 
     kind: DamageKind
     position: int

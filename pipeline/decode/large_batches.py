@@ -1,4 +1,4 @@
-"""The records of one large batch a window at a time: few bytes may claim, and even hold, gigabytes of rows.
+"""Decodes one large batch in windows of records, because a few compressed bytes can hold gigabytes of rows.
 
 Pure. The batch is decompressed twice: first to see that all of it is right, since a batch with a malformed record has
 no rows, then for its rows. Memory: one window of records, or one record if that is larger, MOST_RECORD_BYTES at most.
@@ -29,7 +29,7 @@ _SMALLEST_RECORD = 7
 
 
 class _Window(NamedTuple):
-    """Whole records that follow each other, and how many they are."""
+    """Consecutive whole records, and their number."""
 
     payload: Bytes
     records: int
@@ -37,9 +37,9 @@ class _Window(NamedTuple):
 
 @compiled
 def _whole_records(data: Bytes) -> tuple[int, int, int]:
-    """(where the whole records in `data` end, how many they are, the bytes that the next one has with its length).
+    """(end of the whole records in `data`, their number, size of the next record including its length field).
 
-    The last is -1 if the next one's length is not all there, -2 if it can't be a length.
+    The size is -1 if the next length field is incomplete, -2 if it is invalid.
     """
     position = 0
     count = 0
@@ -69,7 +69,7 @@ def _whole_records(data: Bytes) -> tuple[int, int, int]:
 
 
 def walk_large(chunk: BatchTable, index: int, max_size: int, *, is_compiled: bool) -> Iterator[WalkedRecords | Damage]:
-    """The spans of a batch's records in several parts, or its damage alone."""
+    """Yields the spans of a batch's records in several parts, or only its damage."""
     count = int(chunk.table["records_count"][index])
     try:
         if count < 0 or count * _SMALLEST_RECORD > max_size:
@@ -99,7 +99,7 @@ def damage_of(chunk: BatchTable, index: int, kind: DamageKind, message: str) -> 
 
 
 def _check(chunk: BatchTable, index: int, count: int, max_size: int, *, is_compiled: bool) -> None:
-    """Raises InvalidRecordError, RecordTooLargeError for what is wrong with any of the records."""
+    """Raises InvalidRecordError or RecordTooLargeError if any record is malformed."""
     seen = 0
     for window in _windows(chunk, index, max_size):
         seen += window.records
@@ -159,7 +159,7 @@ def _pieces(chunk: BatchTable, index: int, max_size: int) -> Iterator[Any]:
 
 
 def _joined(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The chunks in pieces of about PIECE_BYTES: each costs a walk."""
+    """Joins the chunks into pieces of about PIECE_BYTES, because each piece costs a walk."""
     some: list[bytes] = []
     size = 0
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""A partition's batches while a broker may delete, replace or move its files: each batch is given once.
+"""Reads a partition while a broker may delete, replace or move its files. Returns each batch once.
 
 A file that vanishes under the reader means that the directory has changed: retention, the cleaner or a deletion. The
 partition is listed again and reading goes on at the next offset, MOST_RESTARTS times at most. Never writes. Memory: one
@@ -35,7 +35,7 @@ class LogPart(NamedTuple):
 
 
 class LivingChunk(NamedTuple):
-    """Some batches that were not given before, or damage, and where they are."""
+    """Batches that were not returned before, or damage, with their place."""
 
     part: LogPart
     item: BatchTable | Damage
@@ -55,7 +55,7 @@ class Absence(StrEnum):
 
 
 class Absent(NamedTuple):
-    """Offsets `[first_offset, end_offset)` that are not given; `text` begins with the kind and the path."""
+    """Offsets `[first_offset, end_offset)` that are missing; `text` begins with the kind and the path."""
 
     kind: Absence
     first_offset: int
@@ -64,7 +64,7 @@ class Absent(NamedTuple):
 
 
 def parts_of(found: PartitionDirectory, first_offset: int, end_offset: int) -> list[LogPart]:
-    """The segments that may have offsets of `[first_offset, end_offset)`, each as a whole."""
+    """The whole segments that may have offsets of `[first_offset, end_offset)`."""
     parts = []
     for index, segment in enumerate(found.segments):
         is_active = index + 1 == len(found.segments)
@@ -83,8 +83,8 @@ def read_living(
 ) -> Iterator[LivingChunk | Absent]:
     """The batches of a partition's directory that have offsets of `[first_offset, end_offset)`.
 
-    `first_parts` says where they were when the reading was planned; a restart looks for itself. Chunks may have batches
-    outside the offsets, and do not come twice. Raises OSError for what is not one file's fault.
+    `first_parts`: where they were when the read was planned; a restart lists the directory again. Chunks may have
+    batches outside the range. No chunk is returned twice. Raises OSError if the problem is not one file's.
     """
     reading = _GivenOffsets(key, path, first_offset, end_offset)
     is_first = True
@@ -119,7 +119,7 @@ class _GivenOffsets:
         self.is_restarted = False
 
     def chunks(self, parts: Sequence[LogPart]) -> Iterator[LivingChunk]:
-        """The batches of the parts from the next offset on. Raises OSError as read_chunks does."""
+        """Yields the batches of the parts from the next offset on. Raises OSError as read_chunks does."""
         for part in parts:
             positions = [at for at in indexed_positions(part.segment) if part.start < at < part.end]
             file = part.segment
@@ -140,7 +140,7 @@ class _GivenOffsets:
             self.next_offset = max(self.next_offset, min(part.end_offset, self.end_offset))
 
     def _new(self, item: BatchTable | Damage) -> BatchTable | Damage | None:
-        """The part of an item that no chunk had before a restart; None if nothing is left."""
+        """The part of an item that no chunk before a restart had; None if nothing is left."""
         if not self.is_restarted:
             return item
         if isinstance(item, Damage):
@@ -152,7 +152,7 @@ class _GivenOffsets:
         return item if not start else BatchTable(item.view[start : item.stopped_at], item.file_position + start)
 
     def absence(self, found: PartitionDirectory | None) -> Absent | None:
-        """The offsets that are missing from the directory as listed now; None if it has or may have the next offset."""
+        """The offsets that the directory lacks, by its current listing; None if it may have the next offset."""
         self.is_restarted = True
         if found is None:
             return self.absent(Absence.GONE, "the partition was deleted or moved while it was read")
@@ -167,6 +167,6 @@ class _GivenOffsets:
         return lost
 
     def absent(self, kind: Absence, reason: str, end: int | None = None) -> Absent:
-        """The offsets from the next one on, up to `end` (by default all that were asked for)."""
+        """The offsets from the next one up to `end`; by default, up to the end of the requested range."""
         text = f"{kind}: {self.path}: {reason}"
         return Absent(kind, self.next_offset, self.end_offset if end is None else end, text)

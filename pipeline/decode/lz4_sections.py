@@ -1,4 +1,4 @@
-"""LZ4 frames unpacked into a buffer for many batches, without copies in between.
+"""Unpacks LZ4 frames of many batches into one buffer, without intermediate copies.
 
 Pure. Only frames as Kafka's Lz4BlockOutputStream writes them: blocks of 64 KiB, no checksums. Anything else, malformed
 frames too, is left to protocol/records/lz4_codec.py, which describes the frame; so is one that may hold more than a
@@ -24,7 +24,7 @@ LEAST_FRAME = len(_FRAME_START) + len(_END_MARK)
 
 
 def bytes_needed(data: memoryview, start: int, end: int, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> int:
-    """The most bytes that the frame from `start` to `end` can unpack to; -1 if `unpack` does not take such a frame."""
+    """The maximum size of the unpacked frame `[start, end)`; -1 if `unpack` does not support the frame."""
     if end - start < LEAST_FRAME or data[start : start + len(_FRAME_START)] != _FRAME_START:
         return -1
     position = start + len(_FRAME_START)
@@ -41,9 +41,9 @@ def bytes_needed(data: memoryview, start: int, end: int, max_size: int = DEFAULT
 
 
 def unpack(data: memoryview, start: int, out: memoryview) -> int:
-    """Unpacks the frame that begins at `start`; how many bytes it holds. `out` has those that `bytes_needed` says.
+    """Unpacks the frame at `start`. Returns the unpacked size. `out` must have the size that `bytes_needed` returned.
 
-    -1 for a malformed block.
+    Returns -1 for a malformed block.
     """
     import cramjam  # on first use, as everywhere: an audit of headers needs no codec
 
@@ -77,7 +77,7 @@ class SectionBuffer:
         self._ends = [0]
 
     def empty(self, size: int) -> None:
-        """Forgets all sections, and has room for so many bytes at least: memory that is new costs as much as a copy."""
+        """Removes all sections and makes room for at least `size` bytes. Reuses memory if it can, which saves time."""
         if size > len(self._payload):
             self._payload = numpy.empty(size, dtype=numpy.uint8)
         self._ends = [0]
@@ -87,14 +87,14 @@ class SectionBuffer:
         return self._ends[-1] + size <= len(self._payload)
 
     def unpack(self, data: memoryview, start: int) -> bool:
-        """Adds the section whose frame begins at `start`, where there is room for it; False for a malformed one."""
+        """Adds the section whose frame begins at `start`, if there is room. Returns False if the frame is malformed."""
         size = unpack(data, start, self._payload.data[self._ends[-1] :])
         if size >= 0:
             self._ends.append(self._ends[-1] + size)
         return size >= 0
 
     def add(self, section: bytes | memoryview) -> None:
-        """Adds a section that was decompressed elsewhere, or never compressed."""
+        """Adds a section that is already decompressed."""
         end = self._ends[-1] + len(section)
         self._payload.data[self._ends[-1] : end] = section
         self._ends.append(end)
@@ -105,5 +105,5 @@ class SectionBuffer:
         return self._payload
 
     def bounds(self) -> Int64s:
-        """Where the sections lie: section n from the nth number to the next one."""
+        """The bounds of the sections: section n is between number n and number n + 1."""
         return numpy.array(self._ends, dtype=numpy.int64)

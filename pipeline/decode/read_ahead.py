@@ -1,7 +1,7 @@
-"""Sources read ahead: the one that is looked at and the next each on a thread of its own.
+"""Reads sources ahead: the current one and the next one, each on its own thread.
 
-Owns: the threads, and their end. Reading a file and checking CRCs leave the interpreter to others most of the time, so
-that the headers of two segments are read in three fifths of the time that one after the other takes. Memory: AHEAD
+Owns: the threads, and their end. Reading a file and checking CRCs release the interpreter lock most of the time, so
+two segments' headers take three fifths of the time that they take one after the other. Memory: AHEAD
 items of each of two sources.
 """
 
@@ -49,7 +49,7 @@ class _SourceThread(Generic[Item]):
         self._done.result()  # raises what reading has raised
 
     def drop(self) -> None:
-        """Takes no more of it; the thread is free again."""
+        """Stops reading the source and frees its thread."""
         self._is_dropped = True
         while not self._is_over:
             self._take()
@@ -58,9 +58,9 @@ class _SourceThread(Generic[Item]):
 def read_ahead(
     sources: Sequence[Source], read: Callable[[Source], Iterator[Item]]
 ) -> Generator[tuple[Source, Iterator[Item]], None, None]:
-    """Each source, in order, with what `read` gives of it: items, none of which is None.
+    """Yields each source, in order, with the items that `read` yields for it. No item may be None.
 
-    To be closed where it is not taken to its end. What `read` raises is raised where its item would have come.
+    Close it if it is not consumed to its end. An exception of `read` is raised at the place of its item.
     """
     readings: deque[tuple[Source, _SourceThread[Item]]] = deque()
     following = iter(sources)

@@ -1,8 +1,8 @@
-"""Where each record's fields lie: one pass over the variable-length numbers of many batches, compiled by numba.
+"""Finds each record's fields in one pass over the variable-length numbers of many batches, compiled by numba.
 
 Pure. Refuses exactly what protocol/records/record.py refuses (a test compares them); a batch with a malformed record
 gets a fault code and no records. Never copies a key or a value. Works on int64 only: bits beyond 64 fall off, as in
-Java. Where numba has no wheel, vector_walk.py does the same.
+Java. If numba is not installed, vector_walk.py does the same.
 
 Sketch of costs: 12 to 25 ns a record.
 """
@@ -29,7 +29,7 @@ from .spans import (
 
 @inlined
 def _number(data: Bytes, position: int, limit: int, max_size: int) -> tuple[int, int]:
-    """(zigzag number, position behind it); a position below 0 is a fault, its number negated."""
+    """Returns (zigzag number, position after it). A negative position is a negated fault code."""
     if position >= limit:
         return 0, -ENDS_INSIDE
     byte = int(data[position])
@@ -51,7 +51,7 @@ def _number(data: Bytes, position: int, limit: int, max_size: int) -> tuple[int,
 
 @inlined
 def _field(data: Bytes, position: int, limit: int, row: int, bounds: Int32s, is_null: Flags) -> int:
-    """Fills the row of a field, a length and so many bytes; the position behind it, or a fault below 0."""
+    """Fills the row of a field (a length, then its bytes). Returns the position after it, or a negated fault code."""
     length, position = _number(data, position, limit, 5)
     if position < 0:
         return position
@@ -65,7 +65,7 @@ def _field(data: Bytes, position: int, limit: int, row: int, bounds: Int32s, is_
 
 @compiled
 def _skip_headers(data: Bytes, position: int, limit: int, end: int, count: int) -> int:
-    """The position behind `count` headers, or a fault below 0."""
+    """The position after `count` headers, or a negated fault code."""
     if count < 0 or count > max(end - position, 0):
         return -BAD_HEADER
     for _ in range(count):
@@ -103,7 +103,7 @@ def _walk(
     batches: Int64s,
     faults: Int64s,
 ) -> int:
-    """Fills the rows batch by batch; a batch with a fault leaves none. How many rows there are."""
+    """Fills the rows batch by batch and returns their number. A batch with a fault gets no rows."""
     row = 0
     for batch in range(len(starts)):
         position = starts[batch]
@@ -157,7 +157,7 @@ def _walk(
 
 
 def walk_records(data: Bytes, sections: Sections) -> Spans:
-    """The spans of all records of the batches whose (decompressed) records lie in `data`, below 2 GiB."""
+    """The spans of all records of the batches whose decompressed records are in `data` (less than 2 GiB)."""
     total = int(sections.possible_counts().sum())
     offsets, timestamps, batches = (numpy.empty(total, dtype=numpy.int64) for _ in range(3))
     header_positions, header_counts = (numpy.empty(total, dtype=numpy.int32) for _ in range(2))
@@ -197,7 +197,7 @@ def _walk_headers(
     value_bounds: Int32s,
     value_is_null: Flags,
 ) -> int:
-    """Fills the key and value of each header of records that were walked before."""
+    """Fills the key and value of each header of records that `_walk` has found."""
     row = 0
     limit = len(data)
     for record in range(len(positions)):
@@ -210,7 +210,7 @@ def _walk_headers(
 
 
 def walk_headers(data: Bytes, spans: Spans) -> tuple[Fields, Fields]:
-    """Key and value of every header, in the order of the records."""
+    """The key and value of every header, in the order of the records."""
     total = int(spans.header_counts.sum())
     keys, values = Fields.empty(total), Fields.empty(total)
     _walk_headers(data, spans.header_positions, spans.header_counts, *keys, *values)

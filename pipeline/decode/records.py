@@ -1,7 +1,7 @@
 """Decodes the records of a chunk: decompression within a limit, walk, Arrow.
 
-Pure. Compressed batches are taken in groups, and large ones in parts, so that little of them is held at a time. Rows
-keep the log's order; damage comes out beside them. Equal to protocol/records/record.py record by record, by numba and
+Pure. Compressed batches are taken in groups, and large ones in parts, which bounds memory. Rows
+keep the log's order; damage is returned separately. Equal to protocol/records/record.py record by record, by numba and
 by numpy (tests say so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts
 without it.
 """
@@ -53,7 +53,7 @@ def decode_chunk(
 ) -> Iterator[DecodedRecords | Damage]:
     """The records of the selected batches of a chunk, and the batches whose records can't be decoded.
 
-    `columns` are of RECORD_COLUMNS and BATCH_COLUMNS; only what they need is made.
+    `columns`: names in RECORD_COLUMNS and BATCH_COLUMNS. Only these are built.
     """
     from .arrow_columns import columns_of
 
@@ -72,9 +72,9 @@ def walk_chunk(
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[WalkedRecords | Damage]:
-    """The spans of the records of the selected batches, some batches at a time, in the log's order.
+    """Yields the spans of the selected batches' records, some batches at a time, in the log's order.
 
-    A payload is as it is until the next item is asked for: the next group is unpacked into the same memory. A batch of
+    A payload is valid until the next item is requested: the next group reuses its memory. A batch of
     more than LARGE_BYTES comes in several parts.
     """
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
@@ -117,10 +117,10 @@ def _is_one_large(chunk: BatchTable) -> bool:
 def _unpacked(
     chunk: BatchTable, chosen: Int64s, max_size: int
 ) -> Iterator[tuple[list[int], SectionBuffer] | Damage | int]:
-    """The batches in groups with their sections, the damage of those that can't be decompressed, the large ones.
+    """Yields groups of batches with their sections, damage of batches that can't be decompressed, and large batches.
 
-    Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time. Sections that are not
-    compressed are copied among the others, so that batches of both kinds in turn make one group.
+    LZ4 frames are unpacked in place, because copies would take a third of the time. Sections that are not
+    compressed are copied, so that alternating batches of both kinds form one group.
     """
     batches: list[int] = []
     buffer = SectionBuffer(GROUP_BYTES)
@@ -190,7 +190,7 @@ def _walk_group(
 
 
 def _decompressed(chunk: BatchTable, index: int, start: int, end: int, most: int) -> bytes | Damage:
-    """The section, decompressed. Raises RecordTooLargeError for one of more than `most` bytes."""
+    """The decompressed section. Raises RecordTooLargeError if it has more than `most` bytes."""
     section = bytes(chunk.view[start:end])
     try:
         return decompress(compression_type_of(int(chunk.table["attributes"][index]) & 7), section, most)

@@ -1,7 +1,7 @@
-"""Reads a segment's file in chunks of whole batches, past damage where the offset index shows a way.
+"""Reads a segment's file in chunks of whole batches. Skips damage if the offset index names a later batch.
 
-Owns: the open file while it is read. Memory: one chunk, or one batch where that is larger. Damage comes out as a value
-in its place, and so does what the system refuses to read: reading goes on at the next batch that the index names.
+Owns: the open file while it is read. Memory: one chunk, or one batch if that is larger. Damage is returned as a value
+in its place, and so are bytes that the system refuses to read. Reading continues at the next batch in the index.
 Never writes. Invariant: every batch is in exactly one chunk.
 """
 
@@ -40,10 +40,10 @@ def read_chunks(
     chunk_bytes: int = DEFAULT_CHUNK_BYTES,
     inode: int = 0,
 ) -> Iterator[BatchTable | Damage]:
-    """The batches of `path` from byte `start` (a batch's) up to `end`, in chunks; damage in between.
+    """Yields the batches of `path` from `start` (a batch's first byte) to `end` in chunks, and the damage between them.
 
-    `batch_positions` are where the offset index says that batches begin: behind a batch whose length can't be believed,
-    and behind bytes that can't be read, reading goes on at the next of them, else it ends. Raises FileNotFoundError
+    `batch_positions`: batch starts from the offset index. After a batch with an impossible length, or bytes that can't
+    be read, reading continues at the next of them, or ends if there is none. Raises FileNotFoundError
     (and other errors that say that the file is gone, or with an `inode` that it was replaced), and OSError for what is
     not this file's fault.
     """
@@ -58,7 +58,7 @@ def read_chunks(
 
 
 class _ChunkReader:
-    """Reads an open file in chunks; `wanted` is how much the next read takes."""
+    """Reads an open file in chunks. `wanted`: the size of the next read."""
 
     def __init__(self, path: Path, file: RangeReader, limit: int, positions: Sequence[int], chunk_bytes: int) -> None:
         self.path = path
@@ -69,7 +69,7 @@ class _ChunkReader:
         self.is_shrunk = self.is_one_batch = False
 
     def chunks(self, position: int) -> Iterator[BatchTable | Damage]:
-        """The chunks and the damage from `position` on. Raises OSError as read_chunks does."""
+        """Yields the chunks and the damage from `position` on. Raises OSError as read_chunks does."""
         while position < self.limit:
             data = self._read(position)
             if data is None:
@@ -99,7 +99,7 @@ class _ChunkReader:
         self.is_shrunk = self.is_one_batch = False
 
     def _read(self, position: int) -> bytes | Damage | None:
-        """The next bytes; None to try again with a smaller read; damage for bytes that the system refuses."""
+        """Returns the next bytes, None to retry with a smaller read, or damage if the system refuses to read."""
         try:
             return self.file.read(position, min(self.wanted, self.limit - position))
         except OSError as error:
@@ -114,7 +114,7 @@ class _ChunkReader:
             return Damage(DamageKind.UNREADABLE, position, size, -1, fault_text(error))
 
     def _damage(self, chunk: BatchTable, data: bytes, position: int) -> Damage | None:
-        """The damage at bytes that begin no whole batch; None if a batch begins that is larger than the read."""
+        """The damage if the bytes are not a whole batch; None if they begin a batch that is larger than the read."""
         size = _claimed_size(data)
         left = self.limit - position
         if chunk.end is ScanEnd.INCOMPLETE and size <= left and len(data) < left:
@@ -142,7 +142,7 @@ class _ChunkReader:
         return True
 
     def _next_batch(self, position: int) -> int:
-        """The position of the next batch that the index names and that looks like one; the end without one."""
+        """The position of the next batch in the index that has a plausible header; the end if there is none."""
         for candidate in self.positions[bisect_right(self.positions, position) :]:
             if candidate >= self.limit:
                 break
@@ -160,7 +160,7 @@ class _ChunkReader:
 
 
 def _claimed_size(data: bytes) -> int:
-    """The size that the first batch says it has; a header's where not even that is there."""
+    """The size in the first batch's header; the size of a header if the header is incomplete."""
     if len(data) < _FRONT.size:
         return BATCH_HEADER_SIZE
     return int(_FRONT.unpack_from(data)[1]) + LOG_OVERHEAD

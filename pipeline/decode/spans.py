@@ -1,6 +1,6 @@
-"""Where the fields of records lie in a payload: what both walks find and what becomes Arrow columns.
+"""The places of records' fields in a payload. Both walks return them, and Arrow columns are built from them.
 
-Pure. A field is two numbers, its start and the position behind it, in the layout that Arrow's binary arrays have for
+Pure. A field is two numbers, its start and its end, in the layout that Arrow's binary arrays have for
 their offsets (start, end, start, end, …, end), so that a column is gathered without rearranging a number.
 """
 
@@ -32,7 +32,7 @@ RECORD_COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "heade
 
 
 class Fields(NamedTuple):
-    """One field of each record. `bounds` has two numbers for each and one more, the last end; null is an empty span."""
+    """One field of each record. `bounds` has two numbers per record and the last end. A null field is an empty span."""
 
     bounds: Int32s
     is_null: Flags
@@ -49,7 +49,7 @@ class Fields(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """For each record: offset, timestamp (ms), its key and value, its headers, its batch's index."""
+    """For each record: offset, timestamp (ms), key, value, headers, and the index of its batch."""
 
     offsets: Int64s
     timestamps: Int64s
@@ -77,7 +77,7 @@ class WalkedRecords(NamedTuple):
 
 
 class Sections(NamedTuple):
-    """Batches whose records, decompressed, lie in a payload: each at `[start, end)`, and what its header says."""
+    """Batches whose decompressed records are in a payload: each batch's `[start, end)` and header fields."""
 
     starts: Int64s
     ends: Int64s
@@ -86,6 +86,6 @@ class Sections(NamedTuple):
     base_timestamps: Int64s
 
     def possible_counts(self) -> Int64s:
-        """The number of records of each; 0 if a batch has none or its bytes cannot hold that number."""
+        """The number of records of each batch; 0 if it has none, or if its bytes cannot hold so many records."""
         fits = (self.counts > 0) & (self.counts * SMALLEST_RECORD_SIZE <= self.ends - self.starts)
         return numpy.where(fits, self.counts, 0)

@@ -1,4 +1,4 @@
-"""The walk of record_walk.py by numpy alone, for where numba has no wheel: equal spans, equal faults.
+"""The walk of record_walk.py with numpy only, for systems without numba. Returns equal spans and faults.
 
 Pure. A short Python loop follows the lengths from record to record; all other numbers are read for all records of all
 batches at once, field by field, so that speed does not depend on how many records a batch has. A fault of a record
@@ -29,7 +29,7 @@ _MOST_OF_31_BITS = 0x7FFFFFFF
 
 
 class _Chain(NamedTuple):
-    """Records found by following their lengths: where each begins behind its length, and where that says it ends."""
+    """Records found by following their lengths: the start (after the length field) and the end of each."""
 
     positions: Int64s
     ends: Int64s
@@ -39,7 +39,7 @@ class _Chain(NamedTuple):
 
 
 def _chain(data: Bytes, sections: Sections) -> _Chain:
-    """Follows the lengths in every batch, up to the first that leads out of it."""
+    """Follows the lengths in every batch, up to the first that points outside the batch."""
     view = data.tobytes()  # twice as fast to index as the array's memory
     positions: list[int] = []
     ends: list[int] = []
@@ -83,7 +83,7 @@ def _chain(data: Bytes, sections: Sections) -> _Chain:
 
 
 def _next_record(view: bytes, position: int, limit: int) -> tuple[int, int, int]:
-    """(where the record at `position` says it ends, where it begins behind its length, fault)."""
+    """(end of the record at `position` by its length, its start after the length field, fault)."""
     if position >= limit:
         return 0, position, ENDS_INSIDE
     byte = view[position]
@@ -113,12 +113,12 @@ class _Cursor:
         self.faults = numpy.zeros(len(positions), dtype=numpy.int64)
 
     def fail(self, is_wrong: Flags, fault: int) -> None:
-        """Notes a fault for those that have none yet."""
+        """Sets a fault for the records that have none yet."""
         if is_wrong.any():
             self.faults[is_wrong & (self.faults == 0)] = fault
 
     def _bytes(self, positions: Int64s, limits: Int64s) -> tuple[Int64s, Flags]:
-        """The byte at each position, and which positions are past their limit (those get a byte 0)."""
+        """The byte at each position (0 past the limit), and which positions are past their limit."""
         is_behind = positions >= limits
         if is_behind.any():
             found = numpy.zeros(len(positions), dtype=numpy.int64)
@@ -128,7 +128,7 @@ class _Cursor:
         return self.data[positions].astype(numpy.int64), is_behind
 
     def numbers(self, max_size: int) -> Int64s:
-        """The zigzag number at each position; moves past the numbers."""
+        """Returns the zigzag number at each position and moves past it."""
         values, is_behind = self._bytes(self.positions, self.limits)
         self.fail(is_behind, ENDS_INSIDE)
         longer = numpy.flatnonzero(values >= 0x80)
@@ -141,7 +141,7 @@ class _Cursor:
         return halves ^ -(values & 1)
 
     def _rest(self, values: Int64s, longer: Int64s, max_size: int) -> None:
-        """Reads on where a number has more than one byte."""
+        """Reads the remaining bytes of numbers that have more than one byte."""
         values[longer] &= 0x7F
         for index in range(1, max_size):
             read, is_behind = self._bytes(self.positions[longer], self.limits[longer])
@@ -156,7 +156,7 @@ class _Cursor:
         self.faults[longer[self.faults[longer] == 0]] = LONG_NUMBER
 
     def fields(self) -> tuple[Int64s, Int64s, Flags]:
-        """(starts, ends, which are null) of a field, a length and so many bytes; moves behind it."""
+        """Returns (starts, ends, which are null) of a field and moves past it. A field is a length and its bytes."""
         lengths = self.numbers(5)
         starts = self.positions
         self.positions = starts + numpy.maximum(lengths, 0)
@@ -181,7 +181,7 @@ def _skip_headers(cursor: _Cursor, ends: Int64s, counts: Int64s) -> None:
 
 
 def _batch_faults(chain: _Chain, faults: Int64s) -> Int64s:
-    """For each batch the fault of its first faulty record, or what is wrong behind its last."""
+    """The fault of each batch's first faulty record, or the fault after its last record."""
     found = chain.tail_faults.copy()
     rows = numpy.flatnonzero(faults)
     if len(rows):
@@ -200,7 +200,7 @@ def _packed(found: tuple[Int64s, Int64s, Flags], kept: Flags | slice) -> Fields:
 
 
 def walk_records(data: Bytes, sections: Sections) -> Spans:
-    """The spans of all records of the batches whose (decompressed) records lie in `data`, below 2 GiB."""
+    """The spans of all records of the batches whose decompressed records are in `data` (less than 2 GiB)."""
     chain = _chain(data, sections)
     cursor = _Cursor(data, chain.positions + 1, sections.ends[chain.batches])  # behind the attributes
     timestamps = sections.base_timestamps[chain.batches] + cursor.numbers(10)
@@ -227,7 +227,7 @@ def walk_records(data: Bytes, sections: Sections) -> Spans:
 
 
 def walk_headers(data: Bytes, spans: Spans) -> tuple[Fields, Fields]:
-    """Key and value of every header, in the order of the records."""
+    """The key and value of every header, in the order of the records."""
     counts = spans.header_counts.astype(numpy.int64)
     firsts = numpy.cumsum(counts) - counts
     keys, values = Fields.empty(int(counts.sum())), Fields.empty(int(counts.sum()))

@@ -1,4 +1,4 @@
-"""Zigzag variable-length numbers as compiled loops write them: what the encoder of an import and a compaction share.
+"""Compiled functions that write zigzag variable-length numbers, shared by the encoders of import and compaction.
 
 Pure. Source: Kafka's ByteUtils.writeVarlong.
 """
@@ -11,7 +11,7 @@ from .spans import Bytes
 
 @inlined
 def number_size(number: int) -> int:
-    """Bytes that a number takes."""
+    """The encoded size of a number in bytes."""
     rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
     size = 1
     while rest >= numpy.uint64(128):
@@ -22,7 +22,7 @@ def number_size(number: int) -> int:
 
 @inlined
 def put_number(out: Bytes, position: int, number: int) -> int:
-    """Writes a number; the position behind it."""
+    """Writes a number. Returns the position after it."""
     rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
     while rest >= numpy.uint64(128):
         out[position] = numpy.uint8((rest & numpy.uint64(127)) | numpy.uint64(128))
