@@ -28,11 +28,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
 
 @pytest.fixture(scope="package")
 def members_topic(both: TwoBrokers) -> None:
-    """What random members of classic groups read."""
+    """The topic that random members of classic groups read."""
     same(both, lambda side: side.topic(random_members.TOPIC, 2))
 
 
 @pytest.fixture(scope="package")
 def consumers_topic(both: TwoBrokers) -> None:
-    """What random members of consumer groups read."""
+    """The topic that random members of consumer groups read."""
     random_consumers.make_topic(both)

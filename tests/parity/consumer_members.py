@@ -32,7 +32,7 @@ Owned = Mapping[str, list[int]]
 
 
 def subscription(*topics: str, owned: Owned | None = None, version: int = 1) -> bytes:
-    """What a member of the classic protocol sends of itself."""
+    """The subscription that a member of the classic protocol sends."""
     partitions = [ConsumerProtocolSubscription.TopicPartition(name, indexes) for name, indexes in (owned or {}).items()]
     message = ConsumerProtocolSubscription(list(topics), None, partitions)
     return version.to_bytes(2, "big") + encode(message, version)
@@ -162,7 +162,7 @@ class Members:
     # --- what is stored
 
     def records(self) -> list[CoordinatorRecord]:
-        """What was stored of this group, in order."""
+        """The stored records of this group, in order."""
         found: list[CoordinatorRecord] = []
         offset = self._begin
         while batches := self.side.batches(OFFSETS_TOPIC, offset, self._partition):

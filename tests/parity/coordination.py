@@ -50,7 +50,7 @@ def subscription(topic: str, who: str) -> bytes:
 
 
 class Actor:
-    """What one client knows; ``ids`` is its member id on each side, ``name`` what both call it."""
+    """One client. ``ids``: its member id on each side. ``name``: its name on both."""
 
     def __init__(self) -> None:
         self.ids = ("", "")
@@ -87,7 +87,7 @@ class Group:
         return self.steps.name_of(OURS, self.actor(who).ids[OURS]) or ""
 
     def member_count(self) -> int:
-        """How many members there are now."""
+        """The current number of members."""
         body = self.steps.wire.ask(self.steps.ports[OURS], DescribeGroupsRequest([self.name]), 5)["body"]
         return len(body["groups"][0]["members"])
 

@@ -36,7 +36,7 @@ Learn = Callable[[list[Answered]], None]
 
 
 class InStep:
-    """What is asked about one group, and not answered yet; each request has a connection of its own meanwhile."""
+    """The requests about one group that are not answered yet. Each has its own connection until then."""
 
     _connections = itertools.count()
 
@@ -153,7 +153,7 @@ class InStep:
         self._names[OURS][ours] = self._names[KAFKA][kafka] = f"{name}{len(self._names[OURS])}"
 
     def real(self, side: int, name: str) -> str:
-        """What one side calls what has this name."""
+        """The name on one side of the thing with this name."""
         return next((real for real, known in self._names[side].items() if known == name), name)
 
     def name_of(self, side: int, real: str) -> str | None:

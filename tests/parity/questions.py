@@ -54,7 +54,7 @@ class Questions:
         ]
 
     def opening(self) -> list[Question]:
-        """What there is before the first question: some topics."""
+        """The state before the first question: some topics."""
         made = [("apples", 3), ("pears", 2), ("plums", 1)]
         topics = [CreateTopicsRequest.CreatableTopic(name, count, 1) for name, count in made]
         return [(7, lambda names: CreateTopicsRequest(topics, 5000))]

@@ -159,7 +159,7 @@ class RandomConsumers:
 
 
 def _owned(assignment: Any) -> dict[str, list[int]]:
-    """What an answer says that a member owns, in either protocol."""
+    """The partitions that a member owns according to an answer, in either protocol."""
     if isinstance(assignment, dict):
         return assigned(assignment)
     found = read_assignment(base64.b64decode(assignment)).assigned_partitions

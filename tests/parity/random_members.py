@@ -38,12 +38,12 @@ class RandomMembers:
             self._learn()
 
     def end(self) -> int:
-        """How many commands were asked, since some need two requests and some none."""
+        """The number of commands that were sent. Some need two requests and some none."""
         self.group.steps.close()
         return len(self.group.steps.commands)
 
     def _learn(self) -> None:
-        """Who leads, and who has lost its id."""
+        """Learns which member leads, and which has lost its id."""
         seen = self.group.steps.seen
         for asked, answer in seen[self.read :]:
             if " JoinGroupRequest " not in asked:

@@ -149,7 +149,7 @@ class Side:
         return self.ask(fetch_request([self.wanted(topic, offset, **fields.pop("partition", {}))], **fields), version)
 
     def batches(self, topic: str, offset: int = 0, partition: int = 0) -> list[dict[str, Any]]:
-        """What is stored from an offset on, batch by batch, as the bytes of a fetch say."""
+        """The stored batches from an offset on, as the bytes of a fetch contain them."""
         request = fetch_request([self.wanted(topic, offset, partition=partition)])
         data = bytes(self.raw(request, 12).responses[0].partitions[0].records)  # type: ignore[attr-defined]
         return [

@@ -195,7 +195,7 @@ class Transactional:
             offset = headers[-1].next_offset
 
     def seen(self) -> Any:
-        """What is there in the end: the state, the logs as committed readers see them, the committed offset."""
+        """The final state: of the transaction, of the logs as committed readers see them, and the committed offset."""
         state = self.describe()
         logs = [self._log(index) for index in self.indexes]
         topic = DescribeProducersRequest.TopicRequest(self.topic, list(self.indexes))

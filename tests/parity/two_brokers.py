@@ -78,7 +78,7 @@ class TwoBrokers:
         return {entry["apiKey"]: (entry["minVersion"], entry["maxVersion"]) for entry in body["apiKeys"]}
 
     def versions(self, request: type[Message]) -> tuple[int, int]:
-        """What both serve of an API. Produce below 3 is announced by Kafka for librdkafka's sake, not served."""
+        """The versions of an API that both serve. Kafka announces Produce below 3 for librdkafka only."""
         lowest, highest = served_versions(request.API_KEY)
         kafka_lowest, kafka_highest = self._kafka_versions[request.API_KEY]
         return max(lowest, kafka_lowest, 3 if request.API_KEY == 0 else 0), min(highest, kafka_highest)

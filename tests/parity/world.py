@@ -13,7 +13,7 @@ UNKNOWN_TOPIC_ID = bytes(range(1, 17))
 
 @dataclass
 class Names:
-    """What one broker calls things."""
+    """The names that one broker uses."""
 
     port: int
     topic_ids: dict[str, bytes] = field(default_factory=dict)

@@ -39,7 +39,7 @@ def eventually(
 async def eventually_in_loop(
     what: str | Callable[[], str], look: Callable[[], Seen], *, patience_s: float = PATIENCE_S
 ) -> Seen:
-    """As :func:`eventually`, while the event loop runs on."""
+    """Waits as :func:`eventually` does, while the event loop continues to run."""
     deadline = time.monotonic() + patience_s
     while not (seen := look()):
         assert time.monotonic() < deadline, _complaint(what, patience_s)

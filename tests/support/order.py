@@ -21,7 +21,7 @@ FIRST = (
 
 
 def unit(node_id: str) -> str:
-    """What a worker takes at once: the folder or the file of a test."""
+    """The unit that a worker takes at once: the folder or the file of a test."""
     return next((folder for folder in TOGETHER if node_id.startswith(folder)), node_id.partition("::")[0])
 
 

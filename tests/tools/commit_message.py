@@ -19,7 +19,7 @@ SCISSORS = "# ------------------------ >8 ------------------------"
 
 
 def problems(message: str) -> list[str]:
-    """What is wrong with a commit's message; comments and a diff below the scissors are not part of it."""
+    """The problems of a commit message. Comments and a diff below the scissors line are not part of it."""
     text = message.partition(SCISSORS)[0]
     lines = [line.rstrip() for line in text.splitlines() if not line.startswith("#")]
     subject = lines[0] if lines else ""

@@ -89,7 +89,7 @@ class Sources:
 
 @dataclass
 class FloorPlan:
-    """What was measured in one package. Boxes are named without the package, modules in full."""
+    """The measurements of one package. Boxes are named without the package, modules in full."""
 
     package: str
     arrows: Graph  # of every box, one without imports too

@@ -64,7 +64,7 @@ class Evidence:
 
 
 def sender(test: str, software: Sequence[str] | None, client_id: str | None) -> str:
-    """Who sent a request: a real client, our own, or a test that builds frames.
+    """The sender of a request: a real client, our own, or a test that builds frames.
 
     Clients name themselves in ApiVersions from version 3 on, otherwise the default client id names them.
     """

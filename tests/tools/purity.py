@@ -102,7 +102,7 @@ def _docstring(source: str) -> str:
 
 
 def claim_at(path: Path, root: Path) -> frozenset[str] | None:
-    """What holds for the module at ``path``: its own word, else that of the nearest package up to ``root``."""
+    """The claim for the module at ``path``: its own, else that of the nearest package up to ``root``."""
     docstring = _docstring(path.read_text())
     own = claim_of(docstring)
     if own is not None or SHELL.search(docstring):
@@ -119,7 +119,7 @@ def claim_at(path: Path, root: Path) -> frozenset[str] | None:
 
 
 def impurities(source: str, exceptions: frozenset[str]) -> list[str]:
-    """What is impure and not excepted in a module's source: line and name of each."""
+    """The impure uses in a module's source that are not excepted: line and name of each."""
     tree = ast.parse(source)
     types_only = {id(node) for branch in ast.walk(tree) if _is_type_checking(branch) for node in ast.walk(branch)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -122,7 +122,7 @@ def _same(log: Log) -> Log:
 
 
 class Caller:
-    """What the dispatcher sees of a connection."""
+    """The part of a connection that the dispatcher uses."""
 
     client_host, listener_name, connection_id, last_used_ms = "127.0.0.1", "PLAINTEXT", 1, 0
     is_closing = False

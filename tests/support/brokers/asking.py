@@ -82,7 +82,7 @@ class Asking:
         return int(answer.error_code), int(answer.offset)
 
     def partition(self, topic: str, partition: int) -> tuple[int, int, list[int], list[int]]:
-        """What Metadata says of a partition: error code, leader, replicas in sync, offline replicas."""
+        """A partition in the answer to Metadata: error code, leader, replicas in sync, offline replicas."""
         request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name=topic)])
         for one in self.ask(request, 9).topics[0].partitions:
             if one.partition_index == partition:

@@ -26,7 +26,7 @@ def group_name(number: int) -> str:
 
 
 def offset_of(group: int, partition: int) -> int:
-    """What a group has committed for a partition of the topic."""
+    """The group's committed offset of a partition of the topic."""
     return group * 1_000_003 + partition
 
 

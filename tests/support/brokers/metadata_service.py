@@ -17,7 +17,7 @@ NOW_MS = 1_795_000_000_000
 
 
 def controller_of(*overrides: str, node_id: int = NODE_ID) -> Controller:
-    """What decides for a service that was opened with these overrides. The ids that it gives are random."""
+    """The controller of a service that was opened with these overrides. It assigns random ids."""
     config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
     return Controller(node_id, config, lambda: uuid.uuid4().bytes)
 

@@ -38,7 +38,7 @@ TESTS = Path(__file__).parent.parent.parent
 
 @dataclass(frozen=True)
 class Seen:
-    """What the neighbour saw. Times in milliseconds; ``memory_growth`` in bytes, the peak above the first moment."""
+    """The neighbour's measurements. Times in ms. ``memory_growth``: the peak above the first value, in bytes."""
 
     asked: int
     longest_ms: float
@@ -65,7 +65,7 @@ class Neighbour:
 
     @property
     def seen(self) -> Seen:
-        """What it saw until the end of the block."""
+        """The measurements up to the end of the block."""
         assert self._seen is not None, "the neighbour is still asking"
         return self._seen
 
@@ -152,7 +152,7 @@ def loop_cpu_ns(pid: int) -> int:
 
 
 def percentile(waits_ms: list[float], share: float) -> float:
-    """Of the waits, and of those that would have been seen if asking had gone on during a wait."""
+    """A percentile of the waits, including the waits of requests that were due during another wait."""
     all_waits = []
     for wait in waits_ms:
         all_waits.append(wait)

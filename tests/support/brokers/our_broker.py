@@ -43,7 +43,7 @@ class OurBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect."""
+        """The address that clients connect to."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -124,5 +124,5 @@ class OurBroker:
         self._process = None
 
     def log(self) -> str:
-        """What it has logged so far."""
+        """The broker's log so far."""
         return self.log_file.read_text(errors="replace")

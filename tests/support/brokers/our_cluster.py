@@ -59,7 +59,7 @@ class OurCluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect: all brokers that ever served."""
+        """The addresses that clients connect to: all brokers that ever served."""
         return ",".join(one.bootstrap_servers for one in self.brokers.values() if one.port)
 
     @property

@@ -34,7 +34,7 @@ def learn_partitions(consumer: Any, topic: str, is_over: Callable[[], bool] = la
 
 
 class PythonClient(Protocol):
-    """What the tests ask of a client."""
+    """The operations of a client that the tests use."""
 
     name: str
     short_session: dict[str, Any]

@@ -125,7 +125,7 @@ class History:
         return stored
 
     def _sync(self, log: Log, model: PartitionModel) -> None:
-        """What a group commit does for one partition before it answers."""
+        """Syncs one partition as a group commit does before it answers."""
         flush = log.flusher.prepare_sync()
         flush.sync()
         log.flusher.complete_flush(flush, self.now_ms)

@@ -62,7 +62,7 @@ class TwoDirectories:
 
     @property
     def logs(self) -> dict[Key, Log]:
-        """What is served."""
+        """The logs that are served."""
         return {key: log for directory in self.directories.online for key, log in directory.logs.items()}
 
     def holder(self, key: Key) -> LogDirectory:
@@ -80,31 +80,31 @@ class TwoDirectories:
         return directory.open_log(topic, partition, config, now_ms, topic_id)
 
     def delete_log(self, topic: str, partition: int, now_ms: int) -> None:
-        """Takes a partition away."""
+        """Removes a partition."""
         self.holder((topic, partition)).delete_log(topic, partition, now_ms)
         self.assigned.pop((topic, partition), None)
 
     def truncate_log(self, topic: str, partition: int, offset: int) -> None:
-        """As ``LogDirectory.truncate_log``."""
+        """Truncates a log as ``LogDirectory.truncate_log`` does."""
         self.holder((topic, partition)).truncate_log(topic, partition, offset)
 
     def retained_logs(self) -> Iterator[Log]:
-        """Of each directory."""
+        """The retained logs of each directory."""
         for directory in self.directories.online:
             yield from directory.retained_logs()
 
     def flush(self, now_ms: int) -> None:
-        """In each directory."""
+        """Flushes each directory."""
         for directory in self.directories.online:
             directory.flusher.flush(list(directory.logs.values()), now_ms)
 
     def write_checkpoints(self) -> None:
-        """In each directory."""
+        """Writes the checkpoints of each directory."""
         for directory in self.directories.online:
             directory.write_checkpoints()
 
     def remove_deleted(self, now_ms: int) -> None:
-        """In each directory."""
+        """Removes deleted files in each directory."""
         for directory in self.directories.online:
             directory.remove_deleted(now_ms)
 
@@ -114,7 +114,7 @@ class TwoDirectories:
             directory.close(broker_epoch)
 
     def abort(self) -> None:
-        """Lets everything go as a crash would."""
+        """Releases everything as a crash would."""
         self.directories.abort()
 
 

@@ -69,7 +69,7 @@ class CrashRun(History):
             self.directory.abort()
 
     def _attempt(self, action: Callable[[], None]) -> None:
-        """What an operation that fails leaves must be as safe as what a crash leaves."""
+        """Runs an operation. If it fails, the state that it leaves must be as safe as after a crash."""
         try:
             action()
         except (OSError, StorageError):

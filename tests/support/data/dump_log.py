@@ -15,7 +15,7 @@ KAFKA_TOOL = "org.apache.kafka.tools.DumpLogSegments"
 
 
 class Dumped(NamedTuple):
-    """What a dump printed and its exit code."""
+    """The output of a dump, and its exit code."""
 
     code: int
     out: list[str]
@@ -43,7 +43,7 @@ def dump_in_process(capture: pytest.CaptureFixture[bytes]) -> Dump:
 
 
 def kafka_dump(*arguments: str | Path) -> Dumped:
-    """What Kafka's tool prints."""
+    """The output of Kafka's tool."""
     java, *options = java_arguments()
     utf8 = ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]  # the latter since Java 18, the former before
     command = [java, *utf8, *options, KAFKA_TOOL, *map(str, arguments)]

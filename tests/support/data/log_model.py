@@ -220,7 +220,7 @@ class Driver:
             self.renew_producers()
 
     def facts(self) -> object:
-        """What a clean stop keeps: offsets, epochs and the last batch of each producer."""
+        """The state that a clean stop keeps: offsets, epochs and the last batch of each producer."""
         log = self.log
         producers = {
             key: (e.producer_epoch, e.last_sequence, e.last_offset, e.last_timestamp)

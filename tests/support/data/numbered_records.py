@@ -9,7 +9,7 @@ KEYS = 97
 
 @dataclass(frozen=True, slots=True)
 class NumberedRecord:
-    """What is sent for one number."""
+    """The record that is sent for one number."""
 
     key: bytes
     value: bytes

@@ -51,7 +51,7 @@ class MetadataHistory:
         self._has_elr = False
 
     def records(self, count: int) -> Iterator[tuple[Message, int]]:
-        """So many records or a few more, each with the version in which this metadata.version writes it."""
+        """At least `count` records, each with the version in which this metadata.version writes it."""
         made = 0
         yield records.FeatureLevelRecord("metadata.version", self.metadata_version), 0
         while made < count:

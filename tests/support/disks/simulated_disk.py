@@ -48,7 +48,7 @@ class _File:
         self.journal.clear()
 
     def after_power_loss(self, chance: random.Random, luck: "_Luck") -> bytes:
-        """What the disk may hold."""
+        """A state that the disk may have after a power failure."""
         if not self.journal:
             return self.durable
         versions = len(self.journal)
@@ -121,7 +121,7 @@ def _rename(names: dict[str, _Node], gone: str | None, come: str | None, node: _
 
 
 class _Luck:
-    """How one power failure treats what was not synced: all is lost, all is kept, or each thing on its own."""
+    """How one power failure treats unsynced changes: all are lost, all are kept, or each is decided on its own."""
 
     def __init__(self, chance: random.Random) -> None:
         self.kept = chance.choice([0.0, 0.1, 0.5, 0.5, 0.9, 1.0])
@@ -137,7 +137,7 @@ class _Luck:
 
 
 class SimulatedEntry:
-    """What `Files.list` gives, for a simulated file: the part of os.DirEntry that is used."""
+    """An entry of `Files.list` for a simulated file: the part of os.DirEntry that is used."""
 
     __slots__ = ("_node", "name", "path")
 
@@ -256,7 +256,7 @@ class SimulatedDisk(Files):
 
     @property
     def open_files(self) -> int:
-        """How many descriptors are open."""
+        """The number of open descriptors."""
         return len(self._open)
 
     # The tree ----------------------------------------------------------------

@@ -32,7 +32,7 @@ class SmallDisk:
 
     @property
     def prefix(self) -> list[str]:
-        """What to put before a command so that it sees the file system."""
+        """The words to put before a command so that it sees the file system."""
         assert self._keeper is not None
         return ["nsenter", "-t", str(self._keeper.pid), "-U", "-m", "--preserve-credentials"]
 

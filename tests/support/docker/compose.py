@@ -11,7 +11,7 @@ from support.docker.engine import Engine, EngineMissingError, compose_environmen
 
 
 class Project:
-    """What is up while :func:`project` lasts."""
+    """The services that run while :func:`project` lasts."""
 
     def __init__(self, engine: Engine, file: Path, environment: Mapping[str, str]) -> None:
         self._engine = engine

@@ -66,7 +66,7 @@ class Container:
         return int(self._engine.run("wait", self.name, timeout_s=HEALTHY_TIMEOUT_S))
 
     def state(self) -> dict[str, Any]:
-        """What the engine says of its process: Running, ExitCode, Health, Pid."""
+        """The state of its process from the engine: Running, ExitCode, Health, Pid."""
         state: dict[str, Any] = json.loads(self._engine.run("inspect", "--format", "{{json .State}}", self.name))
         return state
 
@@ -87,5 +87,5 @@ class Container:
         return self.execute("sh", "-c", line)
 
     def log(self) -> str:
-        """What it printed."""
+        """The output."""
         return self._engine.attempt("logs", self.name).stdout

@@ -91,7 +91,7 @@ class LivingProducer:
 
 
 class Sequenced(NamedTuple):
-    """What a batch says of its producer."""
+    """The producer's fields of a batch."""
 
     producer_id: int
     producer_epoch: int

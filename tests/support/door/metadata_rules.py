@@ -49,7 +49,7 @@ ANYWHERE = (bytes(16), bytes(15) + b"\x01")
 
 @dataclass(slots=True)
 class MetadataSeen:
-    """What the records say. ``directory_ids`` are those of the broker's log directories."""
+    """The state that the records describe. ``directory_ids``: the ids of the broker's log directories."""
 
     directory_ids: list[bytes]
     topics: dict[str, bytes] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def read_directory_id(log_dir: Path) -> bytes:
 
 
 def metadata_violations(log_dir: Path, seen: MetadataSeen, *, clean: bool) -> list[str]:
-    """What is wrong with the metadata log; ``seen`` is filled."""
+    """The violations in the metadata log. Fills ``seen``."""
     found: list[str] = []
     directory = log_dir / "__cluster_metadata-0"
     if not directory.is_dir():
@@ -106,7 +106,7 @@ def metadata_violations(log_dir: Path, seen: MetadataSeen, *, clean: bool) -> li
 
 
 def identity_violations(log_dir: Path, first: Path) -> Iterator[str]:
-    """What is wrong with a directory's meta.properties; ``first`` is the broker's directory of the metadata."""
+    """The violations in a directory's meta.properties; ``first`` is the broker's directory of the metadata."""
     properties = read_properties(log_dir)
     directory_id = read_directory_id(log_dir)
     if any(properties.get(key) != read_properties(first).get(key) for key in ("cluster.id", "node.id")):

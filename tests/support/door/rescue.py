@@ -34,12 +34,12 @@ class Adopted:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect."""
+        """The address that clients connect to."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def output(self) -> str:
-        """What it has said and logged."""
+        """The broker's output and log."""
         return self._log.read_text(errors="replace")
 
     def __enter__(self) -> "Adopted":

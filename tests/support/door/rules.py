@@ -83,7 +83,7 @@ def _partitions(log_dir: Path, directory_id: bytes, metadata: MetadataSeen, clea
 
 
 def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
-    """What lies in the directory itself."""
+    """The violations in the directory itself."""
     for path in sorted(log_dir.iterdir()):
         name = path.name
         if path.is_dir():
@@ -106,7 +106,7 @@ def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
 
 
 def partition_violations(directory: Path, clean: bool, log_start_offset: int) -> tuple[list[str], Bounds]:
-    """What is wrong in a partition's directory, and the log's bounds."""
+    """The violations in a partition's directory, and the log's bounds."""
     name = directory.name
     found = list(_names(directory, clean))
     bases = sorted(int(path.stem) for path in directory.glob("*.log"))

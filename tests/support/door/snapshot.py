@@ -85,14 +85,14 @@ class GroupSeen:
 
 @dataclass(slots=True)
 class Snapshot:
-    """What is there. Internal topics are listed without their records."""
+    """The state of a broker as clients see it. Internal topics are listed without their records."""
 
     topics: dict[str, TopicSeen]
     groups: dict[str, GroupSeen]
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return sum(len(p.records) for topic in self.topics.values() for p in topic.partitions.values())
 
 
@@ -149,7 +149,7 @@ def _topics(admin: AdminClient, servers: str, isolation_level: str) -> dict[str,
 
 
 def topic_configs(admin: AdminClient, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """What each topic sets itself."""
+    """The configs that each topic sets itself."""
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     found = {}
     for resource, future in admin.describe_configs(resources).items():
@@ -254,7 +254,7 @@ def _committed(admin: AdminClient, group: str) -> dict[tuple[str, int], tuple[in
 
 
 def differences(before: Snapshot, after: Snapshot) -> list[str]:
-    """What is otherwise in ``after``, a line each, named so that a reader finds it; at most twenty."""
+    """The differences in ``after``, one named line each; at most twenty."""
     lines = _named("topic", before.topics, after.topics)
     for name in sorted(before.topics.keys() & after.topics.keys()):
         one, other = before.topics[name], after.topics[name]

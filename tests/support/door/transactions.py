@@ -28,7 +28,7 @@ LONGEST_MS = 900_000
 
 
 class Seen(NamedTuple):
-    """What readers of all records see, and readers of committed ones."""
+    """The records that uncommitted readers see, and those that committed readers see."""
 
     uncommitted: Snapshot
     committed: Snapshot

@@ -243,7 +243,7 @@ def anomalies(history: History) -> dict[str, list[str]]:
 def transfer_anomalies(
     transfers: dict[int, tuple[int, int, int]], postings: list[tuple[int, int, int]], balances: dict[int, int]
 ) -> dict[str, list[str]]:
-    """What went wrong with transfers that were each to be done once, all or nothing.
+    """The anomalies of transfers, each of which must be done once, as a whole or not at all.
 
     ``transfers``: number -> (from, to, amount); ``postings``: (number, account, amount) as readers of committed records
     find them; ``balances``: what each account had.

@@ -63,7 +63,7 @@ class Send(NamedTuple):
 
 @dataclass
 class Transaction:
-    """What its producer knows of it. Times in ns; None if that step was not reached."""
+    """A transaction as its producer knows it. Times in ns; None if that step was not reached."""
 
     name: str
     process: str
@@ -93,7 +93,7 @@ class Started(NamedTuple):
 
 
 class Poll(NamedTuple):
-    """What one poll brought, in order; ``after_assignment``: the positions were set anew since the last one."""
+    """The records of one poll, in order; ``after_assignment``: the positions were set anew since the last one."""
 
     process: str
     kind: str

@@ -45,7 +45,7 @@ class Nemesis:
 
     @property
     def journals(self) -> list[Path]:
-        """Of all that ever worked."""
+        """The journals of all workers that ever ran."""
         return [worker.journal for worker in (*self._left, *self.workers)]
 
     def start(self, kind: str, name: str) -> FireWorker:

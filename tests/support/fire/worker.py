@@ -58,7 +58,7 @@ BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
 
 
 class Specification(NamedTuple):
-    """What a worker is. ``number`` makes its values its own; ``name`` is that of its role, and its transactional id."""
+    """The specification of a worker. ``number`` makes its values unique; ``name``: its role and transactional id."""
 
     kind: str
     name: str
@@ -159,7 +159,7 @@ def in_time(call: Callable[[], object]) -> None:
 
 
 class Worker:
-    """What all kinds have in common."""
+    """The part that all kinds of workers share."""
 
     def __init__(
         self, servers: str, journal: FireJournal, specification: Specification, leave: threading.Event
@@ -299,7 +299,7 @@ def read_assigned(worker: Worker) -> None:
 
 
 def read_as_member(worker: Worker) -> None:
-    """As a member of a group that commits what it has noted."""
+    """Reads as a member of a group, and commits the offsets of the records that it has noted."""
     consumer = worker.consumer(READERS_GROUP)
     worker.journal.write("started", GROUP_READER, None)
     consumer.subscribe(

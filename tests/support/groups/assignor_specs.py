@@ -50,7 +50,7 @@ class Question:
             return None
 
     def line(self) -> str:
-        """As ``ServerAssignors.java`` reads it."""
+        """The line that ``ServerAssignors.java`` reads."""
         members = [
             {
                 "id": member_id,
@@ -68,12 +68,12 @@ class Question:
 
 
 def uuid_text(topic_id: bytes) -> str:
-    """As ``Uuid.toString`` writes it."""
+    """The text of a uuid, as ``Uuid.toString`` writes it."""
     return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 
 def readable(assignment: GroupAssignment | None) -> dict[str, Any]:
-    """As ``ServerAssignors.java`` answers, without members that own nothing."""
+    """The assignment as ``ServerAssignors.java`` answers it, without members that own nothing."""
     if assignment is None:
         return {"error": "PartitionAssignorException"}
     return {

@@ -88,7 +88,7 @@ class HasPartitions(Protocol):
     """A consumer of whatever client."""
 
     def assignment(self) -> set[TopicPartition]:
-        """What it has."""
+        """The partitions that it owns."""
 
 
 def shared_out(

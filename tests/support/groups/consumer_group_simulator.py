@@ -384,7 +384,7 @@ class ConsumerGroupSimulator:
         self._settle_uncertain()
 
     def _clean(self) -> None:
-        """As the log cleaner leaves it: the last record of each key, deleted ones gone. A long run would only load."""
+        """Cleans the log as the log cleaner does: keeps the last record of each key. Otherwise long runs only load."""
         log = self.harness.log
         end = log.next_offset
         last = {record.key: record for batch in log.batches for record in iterate_records(batch)}

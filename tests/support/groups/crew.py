@@ -74,7 +74,7 @@ class GroupCrew:
             self._process.wait()
 
     def log(self) -> str:
-        """What it has printed so far."""
+        """The output so far."""
         return self._log_file.read_text(errors="replace")
 
 

@@ -137,7 +137,7 @@ class MemoryLog:
         self._waiting.clear()
 
     def compact(self) -> None:
-        """As the log cleaner does: batches that hold no key's last record go."""
+        """Compacts as the log cleaner does: removes batches that hold no key's last record."""
         keys = [[record.key for record in iterate_records(batch)] for batch in self.batches]
         last = {key: index for index, own in enumerate(keys) for key in own}
         self.batches = [self.batches[index] for index in sorted(set(last.values()))]

@@ -49,7 +49,7 @@ class GroupMember:
             self._process.wait()
 
     def log(self) -> str:
-        """What it has printed so far."""
+        """The output so far."""
         return self.log_file.read_text(errors="replace")
 
 

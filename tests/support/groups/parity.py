@@ -146,7 +146,7 @@ class ParityPlayer(ScriptPlayer):
                 self.play("wait 0")
 
     def answered(self) -> list[Answered]:
-        """What both answered, with our ids in the real one's answers: now all are known."""
+        """The answers of both, with our ids in the real broker's answers. All ids are known by now."""
         back = {real: our for our, real in self._real_ids.items()}
         return [
             (name, client, _comparable(ours), _comparable(_translated(real, back, self._prefix)))

@@ -42,7 +42,7 @@ class Subscription:
     regex: str | None = None
 
     def topics(self, existing: Mapping[bytes, str]) -> set[bytes]:
-        """Of the topics that exist (id to name), those that are meant."""
+        """The subscribed topics among those that exist (id to name)."""
         pattern = None if self.regex is None else re.compile(self.regex)
         return {
             topic_id
@@ -114,7 +114,7 @@ class SimulatedConsumer:
         self.harness.send(self.name, ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request, lambda _: None)
 
     def connection_lost(self) -> None:
-        """What was asked is not answered: the next heartbeat says everything again."""
+        """The request is not answered. The next heartbeat sends all fields again."""
         self.waiting = False
         self.told = self.told_subscription = None
 

@@ -164,7 +164,7 @@ class GroupSimulator:
             self._work(member)
 
     def _work(self, member: Member) -> None:
-        """What a consumer has to do to be, and stay, in the group."""
+        """Does what a consumer must do to join the group and stay in it."""
         now_ms = self.harness.timers.now_ms
         if member.must_sync:
             self._sync(member)

@@ -173,7 +173,7 @@ def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str
 
 
 def streams_arguments(heap: str = "256m") -> list[str]:
-    """As :func:`java_arguments`, with Kafka Streams in the class path. Raises JavaMissingError."""
+    """The arguments of :func:`java_arguments`, with Kafka Streams in the class path. Raises JavaMissingError."""
     return _arguments(streams_libs(), heap)
 
 
@@ -192,7 +192,7 @@ def _arguments(libs: Path, heap: str) -> list[str]:
 
 
 def class_archive(libs: Path) -> Path:
-    """Where the classes of ``libs`` are that a JVM has loaded and kept for others (``real_kafka.py`` has it made)."""
+    """The archive of the classes of ``libs`` that a JVM has loaded (``real_kafka.py`` creates it)."""
     digest = hashlib.sha256(_java_version(java_command()).encode()).hexdigest()[:12]
     return libs.parent / f"classes-{digest}.jsa"
 
@@ -203,7 +203,7 @@ def java_class(name: str, version: str = KAFKA_VERSION) -> str:
 
 
 def streams_class(name: str) -> str:
-    """As :func:`java_class`, for a program of Kafka Streams. Raises JavaMissingError."""
+    """The class of :func:`java_class`, for a program of Kafka Streams. Raises JavaMissingError."""
     return _compiled(name, streams_libs())
 
 

@@ -35,7 +35,7 @@ class JavaProgram:
             self._process.kill()
 
     def command(self) -> list[str]:
-        """How it is started."""
+        """The command that starts it."""
         return [*java_arguments(), java_class(self.NAME)]
 
     def order(self, order: Any) -> Any:

@@ -150,7 +150,7 @@ class RealControllers:
 
 
 def format_member(log_dir: Path, node_id: int, cluster_id: str = CLUSTER_ID) -> None:
-    """What ``storage format`` leaves for a broker."""
+    """Formats a broker's directory as ``storage format`` does."""
     log_dir.mkdir(parents=True, exist_ok=True)
     directory_id = b"broker dir" + node_id.to_bytes(6, "big")
     write_meta_properties(Files(), log_dir, MetaProperties(cluster_id, node_id, directory_id))

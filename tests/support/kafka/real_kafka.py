@@ -110,7 +110,7 @@ class RealKafka:
 
     @property
     def output(self) -> str:
-        """What the broker has printed so far."""
+        """The broker's output so far."""
         path = self.directory / "out.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -149,7 +149,7 @@ class RealKafka:
         self.run()
 
     def run(self, *options: str) -> None:
-        """As :meth:`start`, with options for the JVM, and without the kept classes being made first."""
+        """Starts as :meth:`start` does, with options for the JVM. Does not create the class archive first."""
         assert self._process is None, "it runs already"
         self.directory.mkdir(parents=True, exist_ok=True)
         configuration = self.directory / "server.properties"

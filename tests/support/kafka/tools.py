@@ -10,7 +10,7 @@ TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
 
 class ToolOutput(NamedTuple):
-    """What a tool printed, and its exit code."""
+    """The output of a tool, and its exit code."""
 
     code: int
     out: str
@@ -28,6 +28,6 @@ class KafkaTools(JavaProgram):
         return ToolOutput(**self.order(order))
 
     def help(self, tool: str) -> str:
-        """What a tool prints of its options; it ends with exit code 1 then."""
+        """The text that a tool prints about its options. The tool then ends with exit code 1."""
         output = ToolOutput(**self.order({"tool": tool, "arguments": ["--help"]}))
         return output.out + output.err

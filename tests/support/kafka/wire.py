@@ -37,11 +37,11 @@ def receiving(port: int, connection: str, wait_ms: int = WAIT_MS) -> Order:
 
 
 class Line(ABC):
-    """Who gives the program orders, one after the other; its connections are its own."""
+    """Sends orders to the program, one after the other. Each line has its own connections."""
 
     @abstractmethod
     def order(self, order: Any) -> Any:
-        """What the program says to an order, or to a list of them."""
+        """The program's answer to an order, or to a list of orders."""
 
     def ask(
         self, port: int, request: Message, version: int, connection: str = "main", wait_ms: int = WAIT_MS

@@ -76,7 +76,7 @@ class CompactionLog:
         return max(self.log.log_end_offset, self.log.segments.active.base_offset)
 
     def close(self) -> None:
-        """As a clean stop does; `send` opens it again."""
+        """Closes the log as a clean stop does; `send` opens it again."""
         self.log.close()
         self._log = None
 
@@ -193,7 +193,7 @@ def read_headers(directory: Path) -> list[tuple[str, int, BatchHeader, bytes]]:
 
 
 def read_batches(directory: Path) -> Batches:
-    """What lies in a partition."""
+    """The batches of a partition."""
     batches = Batches([], [], [], sorted(int(path.stem) for path in directory.glob("*.log")))
     for _, position, header, data in read_headers(directory):
         batches.last_offsets.append(header.last_offset)

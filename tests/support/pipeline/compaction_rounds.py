@@ -113,7 +113,7 @@ def clean_in_ranges(directory: Path, config: LogConfig, order: RoundOrder) -> in
 
 
 def clean_compiled(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """As `clean_in_ranges`, with the compiled steps that `odradek compact` uses if numba is installed."""
+    """Cleans as `clean_in_ranges` does, with the compiled steps that `odradek compact` uses if numba is installed."""
     few = FEW_BYTES if order.max_keys == MANY_KEYS and order.cleaned_up_to is None else UNBOUNDED
     return _clean_files(directory, config, order, few, fastest_steps())
 

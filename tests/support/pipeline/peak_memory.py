@@ -38,7 +38,7 @@ def export_job(directory: Path) -> None:
 
 
 def data_source_job(directory: Path) -> None:
-    """What the tasks of a batch read of the data source do."""
+    """Does what the tasks of a batch read of the data source do."""
     names = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
     reading = Reading(names, Mode.PERMISSIVE)
     for portion in plan_records(parse_options({"path": str(directory)}), Pruning()).tasks:
@@ -73,7 +73,7 @@ JOBS: dict[str, Callable[[Path], None]] = {
 
 
 def growth(job: str, first: Path, second: Path) -> int:
-    """What this module prints, of a process of its own."""
+    """Runs this module in its own process. Returns the number that it prints."""
     command = [sys.executable, "-m", "support.pipeline.peak_memory", job, str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr

@@ -108,7 +108,7 @@ class SparkCluster:
             )
 
     def _alive_workers(self) -> int:
-        """How many workers the master knows, by its page of JSON; -1 before it answers."""
+        """The number of workers on the master's JSON page; -1 before it answers."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.ui_port}/json/", timeout=10) as page:
                 text = page.read().decode()

@@ -185,13 +185,13 @@ class SyncedLog:
         return map(read_header, self.batches)
 
     def committed_values(self) -> list[bytes]:
-        """What a reader of committed data sees, in order."""
+        """The values that a reader of committed data sees, in order."""
         settled, later, _ = self.committed_since(0)
         return settled + later
 
     def committed_since(self, start: int) -> tuple[list[bytes], list[bytes], int]:
-        """What a reader of committed data sees from a batch on: what is there for good, and what a power failure may
-        still take; and the batch behind the former.
+        """The values that a reader of committed data sees from batch `start` on: the durable ones, and those that a
+        power failure may still remove. The last number is the batch after the durable ones.
         """
         settled: list[bytes] = []
         later: list[bytes] = []
