@@ -36,6 +36,7 @@ RequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def handle(
@@ -108,7 +109,9 @@ def _commit(
 
     def added(errors: Errors) -> None:
         if errors:
-            answer(refused(next(iter(errors.values()))))
+            error = next(iter(errors.values()))
+            # The coordinator of the transaction can't be reached: older clients retry this error without a lookup.
+            answer(refused(LOADING if error is ErrorCode.NETWORK_EXCEPTION else error))
         else:
             write(shard)
 

@@ -21,6 +21,7 @@ _UNSURE = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
         ErrorCode.NOT_COORDINATOR,
     }
 )

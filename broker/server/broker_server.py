@@ -219,6 +219,7 @@ class BrokerServer:
             clock_ms,
             patient.lost_ms,
         )
+        self._undo.callback(coordinators.abort)
         broker = Broker(
             config,
             metadata,

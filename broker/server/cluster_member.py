@@ -42,12 +42,6 @@ from .role import Role, StartStopped
 logger = logging.getLogger(__name__)
 
 
-LIMITS = (
-    "coordinators of groups and transactions don't move between brokers yet, and a transaction over partitions of"
-    " several brokers fails (docs/cluster.md)"
-)
-
-
 class ClusterMember(Role):
     """One broker under the controllers that its configuration names."""
 
@@ -143,7 +137,6 @@ class ClusterMember(Role):
 
     async def activate(self) -> None:
         """Asks to be unfenced and waits for it."""
-        logger.warning("%s", LIMITS)
         self._joined.ready_to_unfence()
         loop = asyncio.get_running_loop()
         channels = (self._forwarding, self.producer_ids, self._assignments, self._isr_changes)

@@ -30,6 +30,7 @@ from .random_ids import random_uuid_text
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
+    from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000
 """The interval of checks for slow rebalances."""
@@ -57,6 +58,7 @@ class Coordinators:
         self._timers = timers
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
+        self.peers = _peers(config, metadata)
         self.groups = GroupCoordinator(
             group_settings(config, image),
             timers,
@@ -68,7 +70,7 @@ class Coordinators:
         )
         self.transactions = TransactionCoordinator(
             transaction_settings(config, image),
-            MarkerWriter(partitions, self.groups, PartitionLog, timers, clock_ms),
+            MarkerWriter(partitions, self.groups, PartitionLog, timers, clock_ms, self.peers),
             timers,
             clock_ms,
             next_producer_id,
@@ -162,3 +164,23 @@ class Coordinators:
         """Stops both coordinators."""
         for coordinator in reversed(self._by_topic.values()):
             coordinator.stop()
+        self.abort()
+
+    def abort(self) -> None:
+        """Ends the connections to other brokers."""
+        if self.peers is not None:
+            self.peers.close()
+
+
+def _peers(config: ServerConfig, metadata: PublishedMetadata) -> "TransactionPeers | None":
+    """The other brokers; None if this broker is its own controller, which has no others."""
+    if config.get_list("process.roles") != ["broker"]:
+        return None
+    from ..transactions.peers import TransactionPeers  # here: a broker without others needs none of it
+
+    return TransactionPeers(
+        metadata.node_id,
+        config.inter_broker_listener_name,
+        config.get_int("request.timeout.ms"),
+        lambda: metadata.image,
+    )

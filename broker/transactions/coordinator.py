@@ -54,7 +54,8 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
     def _new_shard(self, name: str, log: CoordinatorLog) -> TransactionShard:
         def write_markers(effects: TransactionEffects) -> None:
             for order in effects.markers:
-                self.markers.write_all(order, log.leader_epoch, partial(self._complete, shard, order))
+                complete = partial(self._complete, shard, order)
+                self.markers.write_all(order, log.leader_epoch, lambda: shard.state is ShardState.ACTIVE, complete)
 
         shard = CoordinatorShard(
             name, log, self._new_core(), self._timers, self._clock_ms, write_markers, timeout_ms=self._timeout_ms

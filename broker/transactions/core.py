@@ -166,4 +166,5 @@ def marker_order(transaction: Transaction) -> MarkerOrder:
         transaction.producer_epoch,
         transaction.state is TransactionState.PREPARE_COMMIT,
         transaction.partitions,
+        transaction.client_transaction_version,
     )

@@ -20,6 +20,8 @@ class MarkerOrder(NamedTuple):
     producer_epoch: int
     commits: bool
     partitions: frozenset[TopicPartition]
+    transaction_version: int = 0
+    """Of the client that ended the transaction; 0 is not known."""
 
 
 class TimedOutCheckDue(NamedTuple):

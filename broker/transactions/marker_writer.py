@@ -1,4 +1,4 @@
-"""Writes the markers that end a transaction into each of its partitions.
+"""Writes the markers that end a transaction into each of its partitions, or has their leaders write them.
 
 Shell. Owns: the markers that are not written yet. Never does: deciding an outcome. Invariants: a marker is retried
 until its partition has it, or does not exist any more; ``done`` is called when all are durable. Source:
@@ -6,8 +6,9 @@ until its partition has it, or does not exist any more; ``done`` is called when 
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC
@@ -18,7 +19,11 @@ from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
 from .effects import MarkerOrder
+from .remote_markers import MarkerQuestion
 from .transaction import TopicPartition
+
+if TYPE_CHECKING:
+    from .peers import TransactionPeers
 
 logger = logging.getLogger(__name__)
 
@@ -28,15 +33,27 @@ MAX_RETRY_MS = 5_000
 """The longest delay: a partition of ``__consumer_offsets`` that cannot be loaded refuses markers until a restart."""
 
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR})
-"""The partition does not exist any more, so no client will read it."""
+"""The partition does not exist any more, so no client will read it. In a cluster the metadata says that; there the
+errors may also mean that the leader has changed."""
+_UNWRITABLE = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+"""The partition's format has no markers, so it has no transactional records either."""
 _OVERTAKEN = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
 """The partition has a marker of a later epoch, so the transaction has ended there already."""
 
 Done = Callable[[ErrorCode], None]
 
 
+class _Attempt(NamedTuple):
+    """What stays the same in all retries of an order. ``settled`` gets the partitions that need no further marker."""
+
+    order: MarkerOrder
+    coordinator_epoch: int
+    is_wanted: Callable[[], bool]
+    settled: Callable[[Iterable[TopicPartition]], None]
+
+
 class MarkerWriter:
-    """Writes markers into the partitions of this broker."""
+    """Writes markers into the partitions of this broker, and sends those for partitions that others lead."""
 
     def __init__(
         self,
@@ -45,47 +62,90 @@ class MarkerWriter:
         log_of: Callable[[Partition], CoordinatorLog],
         timers: Timers,
         clock_ms: Callable[[], int],
+        peers: "TransactionPeers | None" = None,
     ) -> None:
-        """``log_of`` returns the log of a partition; ``clock_ms``: wall-clock milliseconds since the epoch."""
+        """``log_of`` returns the log of a partition; ``clock_ms``: wall-clock milliseconds since the epoch. ``peers``:
+        the other brokers of a cluster, None for a broker without others.
+        """
+        self.peers = peers
         self._partitions = partitions
         self._groups = groups
         self._log_of = log_of
         self._timers = timers
         self._clock_ms = clock_ms
 
-    def write_all(self, order: MarkerOrder, coordinator_epoch: int, done: Callable[[], None]) -> None:
-        """Writes all markers of an order with retries, then calls ``done``."""
-        self._attempt(order, coordinator_epoch, set(order.partitions), done, RETRY_MS)
-
-    def _attempt(
+    def write_all(
         self,
         order: MarkerOrder,
         coordinator_epoch: int,
-        partitions: set[TopicPartition],
+        is_wanted: Callable[[], bool],
         done: Callable[[], None],
-        retry_ms: int,
     ) -> None:
-        missing = len(partitions)
-        failed: set[TopicPartition] = set()
+        """Writes all markers of an order with retries, then calls ``done``.
 
-        def written(topic_partition: TopicPartition, error: ErrorCode) -> None:
-            nonlocal missing
-            missing -= 1
-            if error and not _is_settled(order, topic_partition, error):
-                failed.add(topic_partition)
-            if missing:
-                return
-            if failed:
-                next_retry_ms = min(2 * retry_ms, MAX_RETRY_MS)
-                again = partial(self._attempt, order, coordinator_epoch, failed, done, next_retry_ms)
-                self._timers.schedule(retry_ms, again)
-            else:
+        ``is_wanted``: whether this broker still coordinates the transaction. The next coordinator writes the markers
+        anew, so a retry of this one would come too late.
+        """
+        missing = set(order.partitions)
+
+        def settled(partitions: Iterable[TopicPartition]) -> None:
+            missing.difference_update(partitions)
+            if not missing:
                 done()
 
-        if not partitions:
+        attempt = _Attempt(order, coordinator_epoch, is_wanted, settled)
+        if missing:
+            self._attempt(attempt, order.partitions, RETRY_MS)
+        else:
             done()
+
+    def _attempt(self, attempt: _Attempt, partitions: Iterable[TopicPartition], retry_ms: int) -> None:
+        """Looks up who leads each partition now, and asks each leader; each of these groups is retried by itself."""
+        if not attempt.is_wanted():
+            return
+        if self.peers is None:
+            self._attempt_here(attempt, frozenset(partitions), retry_ms)
+            return
+        by_leader: dict[int | None, set[TopicPartition]] = {}
+        for topic_partition in partitions:
+            by_leader.setdefault(self.peers.leader_of(*topic_partition), set()).add(topic_partition)
+        for leader, led in by_leader.items():
+            group = frozenset(led)
+            if leader is None:
+                self._take(attempt, dict.fromkeys(group, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), retry_ms, exists=False)
+            elif leader == self.peers.node_id:
+                self._attempt_here(attempt, group, retry_ms)
+            elif leader < 0:
+                self._take(attempt, dict.fromkeys(group, ErrorCode.LEADER_NOT_AVAILABLE), retry_ms, exists=True)
+            else:
+                answered = partial(self._take, attempt, retry_ms=retry_ms, exists=True)
+                question = MarkerQuestion(attempt.order, attempt.coordinator_epoch, group, answered)
+                self.peers.write_markers(leader, question)
+
+    def _attempt_here(self, attempt: _Attempt, partitions: frozenset[TopicPartition], retry_ms: int) -> None:
+        results: dict[TopicPartition, ErrorCode] = {}
+
+        def written(topic_partition: TopicPartition, error: ErrorCode) -> None:
+            results[topic_partition] = error
+            if len(results) == len(partitions):
+                self._take(attempt, results, retry_ms, exists=self.peers is not None)
+
         for topic_partition in sorted(partitions):
-            self.write(topic_partition, order, coordinator_epoch, partial(written, topic_partition))
+            self.write(topic_partition, attempt.order, attempt.coordinator_epoch, partial(written, topic_partition))
+
+    def _take(
+        self, attempt: _Attempt, results: Mapping[TopicPartition, ErrorCode], retry_ms: int, *, exists: bool
+    ) -> None:
+        """Settles the partitions that need no further marker, and tries the others again later."""
+        failed = {
+            topic_partition
+            for topic_partition, error in results.items()
+            if error and not _is_settled(attempt.order, topic_partition, error, exists=exists)
+        }
+        attempt.settled(results.keys() - failed)
+        if failed:
+            next_retry_ms = min(2 * retry_ms, MAX_RETRY_MS)
+            self._timers.schedule(retry_ms, partial(self._attempt, attempt, failed, next_retry_ms))
 
     def write(self, topic_partition: TopicPartition, order: MarkerOrder, coordinator_epoch: int, done: Done) -> None:
         """Writes one marker. ``done`` is called with NONE when it is durable, or with the error."""
@@ -112,14 +172,15 @@ class MarkerWriter:
         log.when_durable(done)
 
 
-def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: ErrorCode) -> bool:
-    """Whether a partition needs no marker in spite of the error."""
+def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: ErrorCode, *, exists: bool) -> bool:
+    """Whether a partition needs no marker in spite of the error. ``exists``: the metadata has the partition."""
     where = f"{topic_partition[0]}-{topic_partition[1]}"
-    if error in _GONE:
+    if error in _GONE and not exists:
         logger.info("%s does not exist any more: transaction %r needs no marker there", where, order.transactional_id)
         return True
-    if error in _OVERTAKEN:
+    if error in _OVERTAKEN or error is _UNWRITABLE:
         logger.warning("%s: the marker of transaction %r is refused: %s", where, order.transactional_id, error.name)
         return True
-    logger.warning("%s: the marker of transaction %r is tried again: %s", where, order.transactional_id, error.name)
+    if error is not ErrorCode.NETWORK_EXCEPTION:  # the connection has its own line
+        logger.warning("%s: the marker of transaction %r is tried again: %s", where, order.transactional_id, error.name)
     return False

@@ -14,6 +14,7 @@ from .add_partitions import add_partitions, verify_partitions
 from .coordinator import TransactionCoordinator
 from .core import TransactionCore
 from .effects import TransactionEffects
+from .remote_membership import MembershipQuestion
 from .transaction import EPOCH_BUMP_SINCE, TopicPartition
 
 Errors = Mapping[TopicPartition, ErrorCode]
@@ -66,6 +67,13 @@ class TransactionMembership:
 
         if not self._transactional_id:
             done(refused(ErrorCode.INVALID_REQUEST))
+            return
+        peers = self._coordinator.markers.peers
+        coordinator_id = None if peers is None else peers.coordinator_of(self._transactional_id)
+        if peers is not None and coordinator_id is not None and coordinator_id not in (-1, peers.node_id):
+            is_verified = self._support is not Support.ADDS_IMPLICITLY
+            question = MembershipQuestion(self._transactional_id, *self._producer, is_verified, partitions, answer)
+            peers.ask_membership(coordinator_id, question)
             return
         try:
             shard = self._coordinator.shard_of(self._transactional_id)

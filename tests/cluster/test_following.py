@@ -24,8 +24,7 @@ QUICK = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100"}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RealMember, OurBroker]]:
     """A controller, a real broker and one of ours.
 
-    The real broker coordinates transactions: ours doesn't send markers to other brokers yet, and joins when the
-    partitions of the internal topic have their leader.
+    The real broker coordinates transactions: ours joins when the partitions of the internal topic have their leader.
     """
     place = tmp_path_factory.mktemp("cluster")
     with contextlib.ExitStack() as stack:

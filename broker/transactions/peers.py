@@ -1,0 +1,156 @@
+"""The other brokers, as transactions need them: leaders of partitions, and coordinators.
+
+Shell. Owns: for each broker one connection for markers and one for AddPartitionsToTxn, with a queue each. Never does:
+retries (:mod:`.marker_writer` and the producers do). Invariants: a connection has one request in flight; every question
+gets one answer, unless this broker ends. Source: ``InterBrokerSendThread``, as ``TransactionMarkerChannelManager`` and
+``AddPartitionsToTxnManager`` use it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Generic
+
+from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from ...protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
+from ..coordinator.partitioning import partition_for
+from ..metadata.image import MetadataImage
+from ..network.node_client import NodeClient, NodeUnavailableError, client_at
+from ..timers.repeated_complaint import RepeatedComplaint
+from .remote_markers import MarkerDialect, MarkerQuestion
+from .remote_membership import MembershipDialect, MembershipQuestion
+from .request_queue import Dialect, QuestionOf, RequestQueue, ResponseOf
+
+logger = logging.getLogger(__name__)
+
+Address = tuple[str, int]
+
+
+class Peer(Generic[QuestionOf, ResponseOf]):
+    """One other broker, for questions of one kind."""
+
+    def __init__(
+        self,
+        client_id: str,
+        what: str,
+        dialect: Dialect[QuestionOf, ResponseOf],
+        address: Callable[[], Address | None],
+        timeout_s: float,
+    ) -> None:
+        """``address`` returns None while the broker is fenced. ``what`` is not possible, for the log."""
+        self._client_id = client_id
+        self._dialect = dialect
+        self._address = address
+        self._timeout_s = timeout_s
+        self._queue: RequestQueue[QuestionOf] = RequestQueue()
+        self._client: NodeClient | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._complaint = RepeatedComplaint(what, time.monotonic)
+
+    def ask(self, question: QuestionOf) -> None:
+        """Sends a question with the next request."""
+        self._queue.put(question)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._ended)
+
+    def close(self) -> None:
+        """Sends nothing any more."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._client is not None:
+            self._client.close()
+
+    async def _run(self) -> None:
+        """Sends until no question is left."""
+        try:
+            await self._send_all()
+        finally:
+            self._task = None  # in the same step as the look into the queue, so that the next question starts a task
+
+    async def _send_all(self) -> None:
+        while self._queue:
+            questions = self._queue.take()
+            try:
+                request = self._dialect.request(questions)
+                response = await self._connected().send(request, self._dialect.response_type, self._timeout_s)
+            except NodeUnavailableError as error:
+                self._complaint.complain(error)
+                for question in questions:
+                    question.failed(ErrorCode.NETWORK_EXCEPTION)
+            else:
+                self._complaint.resolved()
+                self._dialect.answer(questions, response)
+
+    def _connected(self) -> NodeClient:
+        """Raises NodeUnavailableError."""
+        address = self._address()
+        if address is None:
+            raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
+        self._client = client_at(self._client, *address, self._client_id)
+        return self._client
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("asking another broker failed", exc_info=error)
+
+
+class TransactionPeers:
+    """All other brokers. ``image`` returns the present metadata."""
+
+    def __init__(self, node_id: int, listener_name: str, timeout_ms: int, image: Callable[[], MetadataImage]) -> None:
+        """``listener_name``: the inter-broker listener's; ``timeout_ms``: for one request."""
+        self.node_id = node_id
+        self._listener_name = listener_name
+        self._timeout_s = timeout_ms / 1000
+        self._image = image
+        self._markers: dict[int, Peer[MarkerQuestion, WriteTxnMarkersResponse]] = {}
+        self._membership: dict[int, Peer[MembershipQuestion, AddPartitionsToTxnResponse]] = {}
+
+    def leader_of(self, topic: str, index: int) -> int | None:
+        """The id of the broker that leads a partition, -1 if none does; None if the partition does not exist."""
+        partition = self._image().partition(topic, index)
+        return None if partition is None else partition.leader
+
+    def coordinator_of(self, transactional_id: str) -> int:
+        """The id of the broker that coordinates a transactional id; -1 if none does."""
+        topic = self._image().topics_by_name.get(TRANSACTION_STATE_TOPIC)
+        if topic is None:
+            return -1
+        partition = topic.partitions.get(partition_for(transactional_id, len(topic.partitions)))
+        return -1 if partition is None else partition.leader
+
+    def write_markers(self, broker_id: int, question: MarkerQuestion) -> None:
+        """Has a broker write markers into partitions that it leads."""
+        peer = self._markers.get(broker_id)
+        if peer is None:
+            name, what = self._names("transaction-markers", "can't send transaction markers to broker", broker_id)
+            peer = Peer(name, what, MarkerDialect(), lambda: self._address(broker_id), self._timeout_s)
+            self._markers[broker_id] = peer
+        peer.ask(question)
+
+    def ask_membership(self, broker_id: int, question: MembershipQuestion) -> None:
+        """Asks a coordinator whether partitions are part of a transaction, or adds them."""
+        peer = self._membership.get(broker_id)
+        if peer is None:
+            name, what = self._names("add-partitions-to-txn", "can't ask the coordinator on broker", broker_id)
+            peer = Peer(name, what, MembershipDialect(), lambda: self._address(broker_id), self._timeout_s)
+            self._membership[broker_id] = peer
+        peer.ask(question)
+
+    def close(self) -> None:
+        """Ends all connections."""
+        for marker_peer in self._markers.values():
+            marker_peer.close()
+        for membership_peer in self._membership.values():
+            membership_peer.close()
+
+    def _names(self, client: str, what: str, broker_id: int) -> tuple[str, str]:
+        return f"broker-{self.node_id}-{client}-{broker_id}", f"{what} {broker_id}"
+
+    def _address(self, broker_id: int) -> Address | None:
+        endpoint = self._image().endpoint(broker_id, self._listener_name)
+        return None if endpoint is None else (endpoint.host, endpoint.port)

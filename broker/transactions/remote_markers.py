@@ -1,0 +1,76 @@
+"""WriteTxnMarkers as the coordinator sends it to the leaders of other partitions.
+
+Pure. Source: ``TransactionMarkerChannelManager``, ``TransactionMarkerRequestCompletionHandler``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from .effects import MarkerOrder
+from .transaction import TopicPartition
+
+Marker = WriteTxnMarkersRequest.WritableTxnMarker
+MarkerTopic = WriteTxnMarkersRequest.WritableTxnMarkerTopic
+Errors = Mapping[TopicPartition, ErrorCode]
+
+
+class MarkerQuestion(NamedTuple):
+    """The markers of one order for the partitions that one broker leads. ``done`` gets the result of each."""
+
+    order: MarkerOrder
+    coordinator_epoch: int
+    partitions: frozenset[TopicPartition]
+    done: Callable[[Errors], None]
+
+    @property
+    def key(self) -> int:
+        """A response names producer ids."""
+        return self.order.producer_id
+
+    def failed(self, error: ErrorCode) -> None:
+        """See :class:`.request_queue.Question`."""
+        self.done(dict.fromkeys(self.partitions, error))
+
+
+class MarkerDialect:
+    """Puts orders into a WriteTxnMarkers request."""
+
+    response_type = WriteTxnMarkersResponse
+
+    def request(self, questions: list[MarkerQuestion]) -> WriteTxnMarkersRequest:
+        """See :class:`.request_queue.Dialect`."""
+        return WriteTxnMarkersRequest(
+            [
+                Marker(
+                    producer_id=one.order.producer_id,
+                    producer_epoch=one.order.producer_epoch,
+                    transaction_result=one.order.commits,
+                    topics=[MarkerTopic(name, indexes) for name, indexes in by_topic(one.partitions).items()],
+                    coordinator_epoch=one.coordinator_epoch,
+                    transaction_version=one.order.transaction_version,
+                )
+                for one in questions
+            ]
+        )
+
+    def answer(self, questions: list[MarkerQuestion], response: WriteTxnMarkersResponse) -> None:
+        """A partition that the response does not name has UNKNOWN_SERVER_ERROR, which is tried again."""
+        found: dict[int, dict[TopicPartition, ErrorCode]] = {}
+        for marker in response.markers:
+            errors = found.setdefault(marker.producer_id, {})
+            for topic in marker.topics:
+                for partition in topic.partitions:
+                    errors[topic.name, partition.partition_index] = ErrorCode(partition.error_code)
+        for one in questions:
+            errors = found.get(one.key, {})
+            one.done({name: errors.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in one.partitions})
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The indexes of each topic, in order."""
+    topics: dict[str, list[int]] = {}
+    for topic, index in sorted(partitions):
+        topics.setdefault(topic, []).append(index)
+    return topics

@@ -1,0 +1,76 @@
+"""AddPartitionsToTxn as the leader of partitions sends it to the coordinator of their transaction.
+
+Pure. Source: KIP-890; ``AddPartitionsToTxnManager``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from .remote_markers import by_topic
+from .transaction import TopicPartition
+
+AddedTransaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+AddedTopic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+Answer = Callable[[Mapping[TopicPartition, ErrorCode] | ErrorCode], None]
+
+
+class MembershipQuestion(NamedTuple):
+    """Partitions to add to a producer's transaction, or only to look for. ``done`` gets the result of each, or one."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    verify_only: bool
+    partitions: frozenset[TopicPartition]
+    done: Answer
+
+    @property
+    def key(self) -> str:
+        """A response names transactional ids."""
+        return self.transactional_id
+
+    def failed(self, error: ErrorCode) -> None:
+        """See :class:`.request_queue.Question`."""
+        self.done(error)
+
+
+class MembershipDialect:
+    """Puts transactions into an AddPartitionsToTxn request."""
+
+    response_type = AddPartitionsToTxnResponse
+
+    def request(self, questions: list[MembershipQuestion]) -> AddPartitionsToTxnRequest:
+        """See :class:`.request_queue.Dialect`."""
+        return AddPartitionsToTxnRequest(
+            transactions=[
+                AddedTransaction(
+                    one.transactional_id,
+                    one.producer_id,
+                    one.producer_epoch,
+                    one.verify_only,
+                    [AddedTopic(name, indexes) for name, indexes in by_topic(one.partitions).items()],
+                )
+                for one in questions
+            ]
+        )
+
+    def answer(self, questions: list[MembershipQuestion], response: AddPartitionsToTxnResponse) -> None:
+        """An error of the whole response is each question's. A partition without a result is not known to be part."""
+        if response.error_code:
+            error = ErrorCode(response.error_code)
+            if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                error = ErrorCode.INVALID_TXN_STATE  # as in Kafka: the client isn't the one who lacks a right
+            for one in questions:
+                one.done(error)
+            return
+        found = {result.transactional_id: result for result in response.results_by_transaction}
+        for one in questions:
+            result = found.get(one.transactional_id)
+            errors = {
+                (topic.name, partition.partition_index): ErrorCode(partition.partition_error_code)
+                for topic in ([] if result is None else result.topic_results)
+                for partition in topic.results_by_partition
+            }
+            one.done({name: errors.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in one.partitions})
