@@ -92,6 +92,8 @@ EFFECTIVE: dict[str, str] = {
     "replica.fetch.response.max.bytes": "The most that a follower asks a leader for at a time.",
     "replica.fetch.wait.max.ms": "How long a leader may hold back an answer to a follower.",
     "replica.socket.timeout.ms": "How long a follower waits for an answer.",
+    "replication.quota.window.num": "The number of samples over which the rate of throttled replication is measured.",
+    "replication.quota.window.size.seconds": "The time of one of these samples.",
     "broker.rack": "The rack of this broker, as clients get it.",
     # directories
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",
@@ -162,6 +164,8 @@ EFFECTIVE: dict[str, str] = {
 } | {key: facts["what"] for key, facts in OWN_KEYS.items()}
 
 DYNAMIC_EFFECTIVE: dict[str, str] = {
+    "follower.replication.throttled.rate": "The maximum rate at which this broker copies replicas that are throttled"
+    " and out of sync.",
     "replica.alter.log.dirs.io.max.bytes.per.second": "The maximum rate of all copies between log directories.",
 }
 """Keys with an effect that exist only as dynamic configs, not in a file."""

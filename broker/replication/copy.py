@@ -54,6 +54,7 @@ class Copy:
             self._group_commit.appended(log)
         if step.high_watermark != NO_EPOCH:
             log.offsets.set_high_watermark(step.high_watermark)
+            self.partition.is_in_sync = log.log_end_offset >= step.high_watermark
         if step.log_start_offset > log.log_start_offset:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
 

@@ -82,7 +82,7 @@ class FollowedPartition:
         """When it may be fetched again, by a monotonic clock."""
         self.is_stopped = False
         self.is_in_sync = False
-        """Whether the last answer left nothing to fetch."""
+        """Whether the copy has reached the leader's high watermark (``PartitionFetchState.isReplicaInSync``)."""
         self._retry_ms = retry_ms
 
     def is_due(self, now_ms: int) -> bool:
@@ -112,7 +112,6 @@ class FollowedPartition:
         if diverging.epoch >= 0:
             return Truncate(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
         records = _of_this_epoch(data.records or b"", self.leader_epoch)
-        self.is_in_sync = not records
         return Append(records, data.high_watermark, data.log_start_offset)
 
     def out_of_range(self, end_offset: int, earliest: int, latest: int) -> Step:

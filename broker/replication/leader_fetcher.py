@@ -23,6 +23,7 @@ from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
 from .fetch_session import FetchSessionHandler, Key
 from .follower import Append, FetchPosition, ListOffsets, Pause, Step, Stop, Truncate, TruncateFully
+from .follower_throttle import FollowerThrottle
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class LeaderFetcher:
         node_id: int,
         broker_epoch: Callable[[], int],
         settings: FetcherSettings,
+        throttle: FollowerThrottle,
         clock_ms: Callable[[], int],
     ) -> None:
         """``address``: of the leader, None while it is fenced. ``clock_ms``: wall clock, milliseconds since the
@@ -59,6 +61,7 @@ class LeaderFetcher:
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._settings = settings
+        self._throttle = throttle
         self._clock_ms = clock_ms
         self._client: NodeClient | None = None
         self._session = FetchSessionHandler()
@@ -92,14 +95,21 @@ class LeaderFetcher:
                 self._client.close()
 
     async def _wait(self) -> None:
-        """Until a partition is added, or the first pause is over."""
+        """Until a partition is added, the first pause is over, or it is time to look at the throttle again."""
         self._changed.clear()
+        now_ms = _now_ms()
         pauses_ms = [
-            one.partition.not_before_ms - _now_ms() for one in self.copies.values() if not one.partition.is_stopped
+            self._settings.backoff_ms if self._leaves_out(copy, now_ms) else copy.partition.not_before_ms - now_ms
+            for copy in self.copies.values()
+            if not copy.partition.is_stopped
         ]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(0, min(pauses_ms)) / 1000 if pauses_ms else None):
                 await self._changed.wait()
+
+    def _leaves_out(self, copy: Copy, now_ms: int) -> bool:
+        partition = copy.partition
+        return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
 
     def _connected(self) -> NodeClient:
         """The connection to where the leader is now. Raises NodeUnavailableError."""
@@ -112,7 +122,9 @@ class LeaderFetcher:
     async def _fetch(self) -> bool:
         """One request, and what its answer asks for. Returns False if there is nothing to fetch. Raises
         NodeUnavailableError."""
-        fetched = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(_now_ms())}
+        now_ms = _now_ms()
+        due = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(now_ms)}
+        fetched = {key: copy for key, copy in due.items() if not self._leaves_out(copy, now_ms)}
         positions = {key: copy.fetch_position for key, copy in fetched.items()}
         is_full = self._session.is_full
         request = self._request(fetched)
@@ -157,6 +169,8 @@ class LeaderFetcher:
         self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData
     ) -> None:
         partition, log = copy.partition, copy.log
+        if data.records:
+            self._throttle.fetched(copy.topic, partition.index, len(data.records), _now_ms())
         step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
         if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)

@@ -13,7 +13,9 @@ from ..replicas.group_commit import GroupCommit
 from .copy import Copy
 from .fetch_session import Key
 from .follower import FollowedPartition
+from .follower_throttle import FollowerThrottle
 from .leader_fetcher import FetcherSettings, LeaderFetcher
+from .replication_quota import ReplicationQuota
 
 
 class ReplicaFetchers(ReplicaFollowing):
@@ -43,6 +45,11 @@ class ReplicaFetchers(ReplicaFollowing):
             config.get_int("replica.fetch.backoff.ms"),
             config.get_int("replica.socket.timeout.ms"),
         )
+        quota = ReplicationQuota(
+            config.get_int("replication.quota.window.num"),
+            config.get_int("replication.quota.window.size.seconds") * 1000,
+        )
+        self._throttle = FollowerThrottle(metadata.node_id, lambda: metadata.image, quota)
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._followed: dict[tuple[str, int], tuple[Key, int]] = {}
@@ -86,6 +93,7 @@ class ReplicaFetchers(ReplicaFollowing):
                 self._metadata.node_id,
                 self._broker_epoch,
                 self._settings,
+                self._throttle,
                 self._clock_ms,
             )
             task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())

@@ -10,15 +10,13 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ...protocol.records.varint import MAX_INT64
 from ...storage.log.log_config import LogConfig
-from ..config.definition import dynamic_only_keys
 from ..config.server_config import ServerConfig
-from ..config.stored import served_value
 from ..config.topic_config import log_config_for
 from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
 from ..log_dirs.identity import cordoned_paths
 from ..metadata.controller_link import BrokerReports
+from ..metadata.dynamic_rates import dynamic_rate
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
@@ -85,9 +83,4 @@ def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogCon
 
 def move_throttle(image: MetadataImage, node_id: int) -> int:
     """Bytes a second that moves between directories may copy: this broker's dynamic config, or that of all brokers."""
-    for name in (str(node_id), ""):
-        text = image.config_of(ResourceType.BROKER, name).get(THROTTLE_KEY)
-        value = None if text is None else served_value(dynamic_only_keys()[THROTTLE_KEY], text)
-        if isinstance(value, int):
-            return value
-    return MAX_INT64
+    return dynamic_rate(image, node_id, THROTTLE_KEY)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from support.kafka.real_controllers import RealControllers, RealMember
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 KAFKA, OURS = 2, 1
+RATE_BYTES_S = 2_000_000
+MOST_AT_ONCE_BYTES = 1 << 20
+"""What one fetch brings, after which the rate is looked at again."""
 QUICK = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100"}
 
 
@@ -172,3 +176,26 @@ def test_replica_that_is_added_and_taken_away(cluster: tuple[RealMember, OurBrok
     eventually("equal bytes", lambda: are_equal(cluster, "moved"))
     reassign(kafka, "moved", [KAFKA], tmp_path)
     eventually("its directory is renamed", lambda: not (ours.log_dir / "moved-0").exists())
+
+
+def test_throttled_replica_is_not_copied_faster_than_the_rate(
+    cluster: tuple[RealMember, OurBroker], tmp_path: Path
+) -> None:
+    """The rate is that of our broker only: the real leader throttles nothing."""
+    kafka, _ = cluster
+    command = ("--bootstrap-server", kafka.bootstrap_servers, "--alter", "--entity-type", "brokers")
+    rate = f"follower.replication.throttled.rate={RATE_BYTES_S}"
+    changed = run_class("kafka.admin.ConfigCommand", *command, "--entity-name", str(OURS), "--add-config", rate)
+    assert changed.returncode == 0, changed.stdout + changed.stderr
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    config = {"follower.replication.throttled.replicas": f"0:{OURS}"}
+    new = NewTopic("throttled", 1, replica_assignment=[[KAFKA]], config=config)
+    for future in admin.create_topics([new]).values():
+        future.result(60)
+    produce(kafka, "throttled", 80_000, acks="all")
+    copied_bytes = sum(map(len, log_bytes(kafka.log_dir, "throttled").values()))
+    began_s = time.monotonic()
+    reassign(kafka, "throttled", [KAFKA, OURS], tmp_path)
+    took_s = time.monotonic() - began_s
+    assert are_equal(cluster, "throttled")
+    assert took_s > (copied_bytes - MOST_AT_ONCE_BYTES) / RATE_BYTES_S > 5

@@ -22,7 +22,9 @@ from odradek.broker.config.stored import READ_AT_START
 from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
 from odradek.broker.controller.elections import allows_unclean
 from odradek.broker.controller.topics import create_topics
+from odradek.broker.metadata.dynamic_rates import dynamic_rate
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.replication.follower_throttle import RATE_KEY
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.metadata_publisher import move_throttle
 from odradek.protocol.errors import ErrorCode
@@ -70,6 +72,12 @@ def cordoned(server: BrokerServer) -> object:
 def throttle(server: BrokerServer) -> object:
     metadata = server.broker.own_metadata
     return move_throttle(metadata.image, metadata.node_id)
+
+
+def follower_rate(server: BrokerServer) -> object:
+    """What the followers of a broker in a cluster go by."""
+    metadata = server.broker.own_metadata
+    return dynamic_rate(metadata.image, metadata.node_id, RATE_KEY)
 
 
 def unclean(server: BrokerServer) -> object:
@@ -121,6 +129,7 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
     "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
     "producer.id.expiration.ms": ("7777777", of_log("producer_id_expiration_ms"), 7_777_777),
+    "follower.replication.throttled.rate": ("77777", follower_rate, 77_777),
     "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", throttle, 77_777),
     "transaction.partition.verification.enable": (
         "false",

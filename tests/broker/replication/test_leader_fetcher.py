@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.image import Endpoint, MetadataImage, ResourceType
 from odradek.broker.metadata.published import PublishedMetadata
 from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replication.copy import Copy
 from odradek.broker.replication.follower import FollowedPartition
+from odradek.broker.replication.follower_throttle import RATE_KEY, REPLICAS_KEY, FollowerThrottle
 from odradek.broker.replication.leader_fetcher import FetcherSettings, LeaderFetcher
 from odradek.broker.replication.replica_fetchers import ReplicaFetchers
+from odradek.broker.replication.replication_quota import ReplicationQuota
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -54,7 +57,10 @@ def answer(session_id: int, *partitions: PartitionData) -> FetchResponse:
     return FetchResponse(session_id=session_id, responses=topics)
 
 
-def summary(request: Message) -> tuple[int, int, list[int], list[int]]:
+Summary = tuple[int, int, list[int], list[int]]
+
+
+def summary(request: Message) -> Summary:
     """Session id and epoch, the offsets that are fetched, and the partitions that are forgotten."""
     assert isinstance(request, FetchRequest)
     offsets = [one.fetch_offset for topic in request.topics for one in topic.partitions]
@@ -80,8 +86,9 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
         is_over.set()
         return None
 
+    throttle = FollowerThrottle(1, MetadataImage, ReplicationQuota(11, 1_000))
     async with FakeNode(next_answer) as node:
-        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, lambda: NOW_MS)
+        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
         fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit()))
         task = asyncio.ensure_future(fetcher.run())
         await is_over.wait()
@@ -100,11 +107,44 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
     assert (log.log_end_offset, log.high_watermark) == (1, 1)
 
 
+async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -> None:
+    """Its first records exceed the rate, until that is removed."""
+    image = MetadataImage()
+    image.configs[ResourceType.TOPIC, "t"] = {REPLICAS_KEY: "0:1"}
+    image.configs[ResourceType.BROKER, "1"] = {RATE_KEY: "0"}
+    answers = [
+        answer(7, PartitionData(records=batch(0), high_watermark=2, log_start_offset=0)),
+        answer(0),
+        answer(8, PartitionData(records=batch(1), high_watermark=2, log_start_offset=0)),
+    ]
+    left_out: Summary = (7, 1, [], [0])
+    is_over = asyncio.Event()
+
+    def next_answer(request: Message) -> Answer:
+        if summary(request) == left_out:
+            image.configs.clear()
+        if answers:
+            return answers.pop(0)
+        is_over.set()
+        return None
+
+    throttle = FollowerThrottle(1, lambda: image, ReplicationQuota(11, 3_600_000))
+    async with FakeNode(next_answer) as node:
+        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
+        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit()))
+        task = asyncio.ensure_future(fetcher.run())
+        await is_over.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        received = [summary(request) for request in node.received]
+    assert received == [(0, 0, [0], []), left_out, (0, 0, [1], []), (8, 1, [2], [])]
+
+
 async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
     """The broker ends then: the partitions of that leader would never be fetched again."""
 
-    class Broken:
-        def endpoint(self, broker_id: int, listener_name: str) -> Any:
+    class Broken(MetadataImage):
+        def endpoint(self, broker_id: int, listener_name: str) -> Endpoint | None:
             raise ValueError("a bug")
 
     metadata = cast(PublishedMetadata, SimpleNamespace(node_id=1, image=Broken()))
