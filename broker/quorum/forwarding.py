@@ -1,7 +1,8 @@
 """Requests that only controllers can answer, passed on as they came in an Envelope (KIP-590).
 
-Shell. Owns: the requests that wait for the active controller, in their order. Never does: decoding what it passes on.
-Invariants: one request is in flight; each is answered once, after 60 s at the latest. Source: ForwardingManager,
+Shell. Owns: the requests that wait for the active controller. Never does: decoding what it passes on. Invariants: one
+request is in flight; each is answered once, after 60 s at the latest; what waits is bounded, and the clients' addresses
+are served in turn, so that one with many connections does not stop the others. Source: ForwardingManager,
 EnvelopeUtils, NodeToControllerChannelManager.
 """
 
@@ -15,7 +16,9 @@ from ...protocol.api_keys import api
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from ..network.node_client import NodeUnavailableError
+from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
+from .fair_queue import FairQueue
 from .forwarded_apis import FORWARDED
 
 CONNECT_TIMEOUT_S = 2.0
@@ -25,6 +28,11 @@ GIVE_UP_S = 60.0
 ANONYMOUS = b"\x00\x00" + b"\x05User" + b"\x0aANONYMOUS" + b"\x00" + b"\x00"
 """The principal of a client that was not authenticated (DefaultKafkaPrincipalBuilder.serialize): version 0, then type,
 name, whether a delegation token was used, no tagged fields."""
+
+MAX_WAITING = 500
+"""As ``queued.max.requests``. A controller takes 31 ms for a change, so that 60 s suffice for four times as many."""
+MAX_WAITING_BYTES = 64 << 20
+OVERLOADED = "Too many requests wait for the active controller."
 
 Answered = Callable[[bytes | KafkaError], None]
 
@@ -44,16 +52,25 @@ class Forwarding:
         """``time_s``: a monotonic clock, in seconds."""
         self._channel = channel
         self._time_s = time_s
-        self._waiting: asyncio.Queue[Pending] = asyncio.Queue()
+        self._overload = RepeatedComplaint("requests for the controllers are refused", time_s)
+        self._waiting: FairQueue[Pending] = FairQueue(MAX_WAITING, MAX_WAITING_BYTES)
+        self._arrived = asyncio.Event()
         self.knows_versions = asyncio.Event()
         """Set once the controllers have said what they serve."""
 
     def forward(self, frame: bytes, client_host: str, answered: Answered) -> None:
         """Passes on a request's header and body. ``answered`` gets the response's header and body, or KafkaError:
-        REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR."""
+        REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR.
+
+        If too much waits, the newest requests of the address that has most get REQUEST_TIMED_OUT, which clients retry.
+        """
         address = ipaddress.ip_address(client_host.partition("%")[0]).packed
         envelope = EnvelopeRequest(frame, ANONYMOUS, address)
-        self._waiting.put_nowait(Pending(envelope, answered, self._time_s() + GIVE_UP_S))
+        pending = Pending(envelope, answered, self._time_s() + GIVE_UP_S)
+        for dropped in self._waiting.put(client_host, pending, len(frame)):
+            self._overload.complain(f"{len(self._waiting)} requests with {self._waiting.size} bytes wait")
+            dropped.answered(KafkaError(ErrorCode.REQUEST_TIMED_OUT, OVERLOADED))
+        self._arrived.set()
 
     def versions(self) -> dict[int, tuple[int, int]]:
         """The forwarded APIs that both this broker and the controllers know, with their versions."""
@@ -70,8 +87,12 @@ class Forwarding:
         try:
             await self._learn_versions()
             while True:
-                pending = await self._waiting.get()
-                pending.answered(await self._outcome(pending))
+                await self._arrived.wait()
+                while self._waiting:
+                    pending = self._waiting.pop()
+                    pending.answered(await self._outcome(pending))
+                self._overload.resolved()
+                self._arrived.clear()
         finally:
             self._channel.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.network.node_client import NodeUnavailableError
 from odradek.broker.quorum.channel import ControllerChannel
-from odradek.broker.quorum.forwarding import GIVE_UP_S, Forwarding
+from odradek.broker.quorum.forwarding import GIVE_UP_S, MAX_WAITING, MAX_WAITING_BYTES, Forwarding
 from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
 from odradek.broker.quorum.producer_ids import ProducerIdBlocks
 from odradek.protocol.api_keys import ApiKey, api
@@ -126,6 +126,53 @@ async def test_refused_envelope_is_an_error_for_its_client_alone(refused: ErrorC
             first, second = await asyncio.gather(forwarded(forwarding, 0), forwarded(forwarding, 1))
         assert code_of(first) is told
         assert second == b"\x00\x00\x00\x01"
+
+
+async def test_client_that_floods_the_queue_delays_another_by_one_request_and_is_refused_itself() -> None:
+    """``flood`` has more requests than may wait; ``other`` comes last and is served as the second one."""
+    refused: list[int] = []
+    served: list[int] = []
+    done = asyncio.Event()
+
+    def answered(number: int) -> Callable[[bytes | KafkaError], None]:
+        def take(answer: bytes | KafkaError) -> None:
+            if isinstance(answer, KafkaError):
+                assert answer.error_code is ErrorCode.REQUEST_TIMED_OUT
+                refused.append(number)
+            else:
+                served.append(number)
+            if len(refused) + len(served) == flood + 1:
+                done.set()
+
+        return take
+
+    flood, other = MAX_WAITING + 50, 10_000
+    async with FakeNode(echoed) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        for number in range(flood):
+            forwarding.forward(frame(number), "192.0.2.1", answered(number))
+        assert refused == list(range(MAX_WAITING, flood)), "the newest ones, at once"
+        forwarding.forward(frame(other), "192.0.2.2", answered(other))
+        assert refused[-1] == MAX_WAITING - 1
+        with running(forwarding):
+            await done.wait()
+    assert served == [0, other, *range(1, MAX_WAITING - 1)]
+
+
+async def test_requests_that_wait_are_bounded_in_bytes() -> None:
+    refused: list[KafkaError] = []
+
+    def answered(answer: bytes | KafkaError) -> None:
+        assert isinstance(answer, KafkaError)
+        refused.append(answer)
+
+    forwarding = Forwarding(ControllerChannel(KnownControllers([], {}), "test"))
+    large = bytes(MAX_WAITING_BYTES // 4)
+    for _ in range(4):
+        forwarding.forward(large, "192.0.2.1", answered)
+    assert refused == []
+    forwarding.forward(frame(1), "192.0.2.2", answered)
+    assert [error.error_code for error in refused] == [ErrorCode.REQUEST_TIMED_OUT]
 
 
 async def test_request_that_no_controller_answers_is_given_up_and_the_next_one_is_served() -> None:
