@@ -7,7 +7,7 @@ Source: ConfigAdminManager.preprocess, ControllerConfigurationValidator, Configu
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.configs import (
@@ -30,7 +30,10 @@ from ..metadata.image import ConfigResource, MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name
 from .controller import Controller
 
+Outcome = TypeVar("Outcome")
+
 MAX_VALUE_LENGTH = 32767
+NO_RECORDS: list[Message] = []
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
 
@@ -56,19 +59,13 @@ def incremental_alter_configs(
     """Sets, deletes, appends to and subtracts from single keys (KIP-339)."""
 
     def records_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> list[Message]:
-        _check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
-        kind = ResourceType(resource.resource_type)
-        operations = {
-            config.name: ConfigOperation(_operation_type(config.config_operation), config.value)
-            for config in resource.configs
-        }
-        if kind is ResourceType.BROKER_LOGGER:
-            _refuse_loggers(resource.resource_name, operations, controller)
-        if kind is ResourceType.BROKER:
-            _check_broker(image, resource.resource_name, operations, controller)
-        return alter_resource(image, controller, (kind, resource.resource_name), operations)
+        if not _check_incremental(image, resource, controller):
+            return []
+        return alter_resource(
+            image, controller, (ResourceType(resource.resource_type), resource.resource_name), _operations_of(resource)
+        )
 
-    outcomes = yield from _each_resource(request.resources, records_of, lambda kind: kind is not ResourceType.UNKNOWN)
+    outcomes = yield from _each_resource(request.resources, records_of, _takes_incremental, NO_RECORDS)
     decision: Decision[IncrementalAlterConfigsResponse] = Decision(IncrementalAlterConfigsResponse())
     for resource, (error, records) in zip(request.resources, outcomes, strict=True):
         yield
@@ -86,18 +83,10 @@ def alter_configs(
     """Replaces all configs of each resource (the older API). Keys that the request does not name are deleted."""
 
     def records_of(resource: AlterConfigsRequest.AlterConfigsResource) -> list[Message]:
-        _check_keys(resource.configs, lambda config: True)
-        kind = ResourceType(resource.resource_type)
-        new = {config.name: config.value for config in resource.configs if config.value is not None}
-        if kind is ResourceType.BROKER:
-            _check_broker_name(resource.resource_name, controller)
-            _check_dynamic_configs(image, resource.resource_name, new, controller)
-            current = image.config_of(kind, resource.resource_name)
-            refuse_unserved({key: value for key, value in new.items() if current.get(key) != value})
-        return _replace_resource(image, controller, (kind, resource.resource_name), new)
+        new = _check_replacement(image, resource, controller)
+        return _replace_resource(image, controller, (ResourceType(resource.resource_type), resource.resource_name), new)
 
-    served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
-    outcomes = yield from _each_resource(request.resources, records_of, lambda kind: kind in served)
+    outcomes = yield from _each_resource(request.resources, records_of, _takes_replacement, NO_RECORDS)
     decision: Decision[AlterConfigsResponse] = Decision(AlterConfigsResponse())
     for resource, (error, records) in zip(request.resources, outcomes, strict=True):
         yield
@@ -109,12 +98,81 @@ def alter_configs(
     return decision
 
 
+def preprocess(
+    image: MetadataImage, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, controller: Controller
+) -> Steps[list[ApiError | None]]:
+    """What a broker of a cluster decides of a request by itself, for each resource: None if it goes to the controllers.
+
+    The broker checks its own configs and keeps what concerns its loggers. Source: ConfigAdminManager.preprocess.
+    """
+    if isinstance(request, AlterConfigsRequest):
+
+        def is_forwarded(resource: Any) -> bool:
+            _check_replacement(image, resource, controller)
+            return True
+
+        outcomes = yield from _each_resource(request.resources, is_forwarded, _takes_replacement, False)
+    else:
+        outcomes = yield from _each_resource(
+            request.resources,
+            lambda resource: _check_incremental(image, resource, controller),
+            _takes_incremental,
+            False,
+        )
+    return [None if goes_on else error for error, goes_on in outcomes]
+
+
+def _takes_incremental(kind: ResourceType) -> bool:
+    return kind is not ResourceType.UNKNOWN
+
+
+def _takes_replacement(kind: ResourceType) -> bool:
+    return kind in (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
+
+
+def _check_incremental(
+    image: MetadataImage, resource: IncrementalAlterConfigsRequest.AlterConfigsResource, controller: Controller
+) -> bool:
+    """The broker's checks. Raises KafkaError. Returns False for loggers, of which controllers know nothing."""
+    _check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
+    if resource.resource_type == ResourceType.BROKER_LOGGER:
+        _refuse_loggers(resource.resource_name, _operations_of(resource), controller)
+        return False
+    if resource.resource_type == ResourceType.BROKER:
+        _check_broker(image, resource.resource_name, _operations_of(resource), controller)
+    return True
+
+
+def _operations_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> dict[str, ConfigOperation]:
+    return {
+        config.name: ConfigOperation(_operation_type(config.config_operation), config.value)
+        for config in resource.configs
+    }
+
+
+def _check_replacement(
+    image: MetadataImage, resource: AlterConfigsRequest.AlterConfigsResource, controller: Controller
+) -> dict[str, str]:
+    """The broker's checks. Raises KafkaError. Returns the new configs."""
+    _check_keys(resource.configs, lambda config: True)
+    new = {config.name: config.value for config in resource.configs if config.value is not None}
+    if resource.resource_type == ResourceType.BROKER:
+        _check_broker_name(resource.resource_name, controller)
+        _check_dynamic_configs(image, resource.resource_name, new, controller)
+        current = image.config_of(ResourceType.BROKER, resource.resource_name)
+        refuse_unserved({key: value for key, value in new.items() if current.get(key) != value})
+    return new
+
+
 def _each_resource(
-    resources: Sequence[Any], records_of: Callable[[Any], list[Message]], serves: Callable[[ResourceType], bool]
-) -> Steps[list[tuple[ApiError, list[Message]]]]:
-    """The result for each resource, in the request's order."""
+    resources: Sequence[Any],
+    outcome_of: Callable[[Any], Outcome],
+    serves: Callable[[ResourceType], bool],
+    refused: Outcome,
+) -> Steps[list[tuple[ApiError, Outcome]]]:
+    """The result for each resource, in the request's order. ``refused``: the outcome beside an error."""
     counts = yield from counted([(resource.resource_type, resource.resource_name) for resource in resources])
-    outcomes: list[tuple[ApiError, list[Message]]] = []
+    outcomes: list[tuple[ApiError, Outcome]] = []
     for resource in resources:
         yield
         try:
@@ -124,9 +182,9 @@ def _each_resource(
                 # Problems of the keys come first, as in Kafka.
                 _check_keys(resource.configs, lambda config: getattr(config, "config_operation", 0) != 1)
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
-            outcomes.append((NO_ERROR, records_of(resource)))
+            outcomes.append((NO_ERROR, outcome_of(resource)))
         except KafkaError as error:
-            outcomes.append((ApiError.from_error(error), []))
+            outcomes.append((ApiError.from_error(error), refused))
     return outcomes
 
 
@@ -147,15 +205,16 @@ def _operation_type(number: int) -> OperationType:
 
 
 def _check_broker_name(name: str, controller: Controller) -> None:
-    if not name:
-        return
-    try:
-        broker_id = int(name)
-    except ValueError:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
-    if broker_id != controller.node_id:
+    if name and _node_id(name) != controller.node_id:
         sentence = f"Unexpected broker id, expected {controller.node_id}, but received {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+
+
+def _node_id(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
 
 
 def _check_broker(
@@ -198,7 +257,9 @@ def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:
 
 def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
     """Refuses every logger: this broker has no loggers that requests can set."""
-    _check_broker_name(name or "''", controller)
+    if _node_id(name) != controller.node_id:
+        sentence = f"Unexpected node id. Expected {controller.node_id}, but received {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
     for logger, operation in operations.items():
         if operation.type in (OperationType.APPEND, OperationType.SUBTRACT):
             sentence = f"{operation.type.name} operation is not allowed for the BROKER_LOGGER resource"

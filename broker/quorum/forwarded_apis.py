@@ -20,3 +20,6 @@ FORWARDED: frozenset[int] = frozenset(
     }
 )
 """What this broker passes on. Requests about users, ACLs and quotas are not among them before it enforces those."""
+
+PREPROCESSED: frozenset[int] = frozenset({ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
+"""Those of them of which this broker decides a part: its loggers, and whether its own configs are valid."""

@@ -25,7 +25,7 @@ from ..metadata.image import BrokerRegistration, Endpoint, Replica
 from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
-from ..quorum.forwarded_apis import FORWARDED
+from ..quorum.forwarded_apis import FORWARDED, PREPROCESSED
 from ..quorum.forwarding import Forwarding
 from ..quorum.lifecycle import Registrant
 from ..quorum.membership import LeftError, Membership, NotJoinedError
@@ -36,6 +36,7 @@ from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replication.replica_fetchers import ReplicaFetchers
 from .broker import Broker
+from .forwarded_configs import ForwardedConfigs
 from .random_ids import random_uuid
 from .role import Role, StartStopped
 
@@ -187,7 +188,9 @@ class ClusterMember(Role):
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Passes on what only controllers can answer."""
         broker.forwarded_versions = self._forwarding.versions
-        dispatcher.forward(FORWARDED, self._forwarding.versions, self._forward)
+        dispatcher.forward(FORWARDED - PREPROCESSED, self._forwarding.versions, self._forward)
+        configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding)
+        dispatcher.override_handlers(dict.fromkeys(PREPROCESSED, configs.handle))
 
     def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
         """The handler of what is passed on. ``context`` is the request itself, and ``reply`` is the same."""

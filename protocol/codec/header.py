@@ -7,7 +7,7 @@ the broker does not know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.re
 ``responseHeaderVersion``.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from struct import Struct
 from struct import error as struct_error
@@ -89,7 +89,20 @@ def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple
 
 def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """A request as a whole frame, its 4-byte size included. Raises ProtocolError for what cannot be written."""
-    body = encoder(type(message), version)(message)
+    return _request_frame(message, version, correlation_id, client_id, [encoder(type(message), version)(message)])
+
+
+def encode_request_steps(
+    message: Message, version: int, correlation_id: int, client_id: str | None
+) -> Generator[None, None, bytes]:
+    """:func:`encode_request` as a generator, for large requests: it yields between steps and returns the frame."""
+    parts = yield from step_encoder(type(message), version)(message)
+    return _request_frame(message, version, correlation_id, client_id, parts)
+
+
+def _request_frame(
+    message: Message, version: int, correlation_id: int, client_id: str | None, body: Sequence[bytes]
+) -> bytes:
     try:
         client = b"" if client_id is None else client_id.encode()
     except UnicodeEncodeError as error:
@@ -97,9 +110,9 @@ def encode_request(message: Message, version: int, correlation_id: int, client_i
     if len(client) > _MAX_CLIENT_ID_BYTES:
         raise ProtocolError(f"a client id of {len(client)} bytes is longer than {_MAX_CLIENT_ID_BYTES}", "client_id")
     tail = _NO_TAGGED_FIELDS if request_header_version(message.API_KEY, version) == 2 else b""
-    size = _REQUEST_HEAD.size - 4 + len(client) + len(tail) + len(body)
+    size = _REQUEST_HEAD.size - 4 + len(client) + len(tail) + sum(map(len, body))
     length = -1 if client_id is None else len(client)
-    return b"".join((_REQUEST_HEAD.pack(size, message.API_KEY, version, correlation_id, length), client, tail, body))
+    return b"".join((_REQUEST_HEAD.pack(size, message.API_KEY, version, correlation_id, length), client, tail, *body))
 
 
 def encode_response_parts(message: Message, version: int, correlation_id: int) -> list[Any]:

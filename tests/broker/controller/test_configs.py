@@ -2,10 +2,12 @@
 
 import pytest
 
-from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
+from odradek.broker.controller.configs import alter_configs, incremental_alter_configs, preprocess
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.topics import create_topics
+from odradek.broker.metadata.decision import NO_ERROR, ApiError
 from odradek.broker.metadata.image import MetadataImage, ResourceType
+from odradek.broker.server.forwarded_configs import merge
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord, FeatureLevelRecord
@@ -243,3 +245,66 @@ def test_old_api_refuses() -> None:
         ErrorCode.INVALID_REQUEST,
     ]
     assert not decision.records
+
+
+def test_broker_of_a_cluster_decides_loggers_and_its_own_mistakes_and_leaves_the_rest() -> None:
+    core, image = with_topic()
+    own = [Change("log.cleaner.threads", SET, "2")]
+    request = IncrementalAlterConfigsRequest(
+        [
+            Changed(TOPIC, "unknown", [Change("retention.ms", 9, "5")]),
+            Changed(BROKER, "1", own),
+            Changed(BROKER, "", own),
+            Changed(GROUP, "g", []),
+            Changed(BROKER, "7", own),
+            Changed(BROKER, "1", own),
+            Changed(LOGGER, "1", [Change("x", SET, "DEBUG")]),
+            Changed(LOGGER, "7", []),
+            Changed(77, "x", []),
+        ]
+    )
+    decided = run_to_end(preprocess(image, request, core))
+    twice = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    assert decided == [
+        None,
+        twice,
+        None,
+        None,
+        ApiError(ErrorCode.INVALID_REQUEST, "Unexpected broker id, expected 1, but received 7"),
+        twice,
+        ApiError(ErrorCode.INVALID_CONFIG, "Logger x does not exist!"),
+        ApiError(ErrorCode.INVALID_REQUEST, "Unexpected node id. Expected 1, but received 7"),
+        ApiError(ErrorCode.INVALID_REQUEST, "Unknown resource type 77"),
+    ]
+    theirs = {(TOPIC, "unknown"): ApiError(ErrorCode.INVALID_REQUEST, "no"), (GROUP, "g"): NO_ERROR}
+    answers = run_to_end(merge(request, decided, theirs)).responses
+    assert [(one.resource_type, one.resource_name) for one in answers] == [
+        (one.resource_type, one.resource_name) for one in request.resources
+    ]
+    codes = [ErrorCode(one.error_code) for one in answers]
+    assert codes[:4] == [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_SERVER_ERROR,  # the controllers have not answered it
+        ErrorCode.NONE,
+    ]
+    assert all(codes[4:])
+
+
+def test_replacement_is_decided_in_the_same_way_but_knows_no_loggers() -> None:
+    core, image = with_topic()
+    request = AlterConfigsRequest(
+        [
+            Altered(TOPIC, "t", [AlteredConfig("retention.ms", "5")]),
+            Altered(BROKER, "1", [AlteredConfig("broker.rack", "r")]),
+            Altered(BROKER, "", [AlteredConfig("log.cleaner.threads", "2")]),
+            Altered(LOGGER, "1", [AlteredConfig("x", "DEBUG")]),
+        ]
+    )
+    decided = run_to_end(preprocess(image, request, core))
+    assert [one is None for one in decided] == [True, False, True, False]
+    assert decided[3] == ApiError(ErrorCode.INVALID_REQUEST, "Unknown resource type 8")
+    theirs = {(TOPIC, "t"): NO_ERROR, (BROKER, ""): NO_ERROR}
+    first, second, third, fourth = run_to_end(merge(request, decided, theirs)).responses
+    assert (first.error_code, third.error_code) == (0, 0)
+    assert second.error_code == fourth.error_code == ErrorCode.INVALID_REQUEST

@@ -1,0 +1,101 @@
+"""AlterConfigs and IncrementalAlterConfigs at a broker of a cluster.
+
+Shell. Owns: the order. This broker decides what is its own, the controllers decide the rest, and one answer holds both.
+Never does: deciding (``controller/configs.py`` and the controllers do). Invariant: the answer has the resources of the
+request in their order. Source: KafkaApis.handleIncrementalAlterConfigsRequest, ConfigAdminManager.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...protocol.codec import decode, step_decoder
+from ...protocol.codec.header import encode_request_steps, response_header_version
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from ...protocol.messages.headers import ResponseHeader
+from ...protocol.steps import Steps
+from ..controller.configs import preprocess
+from ..controller.controller import Controller
+from ..dispatch.dispatch import RequestInService
+from ..metadata.decision import ApiError
+from ..metadata.published import PublishedMetadata
+from ..quorum.forwarding import Forwarding
+
+Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
+Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
+Resource = tuple[int, str]
+RESOURCES_A_STEP = 200
+
+
+class ForwardedConfigs:
+    """The handler of both APIs."""
+
+    def __init__(self, metadata: PublishedMetadata, controller: Controller, forwarding: Forwarding) -> None:
+        self._metadata = metadata
+        self._controller = controller
+        self._forwarding = forwarding
+
+    def handle(
+        self, _broker: Any, request: Request, context: RequestInService, reply: Callable[[Any], None]
+    ) -> Steps[None]:
+        """Passes on what this broker does not decide by itself. ``reply`` is ``context``."""
+        decided = yield from preprocess(self._metadata.image, request, self._controller)
+        left = [resource for resource, error in zip(request.resources, decided, strict=True) if error is None]
+        if not left:
+            reply((yield from merge(request, decided, {})))
+            return
+        forwarded = type(request)(left, request.validate_only)  # type: ignore[arg-type] # of its own class
+        version = context.api_version
+        frame = yield from encode_request_steps(forwarded, version, 0, context.client_id)
+
+        def answered(response: bytes | KafkaError) -> None:
+            if not context.is_wanted():
+                return
+            if not isinstance(response, KafkaError):
+                context.run_steps(request, self._merge(request, decided, response, context))
+            elif response.error_code is ErrorCode.UNSUPPORTED_VERSION:
+                context.refuse("the active controller does not serve this version")
+            else:
+                context.fail(request, response)
+
+        self._forwarding.forward(frame[4:], context.client_host, answered)
+
+    def _merge(
+        self, request: Request, decided: Sequence[ApiError | None], answer: bytes, context: RequestInService
+    ) -> Steps[None]:
+        version = context.api_version
+        _, position = decode(ResponseHeader, response_header_version(request.API_KEY, version), answer)
+        decoding = step_decoder(response_class(request), version)
+        response, _ = yield from decoding(answer, position)
+        theirs = {
+            (one.resource_type, one.resource_name): ApiError(one.error_code, one.error_message)
+            for one in response.responses
+        }
+        context((yield from merge(request, decided, theirs)))
+
+
+def response_class(request: Request) -> type[AlterConfigsResponse] | type[IncrementalAlterConfigsResponse]:
+    """The class of the response to a request."""
+    return AlterConfigsResponse if isinstance(request, AlterConfigsRequest) else IncrementalAlterConfigsResponse
+
+
+def merge(request: Request, decided: Sequence[ApiError | None], theirs: Mapping[Resource, ApiError]) -> Steps[Response]:
+    """The answer: what this broker has decided, else what the controllers say of the resource.
+
+    Source: ConfigAdminManager.reassembleIncrementalResponse.
+    """
+    missing = ApiError.of(ErrorCode.UNKNOWN_SERVER_ERROR)
+    response = response_class(request)()
+    resources: Sequence[Any] = request.resources
+    for count, (resource, own) in enumerate(zip(resources, decided, strict=True), 1):
+        kind, name = resource.resource_type, resource.resource_name
+        error = own if own is not None else theirs.get((kind, name), missing)
+        response.responses.append(response.AlterConfigsResourceResponse(error.code, error.message, kind, name))  # type: ignore[arg-type]
+        if not count % RESOURCES_A_STEP:
+            yield
+    return response
