@@ -122,7 +122,9 @@ class HostedReplicas:
         if self.leaders is None:
             return
         if len(image.replicas) == 1:
-            self.leaders.lead_alone(partition, image)
+            holder = self._directories.holder(partition.topic, partition.index)
+            log = None if holder is None else holder.logs.get((partition.topic, partition.index))
+            self.leaders.lead_alone(partition, image, log)
             return
         log = partition.open_log
         if log is not None and partition.leading is None and not log.offsets.has_high_watermark:

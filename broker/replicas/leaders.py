@@ -6,6 +6,7 @@ Owns: which partitions are led so, and the look for followers that lag. Never do
 from collections.abc import Callable
 
 from ...protocol.steps import Steps
+from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..metadata.image import BrokerRegistration, PartitionImage
 from .isr import InSyncReplicas
@@ -68,9 +69,13 @@ class Leaders:
                 yield
 
     @staticmethod
-    def lead_alone(partition: Partition, image: PartitionImage) -> None:
-        """The last follower was removed: what waits is answered, and consumers see the log to its end."""
+    def lead_alone(partition: Partition, image: PartitionImage, log: Log | None) -> None:
+        """This is the only replica: what waits for followers is answered, and consumers see the log to its end.
+
+        ``log``: None if it is not open. A copy whose leader was removed has the high watermark that the leader told.
+        """
         if partition.leading is not None:
             partition.leading.lead(image, 1)
             partition.resign()
-            partition.log.offsets.follow_end()
+        if log is not None and log.offsets.has_high_watermark:
+            log.offsets.follow_end()
