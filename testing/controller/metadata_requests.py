@@ -89,6 +89,7 @@ async def answer_fetch_snapshot(controller: ActiveController, request: FetchSnap
         snapshot_id=FetchSnapshotResponse.SnapshotId(wanted.snapshot_id.end_offset, wanted.snapshot_id.epoch),
         current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(metadata.node_id, metadata.log.leader_epoch),
         position=wanted.position,
+        unaligned_records=b"",
     )
     answer.error_code = _leader_problem(controller, wanted.current_leader_epoch)
     if not answer.error_code:

@@ -7,9 +7,12 @@ with OurCluster(tmp_path, brokers=2) as cluster:
 
 import contextlib
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.metadata.image import MetadataImage, PartitionImage
 from odradek.testing.controller.embedded import EmbeddedController
@@ -18,15 +21,24 @@ from support.eventually import eventually
 from support.kafka.real_controllers import MEMBER, format_member
 from support.kafka.real_kafka import CLUSTER_ID
 
+CLIENT_TIMEOUT_S = 60
 SESSION = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "400"}
 
 
 class OurCluster:
     """The controller and its brokers, whose node ids count from 1."""
 
-    def __init__(self, directory: Path, brokers: int, configs: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        brokers: int,
+        configs: Mapping[str, str] | None = None,
+        controller_configs: Mapping[str, str] | None = None,
+    ) -> None:
         """``configs``: of each broker."""
-        self.controller = EmbeddedController(directory / "controller", SESSION, cluster_id=CLUSTER_ID)
+        self.controller = EmbeddedController(
+            directory / "controller", {**SESSION, **(controller_configs or {})}, cluster_id=CLUSTER_ID
+        )
         self.brokers: dict[int, OurBroker] = {}
         self._directory = directory
         self._count = brokers
@@ -36,18 +48,23 @@ class OurCluster:
         return self.brokers[node_id]
 
     def __enter__(self) -> "OurCluster":
-        with contextlib.ExitStack() as stack:
-            stack.callback(self.controller.stop)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._end)
             self.controller.start()
             for node_id in range(1, self._count + 1):
-                stack.enter_context(self.add(node_id))
-            self._stack = stack.pop_all()
+                self.add(node_id).start()
+            undo.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        self._end()
+
+    def _end(self) -> None:
+        for broker in self.brokers.values():
+            broker.__exit__(None, None, None)
+        self.controller.stop()
 
     def add(self, node_id: int) -> OurBroker:
         """A broker on a new directory; it is not started."""
@@ -72,6 +89,34 @@ class OurCluster:
         found = self.image.partition(topic, index)
         assert found is not None, f"there is no {topic}-{index}"
         return found
+
+    def create(self, topic: str, replicas: Sequence[Sequence[int]]) -> None:
+        """Creates a topic with these replicas of each partition; the first ones lead."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        wanted = NewTopic(topic, len(replicas), replica_assignment=[list(one) for one in replicas])
+        admin.create_topics([wanted])[topic].result(CLIENT_TIMEOUT_S)
+
+    def produce(self, topic: str, values: Iterable[str], partition: int = 0) -> None:
+        """Writes with acks=all, and waits until every value is acknowledged."""
+        producer = Producer({"bootstrap.servers": self.bootstrap_servers, "acks": "all"})
+        for value in values:
+            producer.produce(topic, value, partition=partition)
+        assert producer.flush(CLIENT_TIMEOUT_S) == 0
+
+    def read(self, topic: str, count: int, partition: int = 0) -> set[str]:
+        """The first values of a partition, read without a group's coordinator."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "unused"})
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        found = [one for one in consumer.consume(count, CLIENT_TIMEOUT_S) if one.error() is None]
+        consumer.close()
+        return {bytes(one.value() or b"").decode() for one in found}
+
+    def until_in_sync(self, topic: str, isr: set[int], index: int = 0) -> None:
+        """Until a partition's ISR has these brokers."""
+        eventually(
+            lambda: f"the ISR of {topic}-{index} is {isr}: {self.partition(topic, index)}",
+            lambda: set(self.partition(topic, index).isr) == isr,
+        )
 
     def until_fenced(self, node_id: int) -> None:
         """Until the controller has fenced a broker."""

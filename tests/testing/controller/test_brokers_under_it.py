@@ -3,27 +3,19 @@
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+)
 
-from odradek.broker.metadata.image import NO_LEADER
+from odradek.broker.metadata.image import NO_LEADER, ResourceType
 from support.brokers.our_cluster import OurCluster
 from support.eventually import eventually
 
 TIMEOUT_S = 60
-
-
-def create(cluster: OurCluster, topic: str, replicas: list[list[int]]) -> None:
-    """Creates a topic with these replicas of each partition."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    created = admin.create_topics([NewTopic(topic, len(replicas), replica_assignment=replicas)])
-    created[topic].result(TIMEOUT_S)
-
-
-def produce(cluster: OurCluster, topic: str, values: list[str], partition: int = 0) -> None:
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    assert producer.flush(TIMEOUT_S) == 0
 
 
 def consume(cluster: OurCluster, topic: str, count: int) -> set[str]:
@@ -39,25 +31,53 @@ def consume(cluster: OurCluster, topic: str, count: int) -> set[str]:
 def test_one_broker_serves_topics_and_a_group(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=1) as cluster:
         assert not cluster.image.brokers[1].fenced
-        create(cluster, "orders", [[1], [1]])
-        produce(cluster, "orders", ["a", "b"])
-        produce(cluster, "orders", ["c"], partition=1)
+        cluster.create("orders", [[1], [1]])
+        cluster.produce("orders", ["a", "b"])
+        cluster.produce("orders", ["c"], partition=1)
         assert consume(cluster, "orders", 3) == {"a", "b", "c"}
 
 
 def test_two_brokers_lead_what_they_are_given(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
-        create(cluster, "orders", [[1], [2]])
+        cluster.create("orders", [[1], [2]])
         assert [cluster.partition("orders", index).leader for index in (0, 1)] == [1, 2]
-        produce(cluster, "orders", ["a"])
-        produce(cluster, "orders", ["b"], partition=1)
+        cluster.produce("orders", ["a"])
+        cluster.produce("orders", ["b"], partition=1)
         assert consume(cluster, "orders", 2) == {"a", "b"}
+
+
+def test_clients_change_topics_and_configs(tmp_path: Path) -> None:
+    with OurCluster(tmp_path, brokers=1) as cluster:
+        cluster.create("orders", [[1]])
+        cluster.create("invoices", [[1]])
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        admin.create_partitions([NewPartitions("orders", 2)])["orders"].result(TIMEOUT_S)
+        admin.delete_topics(["invoices"])["invoices"].result(TIMEOUT_S)
+        change = ConfigEntry("retention.ms", "1234", incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[change])
+        admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
+        assert set(cluster.image.topics_by_name) == {"orders"}
+        assert len(cluster.image.topics_by_name["orders"].partitions) == 2
+        assert cluster.image.config_of(ResourceType.TOPIC, "orders") == {"retention.ms": "1234"}
+
+
+def test_producers_of_two_brokers_get_ids_of_their_own(tmp_path: Path) -> None:
+    with OurCluster(tmp_path, brokers=2) as cluster:
+        cluster.create("orders", [[1], [2]])
+        for node_id in (1, 2):
+            producer = Producer(
+                {"bootstrap.servers": cluster[node_id].bootstrap_servers, "enable.idempotence": True, "acks": "all"}
+            )
+            producer.produce("orders", str(node_id), partition=node_id - 1)
+            assert producer.flush(TIMEOUT_S) == 0
+        assert cluster.image.next_producer_id >= 2000
+        assert consume(cluster, "orders", 2) == {"1", "2"}
 
 
 def test_killed_broker_is_fenced_and_leads_again_after_a_start(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
-        create(cluster, "orders", [[2]])
-        produce(cluster, "orders", ["a"])
+        cluster.create("orders", [[2]])
+        cluster.produce("orders", ["a"])
         before = cluster.partition("orders")
         cluster[2].kill()
         cluster.until_fenced(2)
@@ -71,7 +91,7 @@ def test_killed_broker_is_fenced_and_leads_again_after_a_start(tmp_path: Path) -
 
 def test_paused_broker_is_fenced_and_comes_back_by_itself(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
-        create(cluster, "orders", [[1]])
+        cluster.create("orders", [[1]])
         epoch = cluster.image.brokers[1].epoch
         with cluster.paused(1):
             cluster.until_fenced(1)
@@ -83,7 +103,7 @@ def test_paused_broker_is_fenced_and_comes_back_by_itself(tmp_path: Path) -> Non
 
 def test_controlled_shutdown_is_granted(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
-        create(cluster, "orders", [[1], [2]])
+        cluster.create("orders", [[1], [2]])
         assert cluster[2].stop() == 0
         assert "the controllers have taken over" in cluster[2].log()
         assert cluster.image.brokers[2].fenced
@@ -95,14 +115,14 @@ def test_controlled_shutdown_is_granted(tmp_path: Path) -> None:
 
 def test_controller_that_restarts_knows_everything(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=1) as cluster:
-        create(cluster, "orders", [[1]])
+        cluster.create("orders", [[1]])
         before = cluster.image
         cluster.controller.stop()
-        produce(cluster, "orders", ["a"])
+        cluster.produce("orders", ["a"])
         cluster.controller.start()
         assert cluster.image.brokers == before.brokers
         assert cluster.image.topics_by_name == before.topics_by_name
-        create(cluster, "invoices", [[1]])
+        cluster.create("invoices", [[1]])
         eventually("the new topic is served", lambda: "invoices" in topics(cluster))
 
 
@@ -110,3 +130,20 @@ def topics(cluster: OurCluster) -> list[str]:
     """The names that the brokers show."""
     found = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=TIMEOUT_S).topics
     return list(found)
+
+
+def test_new_broker_starts_from_a_snapshot(tmp_path: Path) -> None:
+    configs = {
+        "metadata.log.max.record.bytes.between.snapshots": "500",
+        "metadata.max.retention.bytes": "1000",
+        "internal.metadata.log.segment.bytes": "1000",
+    }
+    with OurCluster(tmp_path, brokers=1, controller_configs=configs) as cluster:
+        log = tmp_path / "controller" / "__cluster_metadata-0"
+        names = [f"topic-{number}" for number in range(20)]
+        for name in names:
+            cluster.create(name, [[1]])
+        eventually("the log begins after offset 0", lambda: not (log / f"{0:020}.log").exists())
+        cluster.add(2).start()
+        assert "taking the metadata snapshot" in cluster[2].log()
+        assert set(topics(cluster)) >= set(names)
