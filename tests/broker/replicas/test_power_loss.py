@@ -22,7 +22,8 @@ from odradek.storage.files.files import Buffer
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from support.data.log_model import records_of
-from support.disks.simulated_disk import START_MS, SimulatedDisk
+from support.disks.simulated_disk import SimulatedDisk
+from support.disks.simulated_nodes import START_MS
 
 PARTITIONS = 2
 REQUESTS = 24

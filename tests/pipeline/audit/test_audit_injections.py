@@ -11,10 +11,11 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from support.data.damaged_batches import BATCH_INJECTIONS
 from support.data.damaged_files import FILE_INJECTIONS
+from support.data.damaged_replicas import REPLICA_INJECTIONS
 from support.pipeline.audit_injections import COMPACT, Injection
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 
-INJECTIONS = BATCH_INJECTIONS + FILE_INJECTIONS
+INJECTIONS = BATCH_INJECTIONS + FILE_INJECTIONS + REPLICA_INJECTIONS
 
 
 @pytest.mark.parametrize("configs", [{}, COMPACT, {"cleanup.policy": "compact,delete"}], ids=str)

@@ -11,7 +11,8 @@ from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 from support.crashes.model import PartitionModel, StoredBatch
-from support.disks.simulated_disk import START_MS, SimulatedDisk
+from support.disks.simulated_disk import SimulatedDisk
+from support.disks.simulated_nodes import START_MS
 
 Key = tuple[str, int]
 PLAIN, COMPACTED, SHORT_LIVED = ("plain", 0), ("compacted", 0), ("short-lived", 0)

@@ -19,148 +19,21 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from odradek.storage.files.files import EXISTING, Buffer, Files
+from support.disks.simulated_nodes import (
+    START_MS,
+    Luck,
+    Node,
+    SimulatedDirectory,
+    SimulatedEntry,
+    SimulatedFile,
+    apply_write,
+)
 
-PAGE = 4096
 FIRST_DESCRIPTOR = 1 << 20  # no real file has it: a system call past this layer fails
-START_MS = 1_700_000_000_000
 
 
 class Crash(BaseException):
     """The process ended here. No `except OSError` may catch it."""
-
-
-class _File:
-    __slots__ = ("data", "durable", "journal", "modified_ms")
-
-    def __init__(self, durable: bytes = b"", modified_ms: int = START_MS) -> None:
-        self.durable = durable
-        self.data = bytearray(durable)
-        self.journal: list[tuple[int, bytes | None]] = []
-        """Since the last sync: (position, bytes written), or (length, None)."""
-        self.modified_ms = modified_ms
-
-    def note(self, position: int, data: bytes | None) -> None:
-        _apply(self.data, position, data)
-        self.journal.append((position, data))
-
-    def sync(self) -> None:
-        self.durable = bytes(self.data)
-        self.journal.clear()
-
-    def after_power_loss(self, chance: random.Random, luck: "_Luck") -> bytes:
-        """A state that the disk may have after a power failure."""
-        if not self.journal:
-            return self.durable
-        versions = len(self.journal)
-        length = len(self._version(luck.version(chance, versions)))
-        found = bytearray(length)
-        cached: dict[int, bytes] = {}
-        for start in range(0, length, PAGE):
-            version = luck.version(chance, versions)
-            if version not in cached:
-                cached[version] = self._version(version)
-            page = cached[version][start : start + PAGE]
-            found[start : start + len(page)] = page[: length - start]
-        return bytes(found)
-
-    def _version(self, number: int) -> bytes:
-        """The content after this many entries of the journal."""
-        if number == len(self.journal):
-            return bytes(self.data)
-        data = bytearray(self.durable)
-        for position, written in self.journal[:number]:
-            _apply(data, position, written)
-        return bytes(data)
-
-
-def _apply(data: bytearray, position: int, written: bytes | None) -> None:
-    """One entry of a journal; a gap before the written bytes is filled with zeros."""
-    if written is None:
-        del data[position:]
-        data += bytes(position - len(data))
-        return
-    if position > len(data):
-        data += bytes(position - len(data))
-    data[position : position + len(written)] = written
-
-
-class _Directory:
-    __slots__ = ("durable", "journal", "names")
-
-    def __init__(self) -> None:
-        self.names: dict[str, _Node] = {}
-        self.durable: dict[str, _Node] = {}
-        self.journal: list[tuple[str | None, str | None, _Node]] = []
-        """Changes since the last sync: (removed name, added name, its file)."""
-
-    def note(self, gone: str | None, come: str | None, node: "_Node") -> None:
-        _rename(self.names, gone, come, node)
-        self.journal.append((gone, come, node))
-
-    def sync(self) -> None:
-        self.durable = dict(self.names)
-        self.journal.clear()
-
-    def after_power_loss(self, chance: random.Random, luck: "_Luck") -> "dict[str, _Node]":
-        """The names that the disk may hold."""
-        names = dict(self.durable)
-        for gone, come, node in self.journal:
-            if luck.has_happened(chance):
-                _rename(names, gone, come, node)
-        return names
-
-
-_Node = _File | _Directory
-
-
-def _rename(names: dict[str, _Node], gone: str | None, come: str | None, node: _Node) -> None:
-    if gone is not None and (come is None or names.get(gone) is node):
-        names.pop(gone, None)
-    if come is not None:
-        names[come] = node
-
-
-class _Luck:
-    """How one power failure treats unsynced changes: all are lost, all are kept, or each is decided on its own."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self.kept = chance.choice([0.0, 0.1, 0.5, 0.5, 0.9, 1.0])
-
-    def has_happened(self, chance: random.Random) -> bool:
-        return chance.random() < self.kept
-
-    def version(self, chance: random.Random, versions: int) -> int:
-        """Up to which entry of a journal something has reached the disk."""
-        if self.has_happened(chance):
-            return versions
-        return chance.choice([0, 0, chance.randint(0, versions)]) if self.kept else 0
-
-
-class SimulatedEntry:
-    """An entry of `Files.list` for a simulated file: the part of os.DirEntry that is used."""
-
-    __slots__ = ("_node", "name", "path")
-
-    def __init__(self, directory: Path, name: str, node: _Node) -> None:
-        self.name = name
-        self.path = f"{directory}/{name}"
-        self._node = node
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return isinstance(self._node, _File)
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return isinstance(self._node, _Directory)
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        return _status(self._node)
-
-
-def _status(node: _Node) -> os.stat_result:
-    is_file = isinstance(node, _File)
-    size = len(node.data) if isinstance(node, _File) else 0
-    seconds = node.modified_ms // 1000 if isinstance(node, _File) else 0
-    return os.stat_result((0o100644 if is_file else 0o40755, 0, 0, 1, 0, 0, size, seconds, seconds, seconds))
 
 
 class SimulatedDisk(Files):
@@ -179,11 +52,11 @@ class SimulatedDisk(Files):
         self.before: Callable[[int, str], None] | None = None
         self.faults: dict[int, int] = {}
         """Write point -> the errno with which it fails; of a write, half of the bytes are taken first."""
-        self._tree = _Directory()
-        self._open: dict[int, _File] = {}
+        self._tree = SimulatedDirectory()
+        self._open: dict[int, SimulatedFile] = {}
         self._next_descriptor = FIRST_DESCRIPTOR
         self._is_dead = False
-        self._half_done: tuple[_File, int, bytes] | None = None
+        self._half_done: tuple[SimulatedFile, int, bytes] | None = None
 
     # Crashes -----------------------------------------------------------------
 
@@ -207,40 +80,40 @@ class SimulatedDisk(Files):
         what was not synced can still be lost later. Without, what was not synced is there or not.
         """
         disk = type(self)(root, self.now_ms)
-        copies: dict[int, _File] = {}
-        luck = _Luck(chance)
+        copies: dict[int, SimulatedFile] = {}
+        luck = Luck(chance)
         torn = self._half_done
         part = b"" if torn is None else torn[2][: chance.choice([0, len(torn[2]), chance.randint(0, len(torn[2]))])]
 
-        def file_of(node: _File) -> _File:
+        def file_of(node: SimulatedFile) -> SimulatedFile:
             if id(node) not in copies:
                 is_torn = torn is not None and torn[0] is node and bool(part)
                 if is_torn:
                     assert torn is not None
                     node.journal.append((torn[1], part))
                     saved = bytes(node.data)
-                    _apply(node.data, torn[1], part)
+                    apply_write(node.data, torn[1], part)
                 if has_power:
-                    copy = _File(node.durable, node.modified_ms)
+                    copy = SimulatedFile(node.durable, node.modified_ms)
                     copy.data = bytearray(node.data)
                     copy.journal = list(node.journal)
                 else:
-                    copy = _File(node.after_power_loss(chance, luck), node.modified_ms)
+                    copy = SimulatedFile(node.after_power_loss(chance, luck), node.modified_ms)
                 if is_torn:
                     node.journal.pop()
                     node.data[:] = saved
                 copies[id(node)] = copy
             return copies[id(node)]
 
-        def node_of(node: _Node) -> _Node:
-            return file_of(node) if isinstance(node, _File) else directory_of(node)
+        def node_of(node: Node) -> Node:
+            return file_of(node) if isinstance(node, SimulatedFile) else directory_of(node)
 
-        directories: dict[int, _Directory] = {}
+        directories: dict[int, SimulatedDirectory] = {}
 
-        def directory_of(node: _Directory) -> _Directory:
+        def directory_of(node: SimulatedDirectory) -> SimulatedDirectory:
             if id(node) in directories:
                 return directories[id(node)]
-            copy = directories[id(node)] = _Directory()
+            copy = directories[id(node)] = SimulatedDirectory()
             if has_power:
                 copy.names = {name: node_of(child) for name, child in node.names.items()}
                 copy.durable = {name: node_of(child) for name, child in node.durable.items()}
@@ -264,23 +137,23 @@ class SimulatedDisk(Files):
     def _parts(self, path: Path) -> tuple[str, ...]:
         return path.relative_to(self.root).parts
 
-    def _find(self, path: Path) -> _Node | None:
-        node: _Node | None = self._tree
+    def _find(self, path: Path) -> Node | None:
+        node: Node | None = self._tree
         for part in self._parts(path):
-            if not isinstance(node, _Directory):
+            if not isinstance(node, SimulatedDirectory):
                 return None
             node = node.names.get(part)
         return node
 
-    def _directory(self, path: Path) -> _Directory:
+    def _directory(self, path: Path) -> SimulatedDirectory:
         node = self._find(path)
-        if isinstance(node, _Directory):
+        if isinstance(node, SimulatedDirectory):
             return node
         raise _error(errno.ENOENT if node is None else errno.ENOTDIR, path)
 
-    def _file(self, path: Path) -> _File:
+    def _file(self, path: Path) -> SimulatedFile:
         node = self._find(path)
-        if isinstance(node, _File):
+        if isinstance(node, SimulatedFile):
             return node
         raise _error(errno.ENOENT if node is None else errno.EISDIR, path)
 
@@ -295,7 +168,7 @@ class SimulatedDisk(Files):
     def put(self, path: Path, data: bytes) -> None:
         """Places a file, durable, without being a write point: for tests that damage a directory."""
         parent = self._directory(path.parent)
-        parent.names[path.name] = parent.durable[path.name] = _File(data, self.now_ms)
+        parent.names[path.name] = parent.durable[path.name] = SimulatedFile(data, self.now_ms)
 
     # Files -------------------------------------------------------------------
 
@@ -303,7 +176,7 @@ class SimulatedDisk(Files):
         parent = self._directory(path.parent)
         if path.name not in parent.names and flags & os.O_CREAT:
             self._write_point(f"create {path}")
-            parent.note(None, path.name, _File(modified_ms=self.now_ms))
+            parent.note(None, path.name, SimulatedFile(modified_ms=self.now_ms))
         elif self._is_dead:
             raise Crash
         file = self._file(path)
@@ -405,7 +278,7 @@ class SimulatedDisk(Files):
             at = at / part
             if part not in parent.names:
                 self._write_point(f"make directory {at}")
-                parent.note(None, part, _Directory())
+                parent.note(None, part, SimulatedDirectory())
         self._directory(path)
 
     def list(self, path: Path) -> "list[os.DirEntry[str]]":
@@ -445,8 +318,8 @@ class StrictDisk(SimulatedDisk):
             self.refused.append(path)
             raise _error(errno.EACCES, path)
 
-    def _is_below(self, node: _Node, file: _File) -> bool:
-        if isinstance(node, _Directory):
+    def _is_below(self, node: Node, file: SimulatedFile) -> bool:
+        if isinstance(node, SimulatedDirectory):
             return any(self._is_below(child, file) for child in node.names.values())
         return node is file
 
