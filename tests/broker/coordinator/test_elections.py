@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.durable_waits import DurableWaits
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
@@ -20,6 +21,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import BatchBuilder
 from support.brokers.parts import ImageOnly, PartialBroker
 from support.groups.harness import MemoryLog, VirtualTimers, image_with_topics
 
@@ -333,6 +335,45 @@ def test_older_epochs_are_ignored_and_a_later_one_at_the_same_broker_keeps_what_
     assert shard.leader_epoch == brokers.log.epoch
     coordinator.resign(0, brokers.log.epoch + 1)
     assert shard.state is ShardState.UNLOADED
+
+
+def test_a_partition_that_failed_to_load_is_loaded_again_in_a_later_epoch_only() -> None:
+    brokers = TwoBrokers()
+    brokers.log.append(_unreadable_batch(), 0)
+    brokers.hear()
+    brokers.timers.advance(0)
+    coordinator = brokers.leading()
+    assert coordinator.shard_of("a").state is ShardState.FAILED
+    brokers.log.batches.clear()
+    assert coordinator.elect(0, LedLog(brokers.log, 0)).state is ShardState.FAILED
+    brokers.elect(0, 0)
+    brokers.hear()
+    assert coordinator.shard_of("a").state is ShardState.ACTIVE
+
+
+def _unreadable_batch() -> bytes:
+    builder = BatchBuilder()
+    builder.append(0, b"\x00\x01\x00", b"\x00\x04")
+    return builder.build()
+
+
+def test_what_follows_from_stored_records_happens_after_a_timeout_and_not_after_a_resignation() -> None:
+    log, timers = SharedLog(), VirtualTimers()
+    waits = DurableWaits(LedLog(log, 0), timers, lambda: timers.now_ms, TIMEOUT_MS, lambda error: error)
+    answers: list[ErrorCode] = []
+    stored: list[str] = []
+    log.append(_unreadable_batch(), 0)
+    waits.wait(answers.append, lambda: stored.append("after a timeout"))
+    timers.advance(TIMEOUT_MS)
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    log.replicate(log.next_offset)
+    assert stored == ["after a timeout"]
+    log.append(_unreadable_batch(), 0)
+    waits.wait(answers.append, lambda: stored.append("after a resignation"))
+    waits.close()
+    log.replicate(log.next_offset)
+    assert stored == ["after a timeout"]
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR]
 
 
 @pytest.mark.parametrize(
