@@ -25,6 +25,24 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
     "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show the partitions in the log directories of brokers"),
+    "delete-records": (
+        "odradek.client.commands.delete_records:delete_records",
+        "delete the records of partitions before an offset",
+    ),
+    "leader-election": (
+        "odradek.client.commands.leader_election:leader_election",
+        "elect leaders of partitions",
+    ),
+    "broker-api-versions": (
+        "odradek.client.commands.broker_api_versions:broker_api_versions",
+        "show the API versions that brokers serve",
+    ),
+    "cluster": ("odradek.client.commands.cluster:cluster", "show the id and nodes of a cluster, unregister a broker"),
+    "features": ("odradek.client.commands.features:features", "show or change the levels of features"),
+    "metadata-quorum": (
+        "odradek.client.commands.metadata_quorum:metadata_quorum",
+        "describe the metadata quorum",
+    ),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ...protocol.metadata_versions import level_name, release_level
 from ...storage.check.command import run
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files.files import Files
@@ -33,7 +34,7 @@ from ..metadata.service import controller_endpoint
 from ..server import random_ids
 from .configuration import all_directories, load_configuration, metadata_directory
 from .formatting import bootstrap_snapshot, feature_records, format_directory
-from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features, level_name, release_level
+from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features
 from .scram import scram_record
 
 SALT_BYTES = 16

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from odradek.client.admin.admin import Admin
     from odradek.client.admin.base import ClusterDescription
     from odradek.client.admin.configs import ConfigEntry, ConfigSynonym
+    from odradek.client.admin.elections import ElectionResult, ElectionType
+    from odradek.client.admin.features import FeatureDescription, FeatureResult, UpgradeType
     from odradek.client.admin.groups import GroupDescription, GroupListing, MemberDescription
     from odradek.client.admin.log_dirs import LogDirDescription, ReplicaInfo
+    from odradek.client.admin.nodes import NodeDescription
+    from odradek.client.admin.quorum import QuorumDescription, QuorumReplica
     from odradek.client.admin.topics import CreatedTopic, NewTopic
     from odradek.client.admin.transactions import ProducerState, TransactionDescription, TransactionListing
 else:
@@ -25,15 +29,23 @@ else:
             "ConfigEntry": "configs",
             "ConfigSynonym": "configs",
             "CreatedTopic": "topics",
+            "ElectionResult": "elections",
+            "ElectionType": "elections",
+            "FeatureDescription": "features",
+            "FeatureResult": "features",
             "GroupDescription": "groups",
             "GroupListing": "groups",
             "LogDirDescription": "log_dirs",
             "MemberDescription": "groups",
             "NewTopic": "topics",
+            "NodeDescription": "nodes",
             "ProducerState": "transactions",
+            "QuorumDescription": "quorum",
+            "QuorumReplica": "quorum",
             "ReplicaInfo": "log_dirs",
             "TransactionDescription": "transactions",
             "TransactionListing": "transactions",
+            "UpgradeType": "features",
         },
     )
 
@@ -43,13 +55,21 @@ __all__ = [
     "ConfigEntry",
     "ConfigSynonym",
     "CreatedTopic",
+    "ElectionResult",
+    "ElectionType",
+    "FeatureDescription",
+    "FeatureResult",
     "GroupDescription",
     "GroupListing",
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
+    "NodeDescription",
     "ProducerState",
+    "QuorumDescription",
+    "QuorumReplica",
     "ReplicaInfo",
     "TransactionDescription",
     "TransactionListing",
+    "UpgradeType",
 ]

@@ -7,8 +7,12 @@ together from one class for each family of requests. Source: ``org.apache.kafka.
 
 from .base import ClusterDescription
 from .configs import ConfigAdmin, ConfigEntry, ConfigSynonym
+from .elections import ElectionAdmin, ElectionResult, ElectionType
+from .features import FeatureAdmin, FeatureDescription, FeatureResult, UpgradeType
 from .groups import GroupAdmin, GroupDescription, GroupListing, MemberDescription
 from .log_dirs import LogDirAdmin, LogDirDescription, ReplicaInfo
+from .nodes import NodeAdmin, NodeDescription
+from .quorum import QuorumAdmin, QuorumDescription, QuorumReplica
 from .records import RecordAdmin
 from .topics import CreatedTopic, NewTopic, TopicAdmin
 from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
@@ -19,17 +23,36 @@ __all__ = [
     "ConfigEntry",
     "ConfigSynonym",
     "CreatedTopic",
+    "ElectionResult",
+    "ElectionType",
+    "FeatureDescription",
+    "FeatureResult",
     "GroupDescription",
     "GroupListing",
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
+    "NodeDescription",
     "ProducerState",
+    "QuorumDescription",
+    "QuorumReplica",
     "ReplicaInfo",
     "TransactionDescription",
     "TransactionListing",
+    "UpgradeType",
 ]
 
 
-class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin, LogDirAdmin, TransactionAdmin):
+class Admin(
+    TopicAdmin,
+    ConfigAdmin,
+    RecordAdmin,
+    GroupAdmin,
+    LogDirAdmin,
+    TransactionAdmin,
+    ElectionAdmin,
+    FeatureAdmin,
+    NodeAdmin,
+    QuorumAdmin,
+):
     """An asyncio admin client. Times in ms."""

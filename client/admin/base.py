@@ -15,6 +15,8 @@ from ..cluster.metadata import BrokerAddress
 from ..errors import BrokerConnectionError, broker_error
 
 Response = TypeVar("Response", bound=Message)
+BROKERS, CONTROLLERS = 1, 2
+"""Types of endpoint in DescribeCluster."""
 
 
 class ClusterDescription(NamedTuple):
@@ -32,6 +34,7 @@ class AdminBase:
         self,
         bootstrap_servers: str | Sequence[str] = "localhost:9092",
         *,
+        bootstrap_controllers: str | Sequence[str] | None = None,
         client_id: str = "odradek-admin",
         request_timeout_ms: float = 30_000,
         connection_timeout_ms: float = 10_000,
@@ -39,8 +42,10 @@ class AdminBase:
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
     ) -> None:
+        """With ``bootstrap_controllers`` it speaks to controllers instead of brokers (KIP-919)."""
+        self._endpoint_type = BROKERS if bootstrap_controllers is None else CONTROLLERS
         self._cluster = Cluster(
-            bootstrap_servers,
+            bootstrap_servers if bootstrap_controllers is None else bootstrap_controllers,
             client_id=client_id,
             request_timeout_ms=request_timeout_ms,
             connection_timeout_ms=connection_timeout_ms,
@@ -54,12 +59,13 @@ class AdminBase:
         """Another part of the admin client over the connections of ``other``, which starts and stops them."""
         made = cls.__new__(cls)
         made._cluster, made._timeout_ms = other._cluster, other._timeout_ms
+        made._endpoint_type = other._endpoint_type
         return made
 
     async def start(self) -> None:
         """Reaches the cluster. Raises NoBrokersAvailableError."""
         try:
-            await self._cluster.start()
+            await self._learn_nodes()
         except BaseException:
             await self._cluster.close()
             raise
@@ -79,12 +85,21 @@ class AdminBase:
         """Stops."""
         await self.stop()
 
+    async def _learn_nodes(self) -> None:
+        """The nodes and the controller, from Metadata. Controllers do not serve it: they answer DescribeCluster."""
+        if self._endpoint_type == BROKERS:
+            await self._cluster.refresh([])
+            return
+        described = await self.describe_cluster()
+        self._cluster.metadata.controller_id = described.controller_id
+        self._cluster.metadata.brokers = {node.node_id: node for node in described.brokers}
+
     async def _controller_call(self, request: Message, response_type: type[Response]) -> Response:
         """A request to the controller; to another broker when that one cannot be reached."""
         try:
             connection = await self._cluster.controller()
         except BrokerConnectionError:
-            await self._cluster.refresh([])
+            await self._learn_nodes()
             connection = await self._cluster.controller()
         return await connection.call(request, response_type, timeout_ms=self._timeout_ms)
 
@@ -97,9 +112,10 @@ class AdminBase:
         return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
 
     async def describe_cluster(self) -> ClusterDescription:
-        """The cluster's id, controller and brokers."""
+        """The cluster's id, controller and brokers; of the controllers, the nodes and the active one."""
         connection = await self._cluster.any_connection()
-        response = await connection.call(DescribeClusterRequest(), DescribeClusterResponse)
+        request = DescribeClusterRequest(endpoint_type=self._endpoint_type)
+        response = await connection.call(request, DescribeClusterResponse)
         if response.error_code:
             raise broker_error(response.error_code, "DescribeCluster", response.error_message)
         brokers = [BrokerAddress(b.broker_id, b.host, b.port, b.rack) for b in response.brokers]

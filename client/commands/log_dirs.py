@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...protocol.errors import ErrorCode
 from .command_config import admin_settings, command_config_option
+from .java_errors import java_class
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.log_dirs import LogDirAdmin, LogDirDescription
-
-
-EXCEPTIONS = {ErrorCode.KAFKA_STORAGE_ERROR: "org.apache.kafka.common.errors.KafkaStorageException"}
-"""Kafka's tool prints the name of a Java class."""
 
 
 @click.command(
@@ -93,7 +89,7 @@ def log_dir_document(log_dir: LogDirDescription, topics: set[str]) -> dict[str, 
             for partition, replica in log_dir.replicas.items()
             if not topics or partition.topic in topics
         ],
-        "error": EXCEPTIONS.get(log_dir.error, log_dir.error.name) if log_dir.error else None,
+        "error": java_class(log_dir.error) if log_dir.error else None,
         "logDir": log_dir.path,
     }
 

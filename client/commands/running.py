@@ -52,7 +52,7 @@ INSTEAD_OF = {
 
 
 NOT_SERVED = {
-    "--bootstrap-controller": "an Odradek broker is its own controller: use --bootstrap-server",
+    "--bootstrap-controller": "brokers pass on what only controllers can do: use --bootstrap-server",
     "--client": "quotas are not served yet",
     "--client-defaults": "quotas are not served yet",
     "--delete-config": "Kafka 4 removed this option: use odradek configs --alter --delete-config",

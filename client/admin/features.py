@@ -1,0 +1,70 @@
+"""The admin client's part for features. Source: ``Admin.describeFeatures``, ``Admin.updateFeatures``; KIP-584."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from ...protocol.messages.quorum import UpdateFeaturesRequest, UpdateFeaturesResponse
+from ..cluster.exchange import CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION
+from ..errors import broker_error
+from .base import AdminBase
+
+
+class UpgradeType(IntEnum):
+    """How a feature's level may change."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+class FeatureDescription(NamedTuple):
+    """``supported``: feature -> lowest and highest level; ``finalized``: feature -> level; ``epoch``: -1 if unknown."""
+
+    supported: dict[str, tuple[int, int]]
+    finalized: dict[str, int]
+    epoch: int
+
+
+class FeatureResult(NamedTuple):
+    """The outcome for one feature; ``error_code`` 0 if it was changed."""
+
+    error_code: int
+    error_message: str | None
+
+
+class FeatureAdmin(AdminBase):
+    """Calls about features; part of Admin."""
+
+    async def describe_features(self, node_id: int | None = None) -> FeatureDescription:
+        """The features of a node, or of any. Raises KafkaError."""
+        connection = await self._node_or_any(node_id)
+        request = ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION)
+        response = await connection.call(request, ApiVersionsResponse)
+        if response.error_code:
+            raise broker_error(response.error_code, "ApiVersions")
+        return FeatureDescription(
+            {one.name: (one.min_version, one.max_version) for one in response.supported_features},
+            {one.name: one.max_version_level for one in response.finalized_features},
+            response.finalized_features_epoch,
+        )
+
+    async def update_features(
+        self, levels: Mapping[str, int], upgrade_type: UpgradeType, *, validate_only: bool = False
+    ) -> dict[str, FeatureResult]:
+        """Changes the levels of features; the outcome of each. An error of the whole request is that of each."""
+        request = UpdateFeaturesRequest(
+            timeout_ms=int(self._timeout_ms),
+            feature_updates=[
+                UpdateFeaturesRequest.FeatureUpdateKey(name, level, upgrade_type=upgrade_type)
+                for name, level in levels.items()
+            ],
+            validate_only=validate_only,
+        )
+        response = await self._controller_call(request, UpdateFeaturesResponse)
+        common = FeatureResult(response.error_code, response.error_message)
+        if response.error_code:
+            return dict.fromkeys(levels, common)
+        single = {one.feature: FeatureResult(one.error_code, one.error_message) for one in response.results}
+        return {name: single.get(name, common) for name in levels}

@@ -1,0 +1,79 @@
+"""``odradek broker-api-versions``: what ``kafka-broker-api-versions.sh`` does, with its flags and its output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .command_config import admin_settings, command_config_option
+from .running import bootstrap_option, main, run, timeout_option
+
+if TYPE_CHECKING:
+    from ..admin.nodes import NodeAdmin
+
+
+@click.command(
+    help="Show which versions of each API the brokers serve.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@timeout_option
+def command(bootstrap_server: str, command_config: str | None, timeout_ms: int) -> int:
+    """Prints the versions of each broker."""
+
+    async def work() -> int | None:
+        from ..admin.nodes import NodeAdmin
+
+        settings = admin_settings(command_config, timeout_ms)
+        async with NodeAdmin(bootstrap_server, **settings._asdict()) as admin:
+            return await print_versions(admin)
+
+    return run(work)
+
+
+async def print_versions(admin: NodeAdmin) -> int:
+    """One block for each broker; the error of a broker that does not answer stands in its place."""
+    from ..errors import ClientError
+
+    for broker in (await admin.describe_cluster()).brokers:
+        name = f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {broker.rack or 'null'} isFenced: false)"
+        try:
+            versions = await admin.api_versions(broker.node_id)
+        except ClientError as error:
+            click.echo(f"{name} -> ERROR: {error}")
+            continue
+        click.echo(f"{name} -> {versions_text(versions)}")
+    return 0
+
+
+def versions_text(versions: dict[int, tuple[int, int]]) -> str:
+    """The APIs by key: what is announced, and the highest version that this client can use."""
+    from ...protocol.messages.apis import APIS
+
+    lines = {key: _announced(key, low, high) for key, (low, high) in versions.items()}
+    for key, (name, _, _, listeners, _) in APIS.items():
+        if "broker" in listeners:
+            lines.setdefault(key, f"{name}({key}): UNSUPPORTED")
+    return "(\n\t" + ",\n\t".join(lines[key] for key in sorted(lines)) + "\n)"
+
+
+def _announced(key: int, low: int, high: int) -> str:
+    from ...protocol.messages.apis import APIS
+
+    served = str(low) if low == high else f"{low} to {high}"
+    if key not in APIS:
+        return f"UNKNOWN({key}): {served}"
+    name, (our_low, our_high), *_ = APIS[key]
+    usable = f"usable: {min(our_high, high)}"
+    if our_high < low:
+        usable = "unusable: node too new"
+    elif high < our_low:
+        usable = "unusable: node too old"
+    return f"{name}({key}): {served} [{usable}]"
+
+
+def broker_api_versions(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek broker-api-versions``, returns the exit code."""
+    return main(command, "broker-api-versions", arguments)

@@ -1,0 +1,85 @@
+"""``odradek delete-records``: what ``kafka-delete-records.sh`` does, with its flags, its file and its output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from ...protocol.errors import KafkaError
+from ..types import TopicPartition
+from .command_config import admin_settings, command_config_option
+from .java_errors import java_error
+from .partition_json import field, parse_json, partition_of, repeated
+from .running import CommandError, bootstrap_option, main, run, timeout_option
+
+if TYPE_CHECKING:
+    from ..admin.records import RecordAdmin
+
+
+@click.command(
+    help="Delete the records of partitions before an offset.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@click.option(
+    "--offset-json-file",
+    type=click.File(encoding="utf-8"),
+    required=True,
+    metavar="FILE",
+    help='The offsets: {"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}; '
+    "-1 is the high watermark.",
+)
+@timeout_option
+def command(bootstrap_server: str, command_config: str | None, offset_json_file: TextIO, timeout_ms: int) -> int:
+    """Reads the file and deletes."""
+    offsets = parse_offsets(offset_json_file.read())
+
+    async def work() -> int | None:
+        from ..admin.records import RecordAdmin
+
+        settings = admin_settings(command_config, timeout_ms)
+        async with RecordAdmin(bootstrap_server, **settings._asdict()) as admin:
+            return await delete(admin, offsets)
+
+    return run(work)
+
+
+def parse_offsets(text: str) -> dict[TopicPartition, int]:
+    """The offset of each partition in the file. Raises CommandError."""
+    document = parse_json(text, "The input string is not a valid JSON")
+    version = field(document, "version", int) if "version" in document else 1
+    if version != 1:
+        raise CommandError(f"Not supported version field value {version}")
+    if "partitions" not in document:
+        raise CommandError("Missing partitions field")
+    entries = [(partition_of(one), field(one, "offset", int)) for one in field(document, "partitions", list)]
+    twice = repeated([partition for partition, _ in entries])
+    if twice:
+        raise CommandError(f"Offset json file contains duplicate topic partitions: {','.join(map(str, twice))}")
+    return dict(entries)
+
+
+async def delete(admin: RecordAdmin, offsets: dict[TopicPartition, int]) -> int:
+    """Deletes in each partition by itself, so that one without a leader does not stop the others."""
+    import asyncio
+
+    click.echo("Executing records delete operation")
+    results = await asyncio.gather(*(_delete_in(admin, *one) for one in offsets.items()))
+    click.echo("Records delete operation completed:")
+    for partition, result in zip(offsets, results, strict=True):
+        click.echo(f"partition: {partition}\t{result}")
+    return 0
+
+
+async def _delete_in(admin: RecordAdmin, partition: TopicPartition, offset: int) -> str:
+    try:
+        return f"low_watermark: {(await admin.delete_records({partition: offset}))[partition]}"
+    except KafkaError as error:
+        return f"error: {java_error(error.error_code, None)}"
+
+
+def delete_records(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek delete-records``, returns the exit code."""
+    return main(command, "delete-records", arguments)

@@ -1,0 +1,121 @@
+"""``odradek leader-election``: what ``kafka-leader-election.sh`` does, with its flags, its file and its output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from ...protocol.errors import ErrorCode
+from ..types import TopicPartition
+from .command_config import admin_settings, command_config_option
+from .java_errors import java_error
+from .partition_json import field, parse_json, partition_of, repeated
+from .running import CommandError, bootstrap_option, main, run, timeout_option
+
+if TYPE_CHECKING:
+    from ..admin.elections import ElectionAdmin
+
+
+@click.command(
+    help="Elect leaders of partitions: the preferred replica, or any live one.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@click.option("--admin.config", "admin_config", type=click.Path(exists=True, dir_okay=False), hidden=True)
+@click.option(
+    "--election-type",
+    type=click.Choice(["PREFERRED", "UNCLEAN"], case_sensitive=False),
+    required=True,
+    help="preferred: the first replica; unclean: any live replica of a partition without a leader.",
+)
+@click.option("--topic", metavar="NAME", help="The topic; needs --partition.")
+@click.option("--partition", type=int, metavar="N", help="The partition of --topic.")
+@click.option(
+    "--path-to-json-file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help='The partitions: {"partitions": [{"topic": "foo", "partition": 1}]}.',
+)
+@click.option("--all-topic-partitions", is_flag=True, help="All partitions that the election applies to.")
+@timeout_option
+def command(
+    bootstrap_server: str,
+    command_config: str | None,
+    admin_config: str | None,
+    election_type: str,
+    topic: str | None,
+    partition: int | None,
+    path_to_json_file: TextIO | None,
+    all_topic_partitions: bool,
+    timeout_ms: int,
+) -> int:
+    """Checks the arguments and elects."""
+    if (topic is not None) + all_topic_partitions + (path_to_json_file is not None) != 1:
+        raise click.UsageError(
+            "One and only one of the following options is required: topic, all-topic-partitions, path-to-json-file"
+        )
+    if topic is not None and partition is None:
+        raise click.UsageError("Missing required option(s): partition")
+    if topic is None and partition is not None:
+        raise click.UsageError("Option partition is only allowed if topic is used")
+    if admin_config is not None and command_config is not None:
+        raise click.UsageError("--admin.config and --command-config cannot be used together")
+    partitions = parse_partitions(path_to_json_file.read()) if path_to_json_file is not None else None
+    if topic is not None and partition is not None:
+        partitions = [TopicPartition(topic, partition)]
+    if admin_config is not None:
+        click.echo(
+            "Option --admin.config has been deprecated and will be removed in a future version. "
+            "Use --command-config instead."
+        )
+
+    async def work() -> int | None:
+        from ..admin.elections import ElectionAdmin
+
+        settings = admin_settings(command_config or admin_config, timeout_ms)
+        async with ElectionAdmin(bootstrap_server, **settings._asdict()) as admin:
+            return await elect(admin, election_type.upper(), partitions)
+
+    return run(work)
+
+
+def parse_partitions(text: str) -> list[TopicPartition]:
+    """The partitions of the file. Raises CommandError."""
+    document = parse_json(text, "Replica election data is empty")
+    if "partitions" not in document:
+        raise CommandError('Replica election data is missing "partitions" field')
+    partitions = [partition_of(one) for one in field(document, "partitions", list)]
+    twice = repeated(partitions)
+    if twice:
+        raise CommandError(f"Replica election data contains duplicate partitions: [{', '.join(map(str, twice))}]")
+    return partitions
+
+
+async def elect(admin: ElectionAdmin, election_type: str, partitions: list[TopicPartition] | None) -> int:
+    """Elects and prints the outcome of each partition. Raises CommandError if an election failed."""
+    from ..admin.elections import ElectionType
+
+    results = await admin.elect_leaders(ElectionType[election_type], partitions)
+    elected = [str(one) for one, result in results.items() if not result.error_code]
+    not_needed = [str(one) for one, result in results.items() if result.error_code == ErrorCode.ELECTION_NOT_NEEDED]
+    failed = {
+        one: result
+        for one, result in results.items()
+        if result.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
+    }
+    if elected:
+        click.echo(f"Successfully completed leader election ({election_type}) for partitions {', '.join(elected)}")
+    if not_needed:
+        click.echo(f"Valid replica already elected for partitions {', '.join(not_needed)}")
+    for one, result in failed.items():
+        click.echo(f"Error completing leader election ({election_type}) for partition: {one}: {java_error(*result)}")
+    if failed:
+        raise CommandError(f"{len(failed)} replica(s) could not be elected")
+    return 0
+
+
+def leader_election(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek leader-election``, returns the exit code."""
+    return main(command, "leader-election", arguments)

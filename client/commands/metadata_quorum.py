@@ -1,0 +1,134 @@
+"""``odradek metadata-quorum``: what ``kafka-metadata-quorum.sh describe`` does, with its flags and output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .node_options import action_options, ask, keep_options, node_options
+from .output import print_tabbed, topic_id_text
+from .running import CommandError, main
+
+if TYPE_CHECKING:
+    from ..admin.quorum import QuorumDescription, QuorumReplica
+
+HEADER = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
+NO_DIRECTORY = bytes(16)
+
+
+@click.group(
+    help="Show the state of the metadata quorum.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@node_options
+@click.pass_context
+def command(context: click.Context, /, **given: str | None) -> None:
+    """Keeps the addresses for the action."""
+    keep_options(context, **given)
+
+
+@command.command(help="Describe the quorum: its status, or the replication of its log.")
+@click.option("--status", is_flag=True, help="The leader, the voters and the observers.")
+@click.option("--replication", is_flag=True, help="The end offset and the lag of each node.")
+@click.option("--human-readable", is_flag=True, help="With --replication: times as ages.")
+@action_options
+def describe(status: bool, replication: bool, human_readable: bool, **common: Any) -> int:
+    """``describe``."""
+    if status and replication:
+        raise click.UsageError("Only one of --status or --replication should be specified with describe sub-command")
+    if not status and not replication:
+        raise click.UsageError("One of --status or --replication must be specified with describe sub-command")
+    if human_readable and status:
+        raise click.UsageError("The option --human-readable is only supported along with --replication")
+
+    def make() -> type[Any]:
+        from ..admin.quorum import QuorumAdmin
+
+        return QuorumAdmin
+
+    async def work(admin: Any) -> int:
+        if status:
+            cluster_id = (await admin.describe_cluster()).cluster_id
+            print_status(str(cluster_id), await admin.describe_metadata_quorum())
+        else:
+            print_replication(await admin.describe_metadata_quorum(), human_readable=human_readable)
+        return 0
+
+    return ask(common, make, work)
+
+
+def leader_of(quorum: QuorumDescription) -> QuorumReplica:
+    """The leader among the voters. Raises CommandError if there is none."""
+    found = next((voter for voter in quorum.voters if voter.node_id == quorum.leader_id), None)
+    if found is None:
+        raise CommandError("the metadata quorum has no leader now; retry")
+    return found
+
+
+def print_status(cluster_id: str, quorum: QuorumDescription) -> None:
+    """``--status``."""
+    leader = leader_of(quorum)
+    slowest = min(quorum.voters, key=lambda voter: voter.log_end_offset)
+    lag_ms = -1
+    if slowest == leader:
+        lag_ms = 0
+    elif leader.last_caught_up_timestamp != -1 and slowest.last_caught_up_timestamp != -1:
+        lag_ms = leader.last_caught_up_timestamp - slowest.last_caught_up_timestamp
+    for name, value in (
+        ("ClusterId:", cluster_id),
+        ("LeaderId:", quorum.leader_id),
+        ("LeaderEpoch:", quorum.leader_epoch),
+        ("HighWatermark:", quorum.high_watermark),
+        ("MaxFollowerLag:", leader.log_end_offset - slowest.log_end_offset),
+        ("MaxFollowerLagTimeMs:", lag_ms),
+        ("CurrentVoters:", _nodes_text(quorum, quorum.voters)),
+        ("CurrentObservers:", _nodes_text(quorum, quorum.observers)),
+    ):
+        click.echo(f"{name:<24}{value}")
+
+
+def _nodes_text(quorum: QuorumDescription, replicas: list[QuorumReplica]) -> str:
+    return "[" + ", ".join(_node_text(quorum, replica) for replica in replicas) + "]"
+
+
+def _node_text(quorum: QuorumDescription, replica: QuorumReplica) -> str:
+    fields = [f'"id": {replica.node_id}']
+    if replica.directory_id != NO_DIRECTORY:
+        fields.append(f'"directoryId": "{topic_id_text(replica.directory_id)}"')
+    endpoints = quorum.endpoints.get(replica.node_id)
+    if endpoints:
+        texts = (f'"{name}://{f"[{host}]" if ":" in host else host}:{port}"' for name, host, port in endpoints)
+        fields.append(f'"endpoints": [{", ".join(texts)}]')
+    return "{" + ", ".join(fields) + "}"
+
+
+def print_replication(quorum: QuorumDescription, *, human_readable: bool) -> None:
+    """``--replication``: the leader, the other voters, the observers."""
+    import time
+
+    leader = leader_of(quorum)
+    now_ms = int(time.time() * 1000)
+
+    def moment(timestamp_ms: int) -> str:
+        return f"{now_ms - timestamp_ms} ms ago" if human_readable and timestamp_ms != -1 else str(timestamp_ms)
+
+    def row(replica: QuorumReplica, status: str) -> list[object]:
+        return [
+            replica.node_id,
+            topic_id_text(replica.directory_id),
+            replica.log_end_offset,
+            leader.log_end_offset - replica.log_end_offset,
+            moment(replica.last_fetch_timestamp),
+            moment(replica.last_caught_up_timestamp),
+            status,
+        ]
+
+    followers = [row(voter, "Follower") for voter in quorum.voters if voter.node_id != leader.node_id]
+    observers = [row(observer, "Observer") for observer in quorum.observers]
+    print_tabbed(HEADER, [row(leader, "Leader"), *followers, *observers])
+
+
+def metadata_quorum(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek metadata-quorum``, returns the exit code."""
+    return main(command, "metadata-quorum", arguments)

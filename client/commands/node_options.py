@@ -1,0 +1,66 @@
+"""The options of commands that speak to brokers or controllers: ``--bootstrap-server``, ``--bootstrap-controller``.
+
+Kafka's kafka-features and kafka-metadata-quorum take them before the name of the action, kafka-cluster after it; here
+both places work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from .command_config import admin_settings, command_config_option
+from .running import BOOTSTRAP_VARIABLE, DEFAULT_BOOTSTRAP_SERVER, run, timeout_option
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Admin = TypeVar("Admin")
+
+PLACES = ("bootstrap_server", "bootstrap_controller", "command_config")
+
+
+def node_options(function: Command) -> Command:
+    """``--bootstrap-server``, ``--bootstrap-controller`` and ``--command-config``."""
+    server = click.option(
+        "-b", "--bootstrap-server", metavar="HOST:PORT,...", help=f"Brokers; default {DEFAULT_BOOTSTRAP_SERVER}."
+    )
+    controller = click.option("-C", "--bootstrap-controller", metavar="HOST:PORT,...", help="Controllers, instead.")
+    return server(controller(command_config_option(function)))
+
+
+def action_options(function: Command) -> Command:
+    """The same options behind the name of the action, and ``--timeout``."""
+    return node_options(timeout_option(function))
+
+
+def keep_options(context: click.Context, **given: str | None) -> None:
+    """Keeps the options before the action's name for :func:`ask`."""
+    context.obj = given
+
+
+def given_options(common: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of both places; one behind the action's name has precedence. Raises UsageError for both kinds."""
+    before: dict[str, Any] = click.get_current_context().obj or {}
+    merged = {name: common.get(name) or before.get(name) for name in PLACES}
+    if merged["bootstrap_server"] and merged["bootstrap_controller"]:
+        raise click.UsageError("--bootstrap-controller and --bootstrap-server cannot be used together")
+    return merged
+
+
+def ask(
+    common: Mapping[str, Any], make: Callable[[], Callable[..., Any]], work: Callable[[Any], Awaitable[int]]
+) -> int:
+    """Connects the admin client that ``make`` imports, with the options, and runs the work."""
+    import os
+
+    options = given_options(common)
+    environment = os.environ.get(BOOTSTRAP_VARIABLE) or DEFAULT_BOOTSTRAP_SERVER
+
+    async def connected() -> int:
+        settings = admin_settings(options["command_config"], common["timeout_ms"])
+        server = options["bootstrap_server"] or environment
+        async with make()(server, bootstrap_controllers=options["bootstrap_controller"], **settings._asdict()) as admin:
+            return await work(admin)
+
+    return run(connected)

@@ -1,0 +1,30 @@
+"""The levels of metadata.version by the names of Kafka's releases. Pure. Source: Kafka's MetadataVersion."""
+
+METADATA_VERSION = "metadata.version"
+LOWEST_LEVEL = 7
+
+_RELEASES = (
+    *(("3.3", 3), ("3.4", 0), ("3.5", 0), ("3.5", 1), ("3.5", 2), ("3.6", 0), ("3.6", 1), ("3.6", 2), ("3.7", 0)),
+    *(("3.7", 1), ("3.7", 2), ("3.7", 3), ("3.7", 4), ("3.8", 0), ("3.9", 0), ("4.0", 0), ("4.0", 1), ("4.0", 2)),
+    *(("4.0", 3), ("4.1", 0), ("4.1", 1), ("4.2", 0), ("4.2", 1), ("4.3", 0)),
+)
+LEVELS = {f"{release}-IV{step}": level for level, (release, step) in enumerate(_RELEASES, LOWEST_LEVEL)}
+"""``3.3-IV3`` -> 7 and so on, rising."""
+
+
+def release_level(text: str) -> int:
+    """The level of a release: ``4.3-IV0``, or ``4.3`` for its last one. Raises ValueError in Kafka's words."""
+    if text in LEVELS:
+        return LEVELS[text]
+    levels = [level for name, level in LEVELS.items() if name.partition("-")[0] == text]
+    # A release of fixes, 3.9.1, has the level of 3.9.
+    levels = levels or [level for name, level in LEVELS.items() if text.startswith(name.partition("-")[0] + ".")]
+    if not levels:
+        supported = ", ".join(LEVELS)
+        raise ValueError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {supported}")
+    return levels[-1]
+
+
+def level_name(level: int) -> str:
+    """The name of a level; its number if it has no name."""
+    return next((name for name, number in LEVELS.items() if number == level), str(level))
