@@ -116,6 +116,7 @@ class Lifecycle:
         self._directory_failure_timeout_ms = directory_failure_timeout_ms
         self._offline: dict[bytes, int | None] = {}
         """Directories that failed -> until when the controllers must know, in milliseconds; None once they do."""
+        self._must_register_again = False
         self._reported: tuple[bytes, ...] = ()
         """The failed directories in the last heartbeat."""
         self._cordoned: Sequence[bytes] = ()
@@ -143,6 +144,12 @@ class Lifecycle:
             self._cordoned = list(directory_ids)
             self._due_ms = 0
 
+    def register_again(self) -> None:
+        """The controllers' record of this broker lacks what they can hold since metadata.version was raised."""
+        if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
+            self._must_register_again = True
+            self._due_ms = 0
+
     def begin_shutdown(self, now_ms: int) -> None:
         """Asks the controllers to move what this broker leads; without a registration there is nothing to move."""
         if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
@@ -164,7 +171,7 @@ class Lifecycle:
                     return Stop(_unreported(directory_id, self._directory_failure_timeout_ms))
         if now_ms < self._due_ms:
             return Wait(self._due_ms)
-        if self.state is BrokerState.STARTING:
+        if self.state is BrokerState.STARTING or self._must_register_again:
             return Register(self._registration())
         return Heartbeat(self._heartbeat())
 
@@ -215,6 +222,7 @@ class Lifecycle:
     def registered(self, response: BrokerRegistrationResponse, now_ms: int) -> None:
         """Takes the answer to a registration."""
         code = response.error_code
+        self._must_register_again = False  # if it was refused, heartbeats matter more
         if not code:
             self.broker_epoch = response.broker_epoch
             self.problem = None
@@ -224,7 +232,10 @@ class Lifecycle:
             return
         self._due_ms = now_ms + self._interval_ms
         self.problem = _refusal(code, self._registrant)
-        if code in (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.UNSUPPORTED_VERSION):
+        if self.state is BrokerState.STARTING and code in (
+            ErrorCode.INCONSISTENT_CLUSTER_ID,
+            ErrorCode.UNSUPPORTED_VERSION,
+        ):
             self.fatal = self.problem
 
     def heartbeat_answered(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:

@@ -13,11 +13,13 @@ Shell. Owns: the tasks. Never does: deciding. Source: BrokerServer.startup and s
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..config.server_config import ServerConfig
 from ..metadata.controller_link import BrokerReports
+from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION
 from ..metadata.followed import FollowedMetadata
+from ..metadata.image import MetadataDelta, MetadataImage
 from ..timers.monotonic import monotonic_ms
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats
@@ -78,6 +80,7 @@ class Membership(BrokerReports):
             fail=self._fail,
         )
         self._tasks: list[asyncio.Task[None]] = []
+        metadata.subscribe(self._check_registration)
         self._node_id = registrant.node_id
 
     @property
@@ -162,6 +165,17 @@ class Membership(BrokerReports):
         self.lifecycle.applied(offset)
         self._heartbeats.wake()
         self._notify()
+
+    def _check_registration(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        """A subscriber of the metadata. Source: BrokerRegistrationTracker."""
+        if delta.changed_features or self._node_id in delta.changed_brokers:
+            own = image.brokers.get(self._node_id)
+            level = image.features.get(METADATA_VERSION, 0)
+            if own is not None and not own.directories and level >= DIRECTORY_ASSIGNMENT_SUPPORTED:
+                logger.info("registering again: metadata.version %d records the log directories of brokers", level)
+                self.lifecycle.register_again()
+                self._heartbeats.wake()
+        yield
 
     def _fail(self, reason: str) -> None:
         self._problem = reason

@@ -224,3 +224,30 @@ def test_answers_that_fail_are_asked_again_without_losing_the_state() -> None:
     life.heartbeat()
     assert not life.answer(code=ErrorCode.STALE_BROKER_EPOCH), "the controllers know this registration no longer"
     assert life.machine.state is BrokerState.RUNNING
+
+
+def test_registration_that_lacks_something_is_sent_again_and_nothing_else_changes() -> None:
+    life = running()
+    life.machine.register_again()
+    life.register()
+    assert life.machine.state is BrokerState.RUNNING
+    assert not life.heartbeat().want_fence
+    life.answer()
+    assert life.wait() == INTERVAL_MS
+
+
+def test_heartbeats_go_on_if_a_running_broker_may_not_register_again() -> None:
+    life = running()
+    life.machine.register_again()
+    life.register(ErrorCode.UNSUPPORTED_VERSION)
+    assert life.machine.fatal is None
+    assert life.wait() == INTERVAL_MS
+    life.heartbeat()
+    life.answer()
+
+
+def test_broker_that_has_not_registered_needs_no_second_registration() -> None:
+    life = Life()
+    life.machine.register_again()
+    life.register()
+    life.heartbeat()
