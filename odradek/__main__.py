@@ -43,6 +43,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.metadata_quorum:metadata_quorum",
         "describe the metadata quorum",
     ),
+    "reassign-partitions": (
+        "odradek.client.commands.reassign.command:reassign_partitions",
+        "move partitions to other brokers or log directories",
+    ),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),

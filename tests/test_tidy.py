@@ -313,7 +313,12 @@ clean. A pattern with `**` still finds a module that moves.
 NOT_PLAIN = {"protocol/error_messages.py"}
 """Not held to it: Kafka's sentences."""
 
-KAFKAS = ("since there is no current committed offset", "(CRC is no longer valid)", " is no longer registered.")
+KAFKAS = (
+    "since there is no current committed offset",
+    "(CRC is no longer valid)",
+    " is no longer registered.",
+    "There is no active reassignment of partition ",
+)
 """Kafka's words in messages that scripts may look for."""
 
 

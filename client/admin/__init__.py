@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.client.admin.log_dirs import LogDirDescription, ReplicaInfo
     from odradek.client.admin.nodes import NodeDescription
     from odradek.client.admin.quorum import QuorumDescription, QuorumReplica
+    from odradek.client.admin.reassignments import PartitionReassignment, ReassignmentResult
     from odradek.client.admin.topics import CreatedTopic, NewTopic
     from odradek.client.admin.transactions import ProducerState, TransactionDescription, TransactionListing
 else:
@@ -39,9 +40,11 @@ else:
             "MemberDescription": "groups",
             "NewTopic": "topics",
             "NodeDescription": "nodes",
+            "PartitionReassignment": "reassignments",
             "ProducerState": "transactions",
             "QuorumDescription": "quorum",
             "QuorumReplica": "quorum",
+            "ReassignmentResult": "reassignments",
             "ReplicaInfo": "log_dirs",
             "TransactionDescription": "transactions",
             "TransactionListing": "transactions",
@@ -65,9 +68,11 @@ __all__ = [
     "MemberDescription",
     "NewTopic",
     "NodeDescription",
+    "PartitionReassignment",
     "ProducerState",
     "QuorumDescription",
     "QuorumReplica",
+    "ReassignmentResult",
     "ReplicaInfo",
     "TransactionDescription",
     "TransactionListing",

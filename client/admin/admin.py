@@ -13,6 +13,7 @@ from .groups import GroupAdmin, GroupDescription, GroupListing, MemberDescriptio
 from .log_dirs import LogDirAdmin, LogDirDescription, ReplicaInfo
 from .nodes import NodeAdmin, NodeDescription
 from .quorum import QuorumAdmin, QuorumDescription, QuorumReplica
+from .reassignments import PartitionReassignment, ReassignmentAdmin, ReassignmentResult
 from .records import RecordAdmin
 from .topics import CreatedTopic, NewTopic, TopicAdmin
 from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
@@ -33,9 +34,11 @@ __all__ = [
     "MemberDescription",
     "NewTopic",
     "NodeDescription",
+    "PartitionReassignment",
     "ProducerState",
     "QuorumDescription",
     "QuorumReplica",
+    "ReassignmentResult",
     "ReplicaInfo",
     "TransactionDescription",
     "TransactionListing",
@@ -54,5 +57,6 @@ class Admin(
     FeatureAdmin,
     NodeAdmin,
     QuorumAdmin,
+    ReassignmentAdmin,
 ):
     """An asyncio admin client. Times in ms."""

@@ -1,0 +1,96 @@
+"""Where replicas lie, and their moves between log directories.
+
+Source: ``ReassignPartitionsCommand.findLogDirMoveStates``, ``executeMoves``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ....protocol.errors import ErrorCode
+from ..running import CommandError
+from .plan import Replica, listed
+
+if TYPE_CHECKING:
+    from .admin import ReassignAdmin
+
+RETRY_S = 0.1
+
+
+class Place(NamedTuple):
+    """The log directory of a replica, and the one that it is on its way to."""
+
+    current: str | None = None
+    future: str | None = None
+
+
+async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Replica, Place]:
+    """The place of each replica. Raises KafkaError for brokers that are not in the cluster."""
+    found = dict.fromkeys(replicas, Place())
+    brokers = sorted({replica.broker for replica in replicas})
+    for broker, log_dirs in (await admin.describe_log_dirs(brokers)).items():
+        for log_dir in log_dirs:
+            for partition, info in log_dir.replicas.items():
+                replica = Replica(broker, partition)
+                if replica not in found:
+                    continue
+                which = "future" if info.is_future else "current"
+                found[replica] = found[replica]._replace(**{which: log_dir.path})
+    return found
+
+
+def move_text(replica: Replica, place: Place, target: str) -> str:
+    """The line of ``--verify`` for a replica with a log directory in the plan."""
+    partition, broker = replica.partition, replica.broker
+    if place.current is None:
+        return (
+            f"Partition {partition} is not found in any live log dir on broker {broker}. "
+            "There is likely an offline log directory on the broker."
+        )
+    if place.future == target:
+        return f"Reassignment of replica {replica} is still in progress."
+    if place.future is not None:
+        return f"Partition {partition} on broker {broker} is being moved to log dir {place.future} instead of {target}."
+    if place.current == target:
+        return f"Reassignment of replica {replica} completed successfully."
+    return f"Partition {partition} on broker {broker} is not being moved from log dir {place.current} to {target}."
+
+
+async def start_moves(admin: ReassignAdmin, log_dirs: Mapping[Replica, str], timeout_ms: int) -> None:
+    """Starts moves to log directories; waits for replicas that are not on their broker yet. Raises CommandError."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_ms / 1000
+    waiting = dict(log_dirs)
+    while True:
+        for replica in sorted(waiting):
+            if await _started(admin, replica, waiting[replica]):
+                target, broker = waiting.pop(replica), replica.broker
+                click.echo(
+                    f"Successfully started moving log directory to {target} for replica "
+                    f"{replica.partition} with broker {broker} "
+                )
+        if not waiting:
+            return
+        if loop.time() >= deadline:
+            raise CommandError(
+                f"Timed out before log directory move{'s' if len(waiting) != 1 else ''} could be started for: "
+                f"{listed(sorted(waiting))}"
+            )
+        await asyncio.sleep(RETRY_S)
+
+
+async def _started(admin: ReassignAdmin, replica: Replica, target: str) -> bool:
+    from ...errors import AdminError
+
+    try:
+        await admin.alter_replica_log_dirs(replica.broker, {replica.partition: target})
+    except AdminError as error:
+        if error.error_code == ErrorCode.REPLICA_NOT_AVAILABLE:
+            return False
+        raise CommandError(f"Failed to alter dir for {replica}: {error.error_code.message}") from error
+    return True

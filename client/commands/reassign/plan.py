@@ -1,0 +1,99 @@
+"""The JSON of a reassignment: reading, checks, writing. Pure.
+
+Source: ``ReassignPartitionsCommand.parsePartitionReassignmentData``, ``parseExecuteAssignmentArgs``,
+``formatAsReassignmentJson``.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...types import TopicPartition
+from ..partition_json import field, parse_json, partition_of, repeated
+from ..running import CommandError
+
+ANY_LOG_DIR = "any"
+
+
+class Replica(NamedTuple):
+    """A partition's replica on a broker; sorted as Kafka's tool prints them."""
+
+    broker: int
+    partition: TopicPartition
+
+    def __str__(self) -> str:
+        return f"{self.partition}-{self.broker}"
+
+
+class Plan(NamedTuple):
+    """The entries of a file in its order, and the log directory of the replicas for which it names one."""
+
+    entries: list[tuple[TopicPartition, list[int]]]
+    log_dirs: dict[Replica, str]
+
+    @property
+    def partitions(self) -> dict[TopicPartition, list[int]]:
+        """The replicas of each partition."""
+        return dict(self.entries)
+
+
+def parse_plan(text: str) -> Plan:
+    """The plan of a file. Raises CommandError in Kafka's words."""
+    document = parse_json(text, "The input string is not a valid JSON")
+    version = field(document, "version", int) if "version" in document else 1
+    if version != 1:
+        raise CommandError(f"Not supported version field value {version}")
+    plan = Plan([], {})
+    for one in field(document, "partitions", list) if "partitions" in document else []:
+        partition, replicas = partition_of(one), field(one, "replicas", list)
+        log_dirs = field(one, "log_dirs", list) if "log_dirs" in one else [ANY_LOG_DIR] * len(replicas)
+        if len(replicas) != len(log_dirs):
+            raise CommandError(
+                f"Size of replicas list {replicas} is different from size of log dirs list "
+                f"[{', '.join(log_dirs)}] for partition {partition}"
+            )
+        plan.entries.append((partition, replicas))
+        for replica, log_dir in zip(replicas, log_dirs, strict=True):
+            if log_dir != ANY_LOG_DIR:
+                plan.log_dirs[Replica(replica, partition)] = log_dir
+    return plan
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuses a plan that cannot be executed. Raises CommandError in Kafka's words."""
+    if not plan.entries:
+        raise CommandError("Partition reassignment list cannot be empty")
+    if not all(replicas for _, replicas in plan.entries):
+        raise CommandError("Partition replica list cannot be empty")
+    twice = repeated([partition for partition, _ in plan.entries])
+    if twice:
+        raise CommandError(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
+    wrong = {
+        partition: sorted({one for one in replicas if replicas.count(one) > 1}) for partition, replicas in plan.entries
+    }
+    texts = [
+        f"{partition} contains multiple entries for {','.join(map(str, brokers))}"
+        for partition, brokers in wrong.items()
+        if brokers
+    ]
+    if texts:
+        raise CommandError(f"Partition replica lists may not contain duplicate entries: {'. '.join(texts)}")
+
+
+def plan_text(partitions: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapping[Replica, str]) -> str:
+    """The JSON of an assignment, as Kafka's tool writes it."""
+    entries = [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "replicas": list(replicas),
+            "log_dirs": [log_dirs.get(Replica(broker, partition), ANY_LOG_DIR) for broker in replicas],
+        }
+        for partition, replicas in sorted(partitions.items())
+    ]
+    return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":"), ensure_ascii=False)
+
+
+def listed(values: Iterable[object]) -> str:
+    """Values with commas."""
+    return ",".join(map(str, values))
