@@ -18,6 +18,9 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 FIRST, SECOND = 1, 2
 KINDS = [("ours", "ours"), ("ours", "kafka"), ("kafka", "ours")]
+WE_COORDINATE = pytest.mark.parametrize("cluster", KINDS[:2], ids="-".join, indirect=True, scope="module")
+"""For tests in which a leader is killed. Apache Kafka 4.3.1 completes a transaction without the marker of a partition
+that has no leader, and its readers wait for ever: seen as soon as the controllers had fenced the killed broker."""
 
 
 class Two(NamedTuple):
@@ -158,6 +161,7 @@ def test_offsets_are_committed_with_the_transaction_wherever_the_group_is(cluste
         consumer.close()
 
 
+@WE_COORDINATE
 def test_killed_leader_gets_its_markers_when_it_comes_back(cluster: Two) -> None:
     create(cluster, "killed")
     producer = producer_at(cluster.servers, "killed")
@@ -169,6 +173,7 @@ def test_killed_leader_gets_its_markers_when_it_comes_back(cluster: Two) -> None
     eventually("committed on both", lambda: committed(cluster, "killed") == [["survives"]] * 2)
 
 
+@WE_COORDINATE
 def test_killed_coordinator_sends_the_markers_when_it_comes_back(cluster: Two) -> None:
     create(cluster, "decided")
     producer = producer_at(cluster.servers, "decided")
