@@ -6,102 +6,13 @@ from odradek.broker.transactions.records import decode_record
 from odradek.broker.transactions.transaction import LAST_USABLE_EPOCH, MAX_EPOCH
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.protocol.messages import groups, transactions
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages import transactions
 from odradek.protocol.records.batch import iterate_headers
-from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
 from odradek.protocol.transaction_states import TransactionState
+from support.transactions.client import TIMEOUT_MS, TransactionClient, markers
 from support.transactions.harness import TransactionHarness
-
-TIMEOUT_MS = 60_000
-Result = tuple[ErrorCode, int, int]
-
-
-class Client:
-    """One producer, step by step; ``version`` is the transaction protocol that it speaks."""
-
-    def __init__(self, harness: TransactionHarness, name: str = "tx", version: int = 1) -> None:
-        self.harness = harness
-        self.name = name
-        self.version = version
-        self.producer_id = self.producer_epoch = -1
-
-    def init(self, timeout_ms: int = TIMEOUT_MS, api_version: int = 5, *, anew: bool = True) -> Result:
-        known = (-1, -1) if anew else (self.producer_id, self.producer_epoch)
-        request = transactions.InitProducerIdRequest(self.name, timeout_ms, *known)
-        answer = self.harness.ask(ApiKey.INIT_PRODUCER_ID, api_version, request)
-        if not answer.error_code:
-            self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
-        return ErrorCode(answer.error_code), answer.producer_id, answer.producer_epoch
-
-    def add(self, *indexes: int, api_version: int = 3) -> list[ErrorCode]:
-        topic = transactions.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("t", list(indexes))
-        request = transactions.AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=self.name,
-            v3_and_below_producer_id=self.producer_id,
-            v3_and_below_producer_epoch=self.producer_epoch,
-            v3_and_below_topics=[topic],
-        )
-        answer = self.harness.ask(ApiKey.ADD_PARTITIONS_TO_TXN, api_version, request)
-        return [
-            ErrorCode(result.partition_error_code)
-            for topic_result in answer.results_by_topic_v3_and_below
-            for result in topic_result.results_by_partition
-        ]
-
-    def end(self, *, commit: bool, api_version: int | None = None) -> ErrorCode:
-        request = transactions.EndTxnRequest(self.name, self.producer_id, self.producer_epoch, commit)
-        answer = self.harness.ask(ApiKey.END_TXN, api_version or (5 if self.version == 2 else 4), request)
-        if not answer.error_code and self.version == 2:
-            self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
-        return ErrorCode(answer.error_code)
-
-    def add_offsets(self, group: str = "g") -> ErrorCode:
-        request = transactions.AddOffsetsToTxnRequest(self.name, self.producer_id, self.producer_epoch, group)
-        return ErrorCode(self.harness.ask(ApiKey.ADD_OFFSETS_TO_TXN, 4, request).error_code)
-
-    def commit_offset(self, offset: int, group: str = "g", api_version: int = 3) -> ErrorCode:
-        partition = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, offset)
-        topic = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", [partition])
-        request = transactions.TxnOffsetCommitRequest(
-            self.name, group, self.producer_id, self.producer_epoch, topics=[topic]
-        )
-        answer = self.harness.ask(ApiKey.TXN_OFFSET_COMMIT, api_version, request)
-        return ErrorCode(answer.topics[0].partitions[0].error_code)
-
-    def write(self, index: int, value: bytes, sequence: int = 0) -> None:
-        builder = BatchBuilder(
-            producer_id=self.producer_id,
-            producer_epoch=self.producer_epoch,
-            base_sequence=sequence,
-            is_transactional=True,
-        )
-        builder.append(self.harness.timers.now_ms, None, value)
-        self.harness.partitions["t", index].append(builder.build(), self.harness.timers.now_ms, from_client=True)
-
-    def state(self) -> TransactionState:
-        state: TransactionState = self.harness.core.transactions[self.name].state
-        return state
-
-
-def committed_offset(harness: TransactionHarness, group: str = "g", *, stable: bool = False) -> tuple[int, ErrorCode]:
-    topic = groups.OffsetFetchRequest.OffsetFetchRequestTopics("t", partition_indexes=[0])
-    request = groups.OffsetFetchRequest(
-        groups=[groups.OffsetFetchRequest.OffsetFetchRequestGroup(group, topics=[topic])], require_stable=stable
-    )
-    answer = harness.ask(ApiKey.OFFSET_FETCH, 9, request)
-    partition = answer.groups[0].topics[0].partitions[0]
-    return partition.committed_offset, ErrorCode(partition.error_code)
-
-
-def markers(harness: TransactionHarness, topic: str, index: int) -> list[tuple[int, int]]:
-    """(producer id, epoch) of the control batches of a partition."""
-    return [
-        (header.producer_id, header.producer_epoch)
-        for header in harness.partitions[topic, index].headers()
-        if header.is_control
-    ]
 
 
 @pytest.fixture
@@ -110,7 +21,7 @@ def harness() -> TransactionHarness:
 
 
 def test_a_commit_shows_what_was_written_and_an_abort_hides_it(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     assert client.init() == (ErrorCode.NONE, client.producer_id, 0)
     for commit, value in ((True, b"kept"), (False, b"dropped")):
         assert client.add(0, 1) == [ErrorCode.NONE, ErrorCode.NONE]
@@ -124,7 +35,7 @@ def test_a_commit_shows_what_was_written_and_an_abort_hides_it(harness: Transact
 
 
 def test_each_start_of_a_producer_fences_the_one_before(harness: TransactionHarness) -> None:
-    old, new = Client(harness), Client(harness)
+    old, new = TransactionClient(harness), TransactionClient(harness)
     old.init()
     new.init()
     assert (new.producer_id, new.producer_epoch) == (old.producer_id, 1)
@@ -136,7 +47,7 @@ def test_each_start_of_a_producer_fences_the_one_before(harness: TransactionHarn
 
 
 def test_an_open_transaction_is_aborted_before_the_next_producer_starts(harness: TransactionHarness) -> None:
-    old, new = Client(harness), Client(harness)
+    old, new = TransactionClient(harness), TransactionClient(harness)
     old.init()
     old.add(0)
     old.write(0, b"lost")
@@ -149,7 +60,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_starts(harness:
 
 
 def test_a_client_of_version_2_gets_an_epoch_for_each_transaction(harness: TransactionHarness) -> None:
-    client = Client(harness, version=2)
+    client = TransactionClient(harness, version=2)
     client.init()
     for epoch in (1, 2, 3):
         client.add(0)
@@ -178,7 +89,7 @@ def test_a_client_of_version_2_gets_an_epoch_for_each_transaction(harness: Trans
 def test_what_version_2_makes_of_an_end_without_a_transaction(
     harness: TransactionHarness, before: bool | None, commit: bool, repeated: bool, expected: ErrorCode
 ) -> None:
-    client = Client(harness, version=2)
+    client = TransactionClient(harness, version=2)
     client.init()
     if before is not None:
         client.add(0)
@@ -196,7 +107,7 @@ def test_what_version_2_makes_of_an_end_without_a_transaction(
 def test_what_the_old_version_makes_of_a_second_end(
     harness: TransactionHarness, before: bool, commit: bool, refused: bool
 ) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     assert client.end(commit=commit) is ErrorCode.INVALID_TXN_STATE
     client.add(0)
@@ -205,7 +116,7 @@ def test_what_the_old_version_makes_of_a_second_end(
 
 
 def test_a_producer_id_whose_epochs_are_used_up_is_replaced(harness: TransactionHarness) -> None:
-    client = Client(harness, version=2)
+    client = TransactionClient(harness, version=2)
     client.init()
     first = client.producer_id
     transaction = harness.core.transactions["tx"]
@@ -222,30 +133,30 @@ def test_a_producer_id_whose_epochs_are_used_up_is_replaced(harness: Transaction
     assert client.producer_id != first
     assert client.producer_epoch == 0
     assert markers(harness, "t", 0) == [(first, MAX_EPOCH)]
-    again = Client(harness, version=2)
+    again = TransactionClient(harness, version=2)
     again.producer_id, again.producer_epoch = first, LAST_USABLE_EPOCH
     assert again.end(commit=True) is ErrorCode.NONE
     assert (again.producer_id, again.producer_epoch) == (client.producer_id, 0)
 
 
 def test_a_client_that_missed_the_answer_gets_its_epoch_again(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     assert client.init(anew=False) == (ErrorCode.NONE, client.producer_id, 1)
     client.producer_epoch = 0
     assert client.init(anew=False) == (ErrorCode.NONE, client.producer_id, 1)
-    Client(harness).init()
+    TransactionClient(harness).init()
     assert client.init(anew=False)[0] is ErrorCode.PRODUCER_FENCED
     assert client.init(anew=False, api_version=3)[0] is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
 def test_the_time_a_transaction_may_take_has_bounds(harness: TransactionHarness, timeout_ms: int) -> None:
-    assert Client(harness).init(timeout_ms)[0] is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    assert TransactionClient(harness).init(timeout_ms)[0] is ErrorCode.INVALID_TRANSACTION_TIMEOUT
 
 
 def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init(timeout_ms=1_000)
     client.add(0)
     client.write(0, b"late")
@@ -258,7 +169,7 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(ha
 
 def test_the_time_of_a_stall_does_not_count_for_a_transaction(harness: TransactionHarness) -> None:
     harness.lost_ms = 7_000  # stalls before the transaction began do not make it longer
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init(timeout_ms=15_000)
     client.add(0)
     client.write(0, b"in time")
@@ -271,7 +182,7 @@ def test_the_time_of_a_stall_does_not_count_for_a_transaction(harness: Transacti
 
 
 def test_a_transaction_times_out_after_a_stall_too(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init(timeout_ms=15_000)
     client.add(0)
     harness.lost_ms += 60_000
@@ -287,7 +198,7 @@ def test_a_transaction_times_out_after_a_stall_too(harness: TransactionHarness) 
 
 
 def test_an_id_that_nobody_uses_is_forgotten(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     harness.timers.advance(harness.config.transactional_id_expiration_ms + 3_600_000)
     assert "tx" not in harness.core.transactions
@@ -296,31 +207,8 @@ def test_an_id_that_nobody_uses_is_forgotten(harness: TransactionHarness) -> Non
     assert "tx" not in harness.core.transactions
 
 
-def test_offsets_count_when_their_transaction_commits(harness: TransactionHarness) -> None:
-    client = Client(harness)
-    client.init()
-    for commit, offset in ((True, 5), (False, 9)):
-        assert client.commit_offset(offset) is ErrorCode.INVALID_TXN_STATE
-        assert client.add_offsets() is ErrorCode.NONE
-        assert client.commit_offset(offset) is ErrorCode.NONE
-        assert committed_offset(harness)[0] == (-1 if commit else 5)
-        assert committed_offset(harness, stable=True)[1] is ErrorCode.UNSTABLE_OFFSET_COMMIT
-        client.end(commit=commit)
-        assert committed_offset(harness, stable=True) == (5, ErrorCode.NONE)
-    harness.start()
-    assert committed_offset(harness) == (5, ErrorCode.NONE)
-
-
-def test_a_client_of_version_2_adds_the_groups_partition_on_the_way(harness: TransactionHarness) -> None:
-    client = Client(harness, version=2)
-    client.init()
-    assert client.commit_offset(7, api_version=5) is ErrorCode.NONE
-    assert client.end(commit=True) is ErrorCode.NONE
-    assert committed_offset(harness) == (7, ErrorCode.NONE)
-
-
 def test_a_prepared_transaction_is_carried_through_after_a_restart(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     client.add(0, 1)
     client.write(0, b"kept")
@@ -335,7 +223,7 @@ def test_a_prepared_transaction_is_carried_through_after_a_restart(harness: Tran
 
 
 def test_a_marker_is_written_again_until_the_disk_takes_it(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     client.add(0, 1)
     harness.partitions["t", 1].fail_next = ErrorCode.KAFKA_STORAGE_ERROR
@@ -346,7 +234,7 @@ def test_a_marker_is_written_again_until_the_disk_takes_it(harness: TransactionH
 
 
 def test_a_deleted_topic_needs_no_marker(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     client.add(0, 1)
     del harness.partitions["t", 1]
@@ -355,7 +243,7 @@ def test_a_deleted_topic_needs_no_marker(harness: TransactionHarness) -> None:
 
 
 def test_unknown_partitions_add_nothing(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     assert client.add(0, 77) == [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert client.state() is TransactionState.EMPTY
@@ -364,7 +252,7 @@ def test_unknown_partitions_add_nothing(harness: TransactionHarness) -> None:
 def test_the_stored_records_are_what_is_known(harness: TransactionHarness) -> None:
     for version in (0, 2):
         harness = TransactionHarness(transaction_version=version)
-        client = Client(harness)
+        client = TransactionClient(harness)
         client.init()
         client.add(0, 2)
         client.end(commit=True)
@@ -385,7 +273,7 @@ def test_the_stored_records_are_what_is_known(harness: TransactionHarness) -> No
 
 
 def test_described_and_listed(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     client.add(0, 2)
     request = transactions.DescribeTransactionsRequest(["tx", "nobody", ""])
@@ -414,7 +302,7 @@ def test_described_and_listed(harness: TransactionHarness) -> None:
 
 
 def test_an_operator_ends_what_hangs(harness: TransactionHarness) -> None:
-    client = Client(harness)
+    client = TransactionClient(harness)
     client.init()
     client.write(0, b"hangs")
     marker = transactions.WriteTxnMarkersRequest.WritableTxnMarker(
@@ -440,19 +328,3 @@ def test_a_marker_of_nobody_is_refused(harness: TransactionHarness, producer_id:
     answer = harness.ask(ApiKey.WRITE_TXN_MARKERS, 1, transactions.WriteTxnMarkersRequest([marker]))
     assert answer.markers[0].topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
     assert markers(harness, "t", 0) == []
-
-
-def test_offsets_of_no_transaction_are_refused(harness: TransactionHarness) -> None:
-    client = Client(harness, name="")
-    assert client.commit_offset(1) is ErrorCode.INVALID_REQUEST
-    client.name = "never-initialised"
-    assert client.commit_offset(1) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
-
-
-def test_the_groups_topic_gets_its_marker_too(harness: TransactionHarness) -> None:
-    client = Client(harness)
-    client.init()
-    client.add_offsets()
-    client.commit_offset(1)
-    client.end(commit=True)
-    assert markers(harness, OFFSETS_TOPIC, 0) == [(client.producer_id, 0)]
