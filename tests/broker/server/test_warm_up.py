@@ -38,6 +38,7 @@ NOT_NEEDED = {
     "odradek.broker.metrics.endpoint": "imported at the start if metrics are configured",
     "odradek.broker.metrics.log_metrics": "the same",
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
+    "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }
 SWAPPED_INSTALLATION = """
 import sys
