@@ -1,7 +1,9 @@
 """``odradek reassign-partitions`` prints what Kafka's own tool prints, for the same arguments and the same server."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
+from support.eventually import eventually
+from support.kafka.real_controllers import RealControllers
 from support.kafka.tools import KafkaTools, ToolOutput
 
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
@@ -88,6 +92,43 @@ def test_the_same_output(
     file.write_text(json.dumps({"partitions": [{"topic": f"{topic}-no", "partition": 0, "replicas": [broker]}]}))
     assert "not found" in same(*with_file, "--execute")
     same(*with_file, "--verify", "--preserve-throttles")
+
+
+@pytest.mark.java
+@pytest.mark.ci
+def test_partitions_move_between_brokers_and_back(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with (
+        RealControllers(tmp_path / "controllers") as controllers,
+        controllers.kafka_broker(tmp_path / "b1", 1) as kafka,
+        controllers.kafka_broker(tmp_path / "b2", 2),
+    ):
+        server = ("--bootstrap-server", kafka.bootstrap_servers)
+        asyncio.run(create_topic(kafka.bootstrap_servers))
+        file = tmp_path / "plan.json"
+        with_file = (*server, "--reassignment-json-file", str(file))
+        for replicas in ([2], [1, 2], [1]):
+            file.write_text(json.dumps({"partitions": [{"topic": "t", "partition": 0, "replicas": replicas}]}))
+            started = ours(capfd, *with_file, "--execute", "--throttle", "1000000")
+            assert (started.code, started.err) == (0, "")
+            eventually("the move ends", lambda: "t-0 is completed." in ours(capfd, *with_file, "--verify").out)
+            eventually("both brokers know", partial(has_replicas, kafka.bootstrap_servers, replicas))
+        assert ours(capfd, *server, "--list").out == "No partition reassignments found.\n"
+
+
+async def create_topic(bootstrap: str) -> None:
+    """The topic ``t`` of one partition with one replica."""
+    async with Admin(bootstrap) as admin:
+        await admin.create_topics([NewTopic("t", 1, 1)])
+
+
+def has_replicas(bootstrap: str, wanted: list[int]) -> bool:
+    """Whether ``t-0`` has these replicas, in this order."""
+
+    async def replicas() -> list[int]:
+        async with Admin(bootstrap) as admin:
+            return list((await admin.describe_topics(["t"]))["t"].partitions[0].replicas)
+
+    return asyncio.run(replicas()) == wanted
 
 
 @pytest.mark.parametrize(
