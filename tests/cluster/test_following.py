@@ -1,7 +1,6 @@
 """Our broker follows partitions that a real Kafka broker leads: the copy is the leader's log, byte for byte."""
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers, RealMember
+from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -148,33 +148,16 @@ def test_deleted_topic_goes_here_too(cluster: tuple[RealMember, OurBroker]) -> N
     eventually("its directory is renamed", lambda: not (ours.log_dir / "gone-0").exists())
 
 
-def reassign(kafka: RealMember, topic: str, replicas: list[int], place: Path) -> None:
-    """Kafka's own tool, to its end."""
-    plan = place / f"{topic}-{len(replicas)}.json"
-    wanted = {"topic": topic, "partition": 0, "replicas": replicas}
-    plan.write_text(json.dumps({"version": 1, "partitions": [wanted]}))
-    command = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
-    arguments = ("--bootstrap-server", kafka.bootstrap_servers, "--reassignment-json-file", str(plan))
-    started = run_class(command, *arguments, "--execute", timeout_s=120)
-    assert started.returncode == 0, started.stdout + started.stderr
-
-    def is_complete() -> bool:
-        output = run_class(command, *arguments, "--verify", timeout_s=120).stdout
-        return f"Reassignment of partition {topic}-0 is completed." in output
-
-    eventually("the end of the reassignment", is_complete)
-
-
 def test_replica_that_is_added_and_taken_away(cluster: tuple[RealMember, OurBroker], tmp_path: Path) -> None:
     kafka, ours = cluster
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     for future in admin.create_topics([NewTopic("moved", 1, replica_assignment=[[KAFKA]])]).values():
         future.result(60)
     produce(kafka, "moved", 3_000, acks="all")
-    reassign(kafka, "moved", [KAFKA, OURS], tmp_path)
+    reassign(kafka.bootstrap_servers, "moved", [KAFKA, OURS], tmp_path)
     assert in_sync(kafka, "moved") == {KAFKA, OURS}
     eventually("equal bytes", lambda: are_equal(cluster, "moved"))
-    reassign(kafka, "moved", [KAFKA], tmp_path)
+    reassign(kafka.bootstrap_servers, "moved", [KAFKA], tmp_path)
     eventually("its directory is renamed", lambda: not (ours.log_dir / "moved-0").exists())
 
 
@@ -195,7 +178,7 @@ def test_throttled_replica_is_not_copied_faster_than_the_rate(
     produce(kafka, "throttled", 80_000, acks="all")
     copied_bytes = sum(map(len, log_bytes(kafka.log_dir, "throttled").values()))
     began_s = time.monotonic()
-    reassign(kafka, "throttled", [KAFKA, OURS], tmp_path)
+    reassign(kafka.bootstrap_servers, "throttled", [KAFKA, OURS], tmp_path)
     took_s = time.monotonic() - began_s
     assert are_equal(cluster, "throttled")
     assert took_s > (copied_bytes - MOST_AT_ONCE_BYTES) / RATE_BYTES_S > 5

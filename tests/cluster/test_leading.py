@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -11,13 +12,20 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
+from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers
 from support.kafka.real_kafka import RealKafka
+from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 OURS, KAFKA, OTHER = 1, 2, 3
-QUICK = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100", "broker.session.timeout.ms": "3000"}
+QUICK = {
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "100",
+    "broker.session.timeout.ms": "3000",
+    "offsets.topic.replication.factor": "3",
+}
 Cluster = tuple[OurBroker, RealKafka, OurBroker]
 
 
@@ -159,3 +167,70 @@ def test_frozen_follower_leaves_the_isr_and_comes_back(cluster: Cluster) -> None
     finally:
         os.kill(other.pid, signal.SIGCONT)
     eventually("all in sync again", lambda: is_whole(cluster, "frozen"))
+
+
+def test_single_replica_leaves_and_comes_back(cluster: Cluster, tmp_path: Path) -> None:
+    create(cluster, "moved", [OURS])
+    produce(cluster, "moved", numbers(1_000))
+    reassign(bootstrap(cluster), "moved", [OTHER], tmp_path)
+    assert state(cluster, "moved") == (OTHER, {OTHER})
+    eventually("its directory is renamed", lambda: not (cluster[0].log_dir / "moved-0").exists())
+    produce(cluster, "moved", numbers(1_000, 1_000))
+    reassign(bootstrap(cluster), "moved", [KAFKA, OURS], tmp_path)
+    assert state(cluster, "moved") == (KAFKA, {KAFKA, OURS})
+    produce(cluster, "moved", numbers(1_000, 2_000))
+    reassign(bootstrap(cluster), "moved", [OURS], tmp_path)
+    assert state(cluster, "moved") == (OURS, {OURS})
+    produce(cluster, "moved", numbers(1_000, 3_000))
+    assert consume(cluster, "moved", 4_000) == numbers(4_000)
+
+
+def test_preferred_leader_is_elected_by_kafkas_tool(cluster: Cluster) -> None:
+    create(cluster, "preferred", [KAFKA, OURS, OTHER])
+    produce(cluster, "preferred", numbers(200))
+    _, kafka, _ = cluster
+    kafka.stop()
+    eventually("ours leads", lambda: state(cluster, "preferred")[0] == OURS)
+    produce(cluster, "preferred", numbers(200, 200))
+    kafka.start()
+    eventually("all in sync again", lambda: is_whole(cluster, "preferred"))
+    command = "org.apache.kafka.tools.LeaderElectionCommand"
+    arguments = ("--election-type", "preferred", "--topic", "preferred", "--partition", "0")
+    done = run_class(command, "--bootstrap-server", bootstrap(cluster), *arguments, timeout_s=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    eventually("the preferred one leads", lambda: state(cluster, "preferred")[0] == KAFKA)
+    produce(cluster, "preferred", numbers(200, 400))
+    assert consume(cluster, "preferred", 600) == numbers(600)
+    eventually("equal bytes", lambda: is_whole(cluster, "preferred"))
+
+
+def test_deleted_records_are_gone_on_all_replicas(cluster: Cluster) -> None:
+    create(cluster, "trimmed", [OURS, KAFKA, OTHER])
+    produce(cluster, "trimmed", numbers(100))
+    admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
+    for future in admin.delete_records([TopicPartition("trimmed", 0, 40)]).values():
+        assert future.result(60).low_watermark == 40
+    cluster[0].kill()  # the next leader starts there, too
+    eventually("another leads", lambda: state(cluster, "trimmed")[0] == KAFKA)
+    assert consume(cluster, "trimmed", 60) == numbers(60, 40)
+    cluster[0].start()
+    eventually("all in sync again", lambda: state(cluster, "trimmed")[1] == {OURS, KAFKA, OTHER})
+
+
+def test_group_commits_on_a_replicated_offsets_topic(cluster: Cluster) -> None:
+    """The offsets topic is created with three replicas; a commit is answered when they have it."""
+    create(cluster, "read", [OURS, KAFKA, OTHER])
+    produce(cluster, "read", numbers(100))
+    settings = {"bootstrap.servers": bootstrap(cluster), "group.id": "readers", "auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, "enable.auto.commit": False})
+    consumer.subscribe(["read"])
+    found: list[bytes] = []
+
+    def have_come() -> bool:
+        found.extend(message.value() or b"" for message in consumer.consume(100, 1.0))
+        return len(found) >= 100
+
+    eventually("100 records", have_come)
+    consumer.commit(asynchronous=False)
+    assert consumer.committed([TopicPartition("read", 0)])[0].offset == 100
+    consumer.close()
