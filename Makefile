@@ -52,6 +52,9 @@ test-long-compaction: LONG = tests/pipeline/compact/test_compaction_random.py te
 ## test-long-appends: small and large appends interleaved with everything else that touches a log
 test-long-appends: LONG = tests/broker/replicas/test_large_appends.py
 
+## test-long-replication: lives of three replicas under elections, crashes and lost messages, a million steps
+test-long-replication: LONG = tests/broker/replicas/test_isr.py
+
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups/test_simulator.py tests/broker/groups/classic tests/broker/groups/offsets
 
@@ -100,7 +103,7 @@ test-long-mixed: LONG = tests/faults/test_mixed_load.py
 ## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
 test-long-bombs: LONG = tests/pipeline/test_bombs.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

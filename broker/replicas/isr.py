@@ -158,10 +158,11 @@ class InSyncReplicas:
     def lead(self, image: PartitionImage, end_offset: int, high_watermark: int, now_ms: int) -> bool:
         """Takes the partition's state from the metadata: an election, or a change of replicas or ISR.
 
-        ``high_watermark``: of the log. Returns False for a state that is older than what the controllers have answered.
-        Source: ``Partition.makeLeader``.
+        ``high_watermark``: of the log. Returns False for a state that the controllers have answered already, or for
+        an older one. Kafka takes the same state again and forgets the proposal under way. If the controllers accept
+        that proposal, the high watermark can pass a member of the ISR. Source: ``Partition.makeLeader``.
         """
-        if image.partition_epoch < self.partition_epoch:
+        if image.partition_epoch <= self.partition_epoch:
             return False
         is_new_leader = self.leader_epoch == NO_EPOCH
         is_new_epoch = image.leader_epoch > self.leader_epoch
@@ -239,6 +240,8 @@ class InSyncReplicas:
         if isinstance(outcome, Committed):
             if outcome.leader_epoch != self.leader_epoch or outcome.partition_epoch < self.partition_epoch:
                 return
+            if outcome.partition_epoch == self.partition_epoch and proposal is not self.pending:
+                return  # the metadata has brought it already, and another proposal may be under way since
             self.isr = frozenset(outcome.isr)
             self.partition_epoch = outcome.partition_epoch
             self.recovery_state = outcome.recovery_state
