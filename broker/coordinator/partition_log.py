@@ -34,7 +34,10 @@ class PartitionLog:
 
     def is_durable(self) -> bool:
         """Whether no append waits to be synced or replicated."""
-        return self._partition.leading is None and not self._partition.wants_sync()
+        partition = self._partition
+        if partition.leading is not None and partition.leading.isr.high_watermark < partition.log.log_end_offset:
+            return False
+        return not partition.wants_sync()
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         """Calls back when all appends are as durable as acks=all promises (docs/durability.md): at once, unless a sync

@@ -25,6 +25,10 @@ SendChange = Callable[[bytes, Change, Callable[[ChangeAnswer], None]], None]
 """Sends a change of an ISR to the controllers: topic id, change, and who gets the answer."""
 
 
+MOST_SIZES = 1_000
+"""Sizes kept of appends above the high watermark; more are added up."""
+
+
 class Leading:
     """One leadership of one partition, over one or several leader epochs."""
 
@@ -88,15 +92,15 @@ class Leading:
         self._carry_out()
 
     def set_min_isr(self, min_isr: int) -> None:
-        """Takes another ``min.insync.replicas``."""
+        """Takes another ``min.insync.replicas``: a lower one lets the high watermark move."""
         if min_isr != self._isr.min_isr:
             self._isr.min_isr = min_isr
-            self.time_passed()
+            self._isr.appended(self._log.log_end_offset, self._clock_ms())
+            self._carry_out()
 
     def appended(self, end_offset: int, size: int) -> None:
         """The log has grown to ``end_offset`` by ``size`` bytes: wakes the followers that wait."""
-        if not self._appended or self._appended[-1][0] < end_offset:
-            self._appended.append((end_offset, size))
+        self._note_appended(end_offset, size)
         self._isr.appended(self._log.log_end_offset, self._clock_ms())
         self._carry_out()
         for waiter in list(self._followers):
@@ -152,6 +156,15 @@ class Leading:
             callback(failure)
         for waiter in list(self._followers):
             waiter(0)
+
+    def _note_appended(self, end_offset: int, size: int) -> None:
+        """Notes the size of an append for the consumers that wait; a slow follower does not make this grow for ever."""
+        appended = self._appended
+        if appended and appended[-1][0] >= end_offset:
+            return  # a batch that was sent twice
+        if len(appended) >= MOST_SIZES:
+            size += appended.pop()[1]
+        appended.append((end_offset, size))
 
     def _outcome(self) -> KafkaError | None:
         """What an append with acks=all is answered that has reached the high watermark."""
