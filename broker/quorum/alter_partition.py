@@ -26,7 +26,7 @@ Key = tuple[bytes, int]
 """Topic id and partition index."""
 
 
-class Change(NamedTuple):
+class IsrChange(NamedTuple):
     """A change of one partition, and who gets the answer."""
 
     data: AlterPartitionRequest.PartitionData
@@ -40,13 +40,13 @@ class AlterPartitionManager:
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._channel = channel
-        self._waiting: dict[Key, Change] = {}
+        self._waiting: dict[Key, IsrChange] = {}
         self._wake = asyncio.Event()
         self._complaint = RepeatedComplaint("the ISR of partitions could not be changed", time.monotonic)
 
     def submit(self, topic_id: bytes, data: AlterPartitionRequest.PartitionData, answered: Answered) -> None:
         """Sends a change with the next request."""
-        self._waiting[topic_id, data.partition_index] = Change(data, answered)
+        self._waiting[topic_id, data.partition_index] = IsrChange(data, answered)
         self._wake.set()
 
     async def run(self) -> None:
@@ -63,7 +63,7 @@ class AlterPartitionManager:
         finally:
             self._channel.close()
 
-    async def _send(self, changes: dict[Key, Change]) -> bool:
+    async def _send(self, changes: dict[Key, IsrChange]) -> bool:
         """Sends one request. Returns False if something of it must be sent again, after a pause."""
         try:
             response = await self._channel.send(self._request(changes), AlterPartitionResponse, REQUEST_TIMEOUT_S)
@@ -87,12 +87,12 @@ class AlterPartitionManager:
             change.answered(ErrorCode.UNKNOWN_SERVER_ERROR)  # not answered: its leader sends it again
         return not (has_refused or changes)
 
-    def _wait_again(self, changes: dict[Key, Change]) -> None:
+    def _wait_again(self, changes: dict[Key, IsrChange]) -> None:
         """Sends the same again, unless a leader has sent a later change since."""
         for key, change in changes.items():
             self._waiting.setdefault(key, change)
 
-    def _request(self, changes: dict[Key, Change]) -> AlterPartitionRequest:
+    def _request(self, changes: dict[Key, IsrChange]) -> AlterPartitionRequest:
         topics: dict[bytes, AlterPartitionRequest.TopicData] = {}
         for (topic_id, _), change in changes.items():
             topics.setdefault(topic_id, AlterPartitionRequest.TopicData(topic_id)).partitions.append(change.data)

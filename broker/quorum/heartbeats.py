@@ -17,7 +17,7 @@ from ..network.node_client import NodeUnavailableError
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
-from .lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Stop
+from .lifecycle import BrokerState, EndBroker, Heartbeat, Lifecycle, Register
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Heartbeats:
         try:
             while lifecycle.state is not BrokerState.SHUTTING_DOWN:
                 action = lifecycle.next(monotonic_ms())
-                if isinstance(action, Stop):
+                if isinstance(action, EndBroker):
                     self._fail(action.reason)
                     return
                 if isinstance(action, Register):

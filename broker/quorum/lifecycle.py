@@ -1,6 +1,6 @@
 """The life of a broker in a cluster: registration, heartbeats, fencing, controlled shutdown.
 
-    lifecycle.next(now_ms)        -> Register, Heartbeat, Wait until something is due, or Stop
+    lifecycle.next(now_ms)        -> Register, Heartbeat, Wait until something is due, or EndBroker
     lifecycle.registered(...)     and the other answers and events
 
 Pure. Owns: the state, the broker epoch, when the next request is due. Never does: I/O, reading a clock. Invariants: no
@@ -73,13 +73,13 @@ class Wait(NamedTuple):
     until_ms: int
 
 
-class Stop(NamedTuple):
+class EndBroker(NamedTuple):
     """This broker must stop: the controllers do not know that one of its directories has failed."""
 
     reason: str
 
 
-Action = Register | Heartbeat | Wait | Stop
+Action = Register | Heartbeat | Wait | EndBroker
 
 
 class Lifecycle:
@@ -168,7 +168,7 @@ class Lifecycle:
         if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
             for directory_id, until_ms in self._offline.items():
                 if until_ms is not None and now_ms >= until_ms:
-                    return Stop(_unreported(directory_id, self._directory_failure_timeout_ms))
+                    return EndBroker(_unreported(directory_id, self._directory_failure_timeout_ms))
         if now_ms < self._due_ms:
             return Wait(self._due_ms)
         if self.state is BrokerState.STARTING or self._must_register_again:

@@ -1,6 +1,6 @@
 """A broker's membership in a cluster: its two conversations with the controllers, from start to stop.
 
-    membership = Membership(metadata, config, registrant, ...)
+    membership = ClusterMembership(metadata, config, registrant, ...)
     membership.start()
     await membership.joined()          registered, and the metadata is caught up with that
     membership.ready_to_unfence()      partitions are served
@@ -41,7 +41,7 @@ class LeftError(Exception):
     """The broker was told to stop while it waited."""
 
 
-class Membership(BrokerReports):
+class ClusterMembership(BrokerReports):
     """One broker in one cluster."""
 
     def __init__(

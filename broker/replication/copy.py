@@ -12,7 +12,7 @@ from ...protocol.records.batch import iterate_headers
 from ...protocol.records.buffers import Buffer
 from ...storage.log.log import Log
 from ..replicas.group_commit import GroupCommit
-from .follower import NO_EPOCH, Append, FetchPosition, FollowedPartition, Truncate, TruncateFully
+from .follower import NO_EPOCH, AppendToCopy, FetchPosition, FollowedPartition, TruncateCopy, TruncateFully
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Copy:
         """What a request of this moment fetches."""
         return self.partition.request(self.log.log_end_offset, self.last_epoch, self.log.log_start_offset)
 
-    def append(self, step: Append, now_ms: int) -> None:
+    def append(self, step: AppendToCopy, now_ms: int) -> None:
         """Appends what a leader sent, then follows its high watermark and log start. Raises KafkaError."""
         log = self.log
         for records in _pieces(step.records, log.config.segment_bytes):
@@ -58,7 +58,7 @@ class Copy:
         if step.log_start_offset > log.log_start_offset:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
 
-    def truncate(self, step: Truncate) -> None:
+    def truncate(self, step: TruncateCopy) -> None:
         """Removes what the leader doesn't have. Raises KafkaError."""
         log = self.log
         if step.offset < log.high_watermark:

@@ -21,7 +21,7 @@ EPOCH_RETRY_MS = 100
 """After UNKNOWN_LEADER_EPOCH: this broker has heard of an election before the new leader, which hears of it soon."""
 
 
-class Append(NamedTuple):
+class AppendToCopy(NamedTuple):
     """Append these whole batches, which may be none; then take the leader's high watermark and log start."""
 
     records: Buffer
@@ -29,7 +29,7 @@ class Append(NamedTuple):
     log_start_offset: int
 
 
-class Truncate(NamedTuple):
+class TruncateCopy(NamedTuple):
     """The copy differs from the leader's log behind this offset."""
 
     offset: int
@@ -52,13 +52,13 @@ class Pause(NamedTuple):
     code: ErrorCode
 
 
-class Stop(NamedTuple):
+class StopFetching(NamedTuple):
     """The leader has a later epoch: nothing is fetched before the metadata names it."""
 
     code: ErrorCode
 
 
-Step = Append | Truncate | ListOffsets | TruncateFully | Pause | Stop
+Step = AppendToCopy | TruncateCopy | ListOffsets | TruncateFully | Pause | StopFetching
 EndOfEpoch = Callable[[int], tuple[int, int] | None]
 """Leader epoch -> the highest epoch of the copy up to it and where that ends; None where the copy has none so late."""
 
@@ -110,9 +110,9 @@ class FollowedPartition:
             return self._handle_error(ErrorCode(data.error_code))
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
-            return Truncate(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
+            return TruncateCopy(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
         records = _of_this_epoch(data.records or b"", self.leader_epoch)
-        return Append(records, data.high_watermark, data.log_start_offset)
+        return AppendToCopy(records, data.high_watermark, data.log_start_offset)
 
     def out_of_range(self, end_offset: int, earliest: int, latest: int) -> Step:
         """What to do where the leader's log has neither the end of the copy nor what follows it.
@@ -120,10 +120,10 @@ class FollowedPartition:
         ``earliest``, ``latest``: the leader's log start and end (``AbstractFetcherThread.fetchOffsetAndTruncate``).
         """
         if latest < end_offset:
-            return Truncate(latest)
+            return TruncateCopy(latest)
         if earliest > end_offset:
             return TruncateFully(earliest)
-        return Append(b"", NO_EPOCH, NO_EPOCH)
+        return AppendToCopy(b"", NO_EPOCH, NO_EPOCH)
 
     def pause(self, now_ms: int, delay_ms: int) -> None:
         """Fetches nothing for a while."""
@@ -134,7 +134,7 @@ class FollowedPartition:
             return ListOffsets()
         if code is ErrorCode.FENCED_LEADER_EPOCH:
             self.is_stopped = True
-            return Stop(code)
+            return StopFetching(code)
         return Pause(EPOCH_RETRY_MS if code is ErrorCode.UNKNOWN_LEADER_EPOCH else self._retry_ms, code)
 
 

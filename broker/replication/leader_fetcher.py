@@ -22,7 +22,7 @@ from ..network.node_client import NodeClient, NodeUnavailableError, client_at
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
 from .fetch_session import FetchSessionHandler, Key
-from .follower import Append, FetchPosition, ListOffsets, Pause, Step, Stop, Truncate, TruncateFully
+from .follower import AppendToCopy, FetchPosition, ListOffsets, Pause, Step, StopFetching, TruncateCopy, TruncateFully
 from .follower_throttle import FollowerThrottle
 
 logger = logging.getLogger(__name__)
@@ -186,16 +186,16 @@ class LeaderFetcher:
 
     def _carry_out(self, copy: Copy, step: Step | None) -> None:
         """Raises KafkaError."""
-        if isinstance(step, Append):
+        if isinstance(step, AppendToCopy):
             copy.append(step, self._clock_ms())
-        elif isinstance(step, Truncate):
+        elif isinstance(step, TruncateCopy):
             copy.truncate(step)
         elif isinstance(step, TruncateFully):
             copy.truncate_fully(step)
         elif isinstance(step, Pause):
             logger.info("%s: broker %d answers %s", copy.name, self._leader_id, step.code.name)
             copy.partition.pause(_now_ms(), step.delay_ms)
-        elif isinstance(step, Stop):
+        elif isinstance(step, StopFetching):
             logger.info("%s: broker %d leads in a later epoch, waiting for the metadata", copy.name, self._leader_id)
 
     async def _out_of_range(self, copy: Copy) -> Step:

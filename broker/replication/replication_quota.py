@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Sample:
+class RateSample:
     """The bytes of one window."""
 
     start_ms: int
@@ -24,14 +24,14 @@ class ReplicationQuota:
         """``replication.quota.window.num`` samples of ``replication.quota.window.size.seconds``."""
         self._window_ms = window_ms
         self._expiry_ms = samples * window_ms
-        self._samples: deque[Sample] = deque(maxlen=samples + 1)
+        self._samples: deque[RateSample] = deque(maxlen=samples + 1)
         """The newest last. One more than counts: a sample that began before the oldest window may still reach into
         it."""
 
     def record(self, size: int, now_ms: int) -> None:
         """Adds ``size`` bytes."""
         if not self._samples or now_ms - self._samples[-1].start_ms >= self._window_ms:
-            self._samples.append(Sample(now_ms, now_ms))
+            self._samples.append(RateSample(now_ms, now_ms))
         newest = self._samples[-1]
         newest.total += size
         newest.last_event_ms = now_ms
@@ -39,7 +39,7 @@ class ReplicationQuota:
     def rate(self, now_ms: int) -> float:
         """Bytes a second since the oldest sample began, which counts as one window at least."""
         if not self._samples:
-            self._samples.append(Sample(now_ms, now_ms))
+            self._samples.append(RateSample(now_ms, now_ms))
         for sample in self._samples:
             if now_ms - sample.last_event_ms >= self._expiry_ms:
                 sample.start_ms = sample.last_event_ms = now_ms

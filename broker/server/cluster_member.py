@@ -28,7 +28,7 @@ from ..quorum.channel import ControllerChannel
 from ..quorum.forwarded_apis import FORWARDED, PREPROCESSED
 from ..quorum.forwarding import Forwarding
 from ..quorum.lifecycle import Registrant
-from ..quorum.membership import LeftError, Membership, NotJoinedError
+from ..quorum.membership import ClusterMembership, LeftError, NotJoinedError
 from ..quorum.producer_ids import ProducerIdBlocks
 from ..quorum.topic_creation import ForwardedTopicCreation
 from ..replicas.following import ReplicaFollowing
@@ -55,7 +55,7 @@ class ClusterMember(Role):
         self._clock_ms = clock_ms
         self._ended = ended
         self._tasks: list[asyncio.Task[None]] = []
-        self._membership: Membership | None = None
+        self._membership: ClusterMembership | None = None
         self._fetchers: ReplicaFetchers | None = None
         self._leaders: Leaders | None = None
         self._registered_directories: list[bytes] = []
@@ -83,7 +83,7 @@ class ClusterMember(Role):
             directory_ids=self._registered_directories,
             previous_epoch=log_dirs.previous_broker_epoch,
         )
-        membership = Membership(metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended)
+        membership = ClusterMembership(metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended)
         self._membership = self.reports = membership
         self._start_channels(membership)
         logger.info("joining cluster %s by the controllers at %s", metadata.cluster_id, membership.controllers)
@@ -99,7 +99,7 @@ class ClusterMember(Role):
         if self._membership is not None:
             self._membership.stop_waiting()
 
-    def _start_channels(self, membership: Membership) -> None:
+    def _start_channels(self, membership: ClusterMembership) -> None:
         """Connections of their own for what must not wait for each other."""
         controllers, name = membership.controllers, f"broker-{self._config.node_id}"
         self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
@@ -132,7 +132,7 @@ class ClusterMember(Role):
             self._joined.cordon(log_dirs.cordoned_ids, now_ms)
 
     @property
-    def _joined(self) -> Membership:
+    def _joined(self) -> ClusterMembership:
         assert self._membership is not None, "open() comes first"
         return self._membership
 

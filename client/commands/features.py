@@ -75,7 +75,7 @@ def print_features(described: FeatureDescription) -> None:
         )
 
 
-class Change(NamedTuple):
+class FeatureChange(NamedTuple):
     """An action on levels: its name, and whether only to check it, or to do it although metadata may be lost."""
 
     action: str
@@ -90,7 +90,7 @@ class Change(NamedTuple):
 @action_options
 def upgrade(metadata: str | None, features: tuple[str, ...], dry_run: bool, **common: Any) -> int:
     """``upgrade``."""
-    return change(Change("upgrade", dry_run), wanted_levels(metadata, features), common)
+    return change(FeatureChange("upgrade", dry_run), wanted_levels(metadata, features), common)
 
 
 @command.command(help="Lower the levels of features.")
@@ -101,7 +101,7 @@ def upgrade(metadata: str | None, features: tuple[str, ...], dry_run: bool, **co
 @action_options
 def downgrade(metadata: str | None, features: tuple[str, ...], unsafe: bool, dry_run: bool, **common: Any) -> int:
     """``downgrade``."""
-    return change(Change("downgrade", dry_run, unsafe), wanted_levels(metadata, features), common)
+    return change(FeatureChange("downgrade", dry_run, unsafe), wanted_levels(metadata, features), common)
 
 
 @command.command(help="Set the levels of features to 0.")
@@ -112,7 +112,7 @@ def downgrade(metadata: str | None, features: tuple[str, ...], unsafe: bool, dry
 def disable(features: tuple[str, ...], unsafe: bool, dry_run: bool, **common: Any) -> int:
     """``disable``."""
     _refuse_repeated(list(features))
-    return change(Change("disable", dry_run, unsafe), dict.fromkeys(features, 0), common)
+    return change(FeatureChange("disable", dry_run, unsafe), dict.fromkeys(features, 0), common)
 
 
 def _refuse_repeated(names: list[str]) -> None:
@@ -145,7 +145,7 @@ def wanted_levels(metadata: str | None, features: tuple[str, ...]) -> dict[str, 
     return dict(pairs)
 
 
-def change(change: Change, levels: dict[str, int], common: dict[str, Any]) -> int:
+def change(change: FeatureChange, levels: dict[str, int], common: dict[str, Any]) -> int:
     """Sends the new levels and prints the outcome of each feature."""
     if not levels:
         raise CommandError(f"You must specify at least one feature to {change.action}")
@@ -156,7 +156,7 @@ def change(change: Change, levels: dict[str, int], common: dict[str, Any]) -> in
     return ask(common, _feature_admin, work)
 
 
-async def change_levels(admin: FeatureAdmin, change: Change, levels: dict[str, int]) -> int:
+async def change_levels(admin: FeatureAdmin, change: FeatureChange, levels: dict[str, int]) -> int:
     """Raises CommandError if a feature was refused, or if the cluster cannot change features."""
     from ...protocol.errors import ErrorCode
     from ..admin.features import FeatureResult, UpgradeType

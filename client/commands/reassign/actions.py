@@ -15,7 +15,7 @@ from ...types import TopicPartition
 from ..java_errors import java_message
 from ..running import CommandError
 from .moves import move_text, places, start_moves
-from .plan import Plan, Replica, check_plan, listed, plan_text
+from .plan import ReassignmentPlan, Replica, check_plan, listed, plan_text
 from .throttles import clear_throttles, proposed_moves, throttle_log_dir_moves, throttle_moves
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dic
     }
 
 
-async def verify(admin: ReassignAdmin, plan: Plan, *, preserve_throttles: bool) -> None:
+async def verify(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throttles: bool) -> None:
     """``--verify``: prints the state of each partition and move; removes the throttles once nothing is under way."""
     under_way = await admin.list_partition_reassignments()
     current = await current_replicas(admin, {part.topic for part, _ in plan.entries if part not in under_way})
@@ -94,7 +94,7 @@ async def verify(admin: ReassignAdmin, plan: Plan, *, preserve_throttles: bool) 
         await clear_throttles(admin, plan)
 
 
-async def execute(admin: ReassignAdmin, plan: Plan, options: Execution) -> None:
+async def execute(admin: ReassignAdmin, plan: ReassignmentPlan, options: Execution) -> None:
     """``--execute``. Raises CommandError."""
     check_plan(plan)
     under_way = await admin.list_partition_reassignments()
@@ -127,7 +127,7 @@ async def execute(admin: ReassignAdmin, plan: Plan, options: Execution) -> None:
         await start_moves(admin, plan.log_dirs, options.timeout_ms)
 
 
-async def _replicas_of(admin: ReassignAdmin, plan: Plan) -> dict[TopicPartition, tuple[int, ...]]:
+async def _replicas_of(admin: ReassignAdmin, plan: ReassignmentPlan) -> dict[TopicPartition, tuple[int, ...]]:
     current = await current_replicas(admin, {partition.topic for partition, _ in plan.entries})
     for partition, _ in plan.entries:
         if partition.topic not in current:
@@ -145,7 +145,7 @@ def refuse_failed(what: str, results: Mapping[TopicPartition, ReassignmentResult
         raise CommandError("\n".join([what, *failed]))
 
 
-async def cancel(admin: ReassignAdmin, plan: Plan, *, preserve_throttles: bool, timeout_ms: int) -> None:
+async def cancel(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throttles: bool, timeout_ms: int) -> None:
     """``--cancel``: the reassignments and the moves of the plan that are under way. Raises CommandError."""
     listed_ones = await admin.list_partition_reassignments(list(plan.partitions))
     active = sorted(part for part, one in listed_ones.items() if one.adding_replicas or one.removing_replicas)

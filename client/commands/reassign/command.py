@@ -78,9 +78,9 @@ def command(
     action = exactly_one({"execute": execute, "verify": verify, "cancel": cancel, "list": list_})
     check_permitted(action)
     from . import actions
-    from .plan import Plan, parse_plan
+    from .plan import ReassignmentPlan, parse_plan
 
-    plan = Plan([], {})
+    plan = ReassignmentPlan([], {})
     if action != "list":
         if reassignment_json_file is None:
             raise click.UsageError('Missing required argument "[reassignment-json-file]"')

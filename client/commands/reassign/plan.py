@@ -25,7 +25,7 @@ class Replica(NamedTuple):
         return f"{self.partition}-{self.broker}"
 
 
-class Plan(NamedTuple):
+class ReassignmentPlan(NamedTuple):
     """The entries of a file in its order, and the log directory of the replicas for which it names one."""
 
     entries: list[tuple[TopicPartition, list[int]]]
@@ -37,13 +37,13 @@ class Plan(NamedTuple):
         return dict(self.entries)
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str) -> ReassignmentPlan:
     """The plan of a file. Raises CommandError in Kafka's words."""
     document = parse_json(text, "The input string is not a valid JSON")
     version = field(document, "version", int) if "version" in document else 1
     if version != 1:
         raise CommandError(f"Not supported version field value {version}")
-    plan = Plan([], {})
+    plan = ReassignmentPlan([], {})
     for one in field(document, "partitions", list) if "partitions" in document else []:
         partition, replicas = partition_of(one), field(one, "replicas", list)
         log_dirs = field(one, "log_dirs", list) if "log_dirs" in one else [ANY_LOG_DIR] * len(replicas)
@@ -59,7 +59,7 @@ def parse_plan(text: str) -> Plan:
     return plan
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: ReassignmentPlan) -> None:
     """Refuses a plan that cannot be executed. Raises CommandError in Kafka's words."""
     if not plan.entries:
         raise CommandError("Partition reassignment list cannot be empty")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...types import TopicPartition
-from .plan import Plan, listed
+from .plan import ReassignmentPlan, listed
 
 if TYPE_CHECKING:
     from ...admin.reassignments import PartitionReassignment
@@ -62,7 +62,7 @@ async def throttle_log_dir_moves(admin: ReassignAdmin, brokers: Collection[int],
     click.echo(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
-async def clear_throttles(admin: ReassignAdmin, plan: Plan) -> None:
+async def clear_throttles(admin: ReassignAdmin, plan: ReassignmentPlan) -> None:
     """Removes all throttles of the brokers and of the plan's topics: who was a source is not known any more."""
     brokers = {broker.node_id for broker in (await admin.describe_cluster()).brokers}
     brokers.update(broker for _, replicas in plan.entries for broker in replicas)

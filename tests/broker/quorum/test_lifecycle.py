@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.lifecycle import BrokerState, Heartbeat, Lifecycle, Register, Registrant, Stop, Wait
+from odradek.broker.quorum.lifecycle import BrokerState, EndBroker, Heartbeat, Lifecycle, Register, Registrant, Wait
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,
@@ -177,7 +177,7 @@ def test_broker_stops_if_no_controller_hears_of_a_failed_directory_in_time() -> 
     life.answer(code=ErrorCode.NOT_CONTROLLER)
     life.now_ms += 1
     action = life.machine.next(life.now_ms)
-    assert isinstance(action, Stop), action
+    assert isinstance(action, EndBroker), action
     assert "log.dir.failure.timeout.ms (5000 ms)" in action.reason
     life.machine.begin_shutdown(life.now_ms)
     assert life.heartbeat().want_shut_down, "a controlled shutdown has its own end"

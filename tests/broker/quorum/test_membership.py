@@ -11,14 +11,14 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.followed import FollowedMetadata
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.quorum.lifecycle import Registrant
-from odradek.broker.quorum.membership import LeftError, Membership, NotJoinedError
+from odradek.broker.quorum.membership import ClusterMembership, LeftError, NotJoinedError
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.fake_node import FakeNode
 from support.brokers.metadata_service import NOW_MS
 
 
 @asynccontextmanager
-async def waiting(path: Path) -> AsyncIterator[Membership]:
+async def waiting(path: Path) -> AsyncIterator[ClusterMembership]:
     """A membership whose controller takes requests and answers none; the first request hangs."""
     directory = LogDirectory.open(path)
     hanging = asyncio.Event()
@@ -33,7 +33,7 @@ async def waiting(path: Path) -> AsyncIterator[Membership]:
         directory.format("c" * 22, 71, b"follower id 1234")
         metadata = FollowedMetadata.open(directory, config, NOW_MS)
         registrant = Registrant(71, "c" * 22, bytes(16), [Endpoint("PLAINTEXT", "h", 1)], {}, None, [bytes(16)], -1)
-        membership = Membership(metadata, config, registrant, clock_ms=lambda: NOW_MS, ended=lambda _: None)
+        membership = ClusterMembership(metadata, config, registrant, clock_ms=lambda: NOW_MS, ended=lambda _: None)
         membership.start()
         await hanging.wait()
         try:

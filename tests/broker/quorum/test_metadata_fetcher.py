@@ -102,7 +102,7 @@ async def test_damaged_and_cut_batches_are_fetched_again(tmp_path: Path) -> None
 
 
 async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -> None:
-    """Heartbeats depend on it: see ``Membership``."""
+    """Heartbeats depend on it: see ``ClusterMembership``."""
     arrivals: list[float] = []
     fetchers: list[MetadataFetcher] = []
     answers = [

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import pytest
 
 from odradek.broker.replication.follower import (
-    Append,
+    AppendToCopy,
     EndOfEpoch,
     FetchPosition,
     FollowedPartition,
     ListOffsets,
     Pause,
     Step,
-    Stop,
-    Truncate,
+    StopFetching,
+    TruncateCopy,
     TruncateFully,
 )
 from odradek.protocol.errors import ErrorCode
@@ -144,12 +144,12 @@ def follow(seed: int) -> None:
     late: list[tuple[FetchResponse.PartitionData, FetchPosition]] = []
 
     def carry_out(step: Step | None) -> None:
-        if isinstance(step, Append):
+        if isinstance(step, AppendToCopy):
             append(copy, step.records)
             if copy.start < step.log_start_offset <= copy.end:
                 del copy.entries[: step.log_start_offset - copy.start]
                 copy.start = step.log_start_offset
-        elif isinstance(step, Truncate):
+        elif isinstance(step, TruncateCopy):
             copy.truncate(step.offset)
         elif isinstance(step, TruncateFully):
             copy.start, copy.entries = step.offset, []
@@ -208,13 +208,13 @@ def test_nothing_of_a_later_leader_epoch_is_appended() -> None:
     """KAFKA-18723: a leader that was elected again has appended in its new epoch before it answers the old request."""
     records = batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)) + batch(12, Entry(6, 3))
     step = processed(FetchResponse.PartitionData(records=records, high_watermark=11, log_start_offset=2))
-    assert step == Append(batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)), 11, 2)
+    assert step == AppendToCopy(batch(10, Entry(4, 1)) + batch(11, Entry(5, 2)), 11, 2)
 
 
 def test_batch_that_is_cut_waits_for_the_next_answer() -> None:
     records = batch(10, Entry(5, 1)) + batch(11, Entry(5, 2))[:-3]
     step = processed(FetchResponse.PartitionData(records=records))
-    assert isinstance(step, Append)
+    assert isinstance(step, AppendToCopy)
     assert step.records == batch(10, Entry(5, 1))
 
 
@@ -225,7 +225,7 @@ def test_batch_that_is_cut_waits_for_the_next_answer() -> None:
 )
 def test_divergence_truncates_to_where_the_logs_part(epoch: int, leaders_end: int, offset: int) -> None:
     diverging = FetchResponse.EpochEndOffset(epoch, leaders_end)
-    assert processed(FetchResponse.PartitionData(diverging_epoch=diverging)) == Truncate(offset)
+    assert processed(FetchResponse.PartitionData(diverging_epoch=diverging)) == TruncateCopy(offset)
 
 
 def test_errors() -> None:
@@ -239,12 +239,14 @@ def test_errors() -> None:
     assert briefly.delay_ms < 1_000
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
     answer = FetchResponse.PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH)
-    assert isinstance(partition.process_partition_data(answer, FetchPosition(10, 5), 10, lambda epoch: None), Stop)
+    assert isinstance(
+        partition.process_partition_data(answer, FetchPosition(10, 5), 10, lambda epoch: None), StopFetching
+    )
     assert not partition.is_due(10**9), "nothing is asked before the metadata names the new epoch"
 
 
 def test_copy_beyond_the_leaders_log_is_cut_and_one_before_it_begins_again() -> None:
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
-    assert partition.out_of_range(10, earliest=0, latest=6) == Truncate(6)
+    assert partition.out_of_range(10, earliest=0, latest=6) == TruncateCopy(6)
     assert partition.out_of_range(10, earliest=20, latest=30) == TruncateFully(20)
-    assert partition.out_of_range(10, earliest=5, latest=30) == Append(b"", -1, -1)
+    assert partition.out_of_range(10, earliest=5, latest=30) == AppendToCopy(b"", -1, -1)
