@@ -65,7 +65,11 @@ class LogOffsets:
         return max(unstable, self.log_start_offset)
 
     def set_high_watermark(self, offset: int) -> None:
-        """Moves the high watermark, limited to the offsets of the log."""
+        """Moves the high watermark, limited to the offsets of the log. From now on only this moves it."""
+        self._holds_back = False
+        self._move_high_watermark(offset)
+
+    def _move_high_watermark(self, offset: int) -> None:
         self._high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
         self.producer_state.forget_unreplicated(self._high_watermark)
 
@@ -147,7 +151,7 @@ class LogOffsets:
         self.recovery_point = min(self.recovery_point, offset)
         self.synced_offset = min(self.synced_offset, offset)
         if self._high_watermark is not None:
-            self.set_high_watermark(self._high_watermark)
+            self._move_high_watermark(self._high_watermark)
         if self._holds_back:
             self._release_high_watermark()
 
@@ -158,4 +162,4 @@ class LogOffsets:
             self._holds_back = False
             self.producer_state.forget_unreplicated(self.log_end_offset)
         else:
-            self.set_high_watermark(max(self.synced_offset, self.high_watermark))
+            self._move_high_watermark(max(self.synced_offset, self.high_watermark))

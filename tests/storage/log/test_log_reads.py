@@ -239,3 +239,15 @@ def test_flush_messages_keeps_what_is_not_synced_from_consumers(tmp_path: Path) 
     log.append_as_leader(batch(NOW), 0, NOW)
     log.flush()
     assert (log.high_watermark, log.offsets.recovery_point, log.offsets.synced_offset) == (3, 3, 3)
+
+
+def test_sync_does_not_move_the_high_watermark_of_a_log_with_followers(tmp_path: Path) -> None:
+    """A sync shows unsynced records of a log that has no followers; the followers decide once there are some."""
+    log = open_log(tmp_path, flush_messages=2)
+    for _ in range(3):
+        log.append_as_leader(batch(NOW), 0, NOW)
+    log.offsets.set_high_watermark(log.high_watermark)
+    log.flush()
+    assert (log.log_end_offset, log.high_watermark) == (3, 1)
+    log.offsets.follow_end()
+    assert log.high_watermark == 3
