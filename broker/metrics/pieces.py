@@ -21,6 +21,18 @@ class MetricsSource(Protocol):
         """All metrics with their current values. Consecutive metrics of one name are one family."""
 
 
+class JoinedSources:
+    """Several sources, one after the other."""
+
+    def __init__(self, *sources: MetricsSource) -> None:
+        self._sources = sources
+
+    def pieces(self) -> Iterator[Metric]:
+        """See :class:`MetricsSource`."""
+        for source in self._sources:
+            yield from source.pieces()
+
+
 class Sample(NamedTuple):
     """The labels of a sample and its value."""
 

@@ -3,12 +3,13 @@
 Owns: which partitions are led so, and the look for followers that lag. Never does: deciding who is in sync.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.steps import Steps
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..metadata.image import BrokerRegistration, PartitionImage
+from ..metrics.replica_state import IsrChanges, LedPartition
 from .isr import InSyncReplicas
 from .leading import Leading, SendChange
 from .partition import Partition
@@ -35,7 +36,8 @@ class Leaders:
         self._registration = registration
         self._send = send
         self._clock_ms = clock_ms
-        self._led: set[Partition] = set()
+        self.isr_changes = IsrChanges()
+        self._led: dict[Partition, None] = {}
         """Those that have ended are forgotten at the next look."""
 
     def lead(self, partition: Partition, image: PartitionImage, config: LogConfig, high_watermark: int) -> None:
@@ -51,10 +53,17 @@ class Leaders:
                 log.offsets.set_high_watermark(high_watermark)
             isr = InSyncReplicas(self._node_id, self.lag_max_ms, self._registration)
             leading = Leading(
-                partition.topic_id, partition.index, log, isr, partition.notify, self._send, self._clock_ms
+                partition.topic_id,
+                partition.index,
+                log,
+                isr,
+                partition.notify,
+                self._send,
+                self._clock_ms,
+                self.isr_changes,
             )
             partition.leading = leading
-            self._led.add(partition)
+            self._led[partition] = None
         partition.lead(image.leader_epoch)
         leading.lead(image, config.min_insync_replicas)
 
@@ -62,11 +71,21 @@ class Leaders:
         """Proposes to remove followers that lag from the ISR (``ReplicaManager.maybeShrinkIsr``)."""
         for count, partition in enumerate(list(self._led), 1):
             if partition.leading is None:
-                self._led.discard(partition)
+                self._led.pop(partition, None)
             else:
                 partition.leading.time_passed()
             if not count % LOOKS_A_STEP:
                 yield
+
+    def led(self) -> Iterator[LedPartition]:
+        """The partitions that this broker leads over followers, for the metrics."""
+        for partition in list(self._led):
+            leading = partition.leading
+            if leading is not None:
+                isr = leading.isr
+                yield LedPartition(
+                    partition.topic, partition.index, len(isr.followers) + 1, len(isr.isr), isr.effective_min_isr
+                )
 
     @staticmethod
     def lead_alone(partition: Partition, image: PartitionImage, log: Log | None) -> None:

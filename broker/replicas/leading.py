@@ -13,6 +13,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 from ...storage.log.log import Log
 from ..metadata.image import LeaderRecoveryState, PartitionImage
+from ..metrics.replica_state import IsrChanges
 from .isr import Committed, InSyncReplicas, Proposal
 
 Replicated = Callable[[KafkaError | None], None]
@@ -34,6 +35,7 @@ class Leading:
 
     __slots__ = (
         "_appended",
+        "_changes",
         "_clock_ms",
         "_deletions",
         "_followers",
@@ -56,8 +58,11 @@ class Leading:
         visible: Callable[[int], None],
         send: SendChange,
         clock_ms: Callable[[], int],
+        changes: IsrChanges,
     ) -> None:
-        """``visible`` gets the bytes that consumers see from now on. ``clock_ms``: a monotonic clock."""
+        """``visible`` gets the bytes that consumers see from now on. ``clock_ms``: a monotonic clock. ``changes``
+        counts those of the ISR.
+        """
         self._topic_id = topic_id
         self._index = index
         self._log = log
@@ -65,6 +70,7 @@ class Leading:
         self._has_ended = False
         self._isr = isr
         self._send = send
+        self._changes = changes
         self._clock_ms = clock_ms
         self._waiting: deque[tuple[int, Replicated]] = deque()
         self._appended: deque[tuple[int, int]] = deque()
@@ -222,7 +228,10 @@ class Leading:
         else:
             recovery_state = LeaderRecoveryState(answer.leader_recovery_state)
             outcome = Committed(answer.leader_epoch, answer.partition_epoch, tuple(answer.isr), recovery_state)
+        members = len(self._isr.isr)
         self._isr.answered(proposal, outcome, self._log.log_end_offset, self._clock_ms())
+        self._changes.shrinks += len(self._isr.isr) < members
+        self._changes.expands += len(self._isr.isr) > members
         self._carry_out()
 
 

@@ -17,8 +17,11 @@ from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
+from ..metrics.replica_state import IsrChanges, LedPartition
 from ..network.listening import BindError
 from ..replicas.group_commit import GroupCommit
+from ..replicas.leaders import Leaders
+from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices
 
@@ -81,16 +84,24 @@ class Background:
         cleans = config.get_boolean("log.cleaner.enable")
         self._timers.schedule(WARM_UP_MS, lambda: self._warm_up(current_config if cleans else None))
 
-    async def show_metrics(self, config: ServerConfig) -> None:
-        """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError."""
+    async def show_metrics(self, config: ServerConfig, partitions: Partitions, leaders: Leaders | None) -> None:
+        """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
+
+        ``leaders``: None for a broker that is its own controller.
+        """
         address = config.get_string("odradek.metrics.listener")
         if not address:
             return
         from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
+        from ..metrics.pieces import JoinedSources
+        from ..metrics.replica_metrics import ReplicaMetrics
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
-        self._metrics = MetricsEndpoint(LogMetrics(self._directories, state, self._clock_ms))
+        led, isr_changes = (_no_partitions, IsrChanges()) if leaders is None else (leaders.led, leaders.isr_changes)
+        replicas = ReplicaMetrics(led, isr_changes, partitions.__len__)
+        logs = LogMetrics(self._directories, state, self._clock_ms)
+        self._metrics = MetricsEndpoint(JoinedSources(replicas, logs))
         try:
             self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
@@ -197,6 +208,11 @@ class Background:
         for directory in self._directories:
             for log in logs_to_flush(directory, self._clock_ms()):
                 self._group_commit.request(log, with_indexes=True)
+
+
+def _no_partitions() -> Iterator[LedPartition]:
+    """No partition has followers."""
+    return iter(())
 
 
 def _report(error: Exception) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import MOST_SIZES, ChangeAnswer, Leading
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -26,7 +27,10 @@ class Led:
         self.seen: list[int] = []
         self.sent: list[tuple[list[int], object]] = []
         isr = InSyncReplicas(LEADER, 100, registration)
-        self.leading = Leading(bytes(16), 0, self.log, isr, self.seen.append, self.send, lambda: self.now_ms)
+        self.changes = IsrChanges()
+        self.leading = Leading(
+            bytes(16), 0, self.log, isr, self.seen.append, self.send, lambda: self.now_ms, self.changes
+        )
         self.leading.lead(image((LEADER, FOLLOWER), 0), min_isr)
         self.seen.clear()
 
@@ -100,6 +104,7 @@ def test_follower_that_lags_leaves_and_the_rest_goes_on(led: Led) -> None:
     assert outcomes == [], "it is in the ISR until the controllers have agreed"
     led.answer(AlterPartitionResponse.PartitionData(0, 0, LEADER, 0, [LEADER], 0, 1))
     assert codes(outcomes) == [None]
+    assert led.changes == IsrChanges(shrinks=1)
 
 
 def test_high_watermark_stands_still_below_the_minimum_isr(tmp_path: Path) -> None:
