@@ -91,6 +91,7 @@ EFFECTIVE: dict[str, str] = {
     "replica.fetch.min.bytes": "The least that a leader answers a follower with, before replica.fetch.wait.max.ms.",
     "replica.fetch.response.max.bytes": "The most that a follower asks a leader for at a time.",
     "replica.fetch.wait.max.ms": "How long a leader may hold back an answer to a follower.",
+    "replica.lag.time.max.ms": "How long a follower may not have caught up before it leaves the ISR.",
     "replica.socket.timeout.ms": "How long a follower waits for an answer.",
     "replication.quota.window.num": "The number of samples over which the rate of throttled replication is measured.",
     "replication.quota.window.size.seconds": "The time of one of these samples.",
