@@ -105,4 +105,6 @@ def test_it_brings_the_pytest_fixtures(python: Path, tmp_path: Path) -> None:
         "    socket.create_connection((kafka_broker.host, kafka_broker.port)).close()\n"
     )
     # An error of its own for every warning: the plugin must not cause one in its users' runs.
-    assert "1 passed" in run(python, "-m", "pytest", "-q", "-W", "error", "test_user.py", directory=tmp_path)
+    assert "1 passed" in run(
+        python, "-m", "pytest", "-q", "-W", "error", "--basetemp=users", "test_user.py", directory=tmp_path
+    )

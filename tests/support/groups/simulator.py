@@ -293,8 +293,13 @@ class GroupSimulator:
 
         def on_answer(response: messages.OffsetCommitResponse) -> None:
             [result] = response.topics[0].partitions
-            self.uncertain[key].remove(offset)
-            if not result.error_code:
+            if result.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                pass  # it was not stored in time: it may count yet
+            elif result.error_code:
+                self.uncertain[key].remove(offset)
+            else:
+                # The log has one order, so those before it count no more.
+                self.uncertain[key] = [other for other in self.uncertain[key] if other > offset]
                 self.committed[key] = offset
             answered(result)
 
@@ -408,6 +413,9 @@ class GroupSimulator:
                 for topic in response.groups[0].topics
                 for partition in topic.partitions
             }
+            for key, offsets in self.uncertain.items():
+                if key[0] == group_id and fetched.get(key) in offsets:
+                    self.committed[key] = fetched[key]
             assert fetched == {key: offset for key, offset in self.committed.items() if key[0] == group_id}
 
     def _check_books(self) -> None:
