@@ -37,6 +37,8 @@ NOT_NEEDED = {
     "odradek.broker.network.queued_requests": "imported at the start if queued.max.request.bytes is set",
     "odradek.broker.metrics.endpoint": "imported at the start if metrics are configured",
     "odradek.broker.metrics.log_metrics": "the same",
+    "odradek.broker.metrics.pieces": "the same",
+    "odradek.broker.metrics.replica_metrics": "the same",
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
     "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }
