@@ -79,15 +79,10 @@ class _Deletion(NamedTuple):
 
 def _answer_when_done(broker: Broker, deletions: list[_Deletion], timeout_ms: int, reply: Callable[[], None]) -> None:
     """Waits until the low watermark of each partition has reached its target (``DelayedDeleteRecords``)."""
-    missing = 1
+    if not deletions:
+        reply()
+        return
     waiting: dict[int, tuple[_Deletion, Replicated]] = {}
-
-    def one_less() -> None:
-        nonlocal missing
-        missing -= 1
-        if not missing:
-            timer.cancel()
-            reply()
 
     def time_is_up() -> None:
         for deletion, callback in list(waiting.values()):
@@ -99,14 +94,11 @@ def _answer_when_done(broker: Broker, deletions: list[_Deletion], timeout_ms: in
         deletion.answer.low_watermark = deletion.leading.low_watermark
         if failure is not None:
             deletion.answer.error_code = failure.error_code
-        one_less()
+        if not waiting:
+            timer.cancel()
+            reply()
 
-    if not deletions:
-        reply()
-        return
     timer = broker.timers.schedule(max(0, timeout_ms), time_is_up)
-    for place, deletion in enumerate(deletions):
-        missing += 1
-        waiting[place] = deletion, (callback := partial(done, place))
+    waiting.update((place, (deletion, partial(done, place))) for place, deletion in enumerate(deletions))
+    for deletion, callback in list(waiting.values()):
         deletion.leading.when_deleted(deletion.target, callback)
-    one_less()

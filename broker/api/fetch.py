@@ -34,6 +34,7 @@ from ..fetch.read import (
 )
 from ..fetch.session import FetchContext, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait, Source
+from ..metadata.current_leaders import CurrentLeaders
 from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
@@ -323,18 +324,16 @@ def _response(
 
 def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
     """Adds the current leader for partitions with such an error, and where it is (KIP-951)."""
-    image = broker.metadata.image
-    leaders: dict[int, FetchResponse.NodeEndpoint] = {}
+    leaders = CurrentLeaders(broker.metadata.image, listener_name)
     for one in read.reads:
         if one.data.error_code not in LEADER_ELSEWHERE:
             continue
-        partition = image.partition(one.wanted.resolved_name, one.wanted.index)
+        partition = leaders.find(one.wanted.resolved_name, one.wanted.index)
         if partition is not None:
             one.data.current_leader = FetchResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
-            endpoint = image.endpoint(partition.leader, listener_name)
-            if endpoint is not None:
-                leaders[partition.leader] = FetchResponse.NodeEndpoint(partition.leader, endpoint.host, endpoint.port)
-    response.node_endpoints = list(leaders.values())
+    response.node_endpoints = [
+        FetchResponse.NodeEndpoint(leader, at.host, at.port) for leader, at in leaders.endpoints.items()
+    ]
 
 
 def _hide_storage_errors(read: FetchRead) -> None:

@@ -28,6 +28,7 @@ from ...protocol.steps import Steps, run_to_end
 from ...storage.log.append_plan import InspectionNeededError
 from ...storage.log.log import AppendOrigin
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
+from ..metadata.current_leaders import CurrentLeaders
 from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
 from ..produce.transaction import Refusals, join
 from ..produce.work import Answer, Grown, Later, ProduceWork, refused
@@ -301,22 +302,18 @@ def _answer(
 
 def _name_leaders(broker: Broker, response: ProduceResponse, listener_name: str) -> None:
     """Adds the current leader for partitions that another broker leads, and where it is (KIP-951)."""
-    image = broker.metadata.image
-    leaders: dict[int, ProduceResponse.NodeEndpoint] = {}
+    leaders = CurrentLeaders(broker.metadata.image, listener_name)
     for topic in response.responses:
         name = topic.name or broker.partitions.topic_name(topic.topic_id) or ""
         for answer in topic.partition_responses:
             if answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 continue
-            partition = image.partition(name, answer.index)
+            partition = leaders.find(name, answer.index)
             if partition is not None:
                 answer.current_leader = ProduceResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
-                endpoint = image.endpoint(partition.leader, listener_name)
-                if endpoint is not None:
-                    leaders[partition.leader] = ProduceResponse.NodeEndpoint(
-                        partition.leader, endpoint.host, endpoint.port
-                    )
-    response.node_endpoints = list(leaders.values())
+    response.node_endpoints = [
+        ProduceResponse.NodeEndpoint(leader, at.host, at.port) for leader, at in leaders.endpoints.items()
+    ]
 
 
 def _wake(grown: Sequence[Grown]) -> None:

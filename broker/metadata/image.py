@@ -215,6 +215,11 @@ class MetadataImage:
         broker = self.brokers.get(broker_id)
         return None if broker is None or broker.fenced else broker.endpoints.get(listener_name)
 
+    def address(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
+        """Host and port of :meth:`endpoint`."""
+        endpoint = self.endpoint(broker_id, listener_name)
+        return None if endpoint is None else (endpoint.host, endpoint.port)
+
     def kept_records(self, kind: type[Message]) -> Iterator[tuple[Message, int]]:
         """The kept records of one class with their versions, in the order of the log."""
         for kept in self.kept.values():

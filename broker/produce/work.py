@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceResponse
 from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.steps import Steps
+from ...protocol.steps import Steps, run_to_end
 from ...storage.errors import RecordValidationError
 from ...storage.log.append_plan import InspectionNeededError, inspect_client_batch
 from ...storage.log.log import AppendInfo
@@ -184,8 +184,7 @@ class ProduceWork:
             self.note(answer, partition, result)
             unsynced, self.unsynced = self.unsynced, []
             self._await_syncs(unsynced)
-            for _ in self._await_replicas():
-                pass
+            run_to_end(self._await_replicas())
         self._one_less()
 
     def _await_syncs(self, unsynced: Sequence[Unsynced]) -> None:

@@ -155,15 +155,15 @@ class InSyncReplicas:
         """Whether the high watermark has reached the begin of this epoch. Before, LATEST could go back (KIP-207)."""
         return self.high_watermark >= self.epoch_start_offset
 
-    def lead(self, image: PartitionImage, end_offset: int, high_watermark: int, now_ms: int) -> bool:
+    def lead(self, image: PartitionImage, end_offset: int, high_watermark: int, now_ms: int) -> None:
         """Takes the partition's state from the metadata: an election, or a change of replicas or ISR.
 
-        ``high_watermark``: of the log. Returns False for a state that the controllers have answered already, or for
-        an older one. Kafka takes the same state again and forgets the proposal under way. If the controllers accept
+        ``high_watermark``: of the log. A state that the controllers have answered already changes nothing, and an older
+        one neither. Kafka takes the same state again and forgets the proposal under way. If the controllers accept
         that proposal, the high watermark can pass a member of the ISR. Source: ``Partition.makeLeader``.
         """
         if image.partition_epoch <= self.partition_epoch:
-            return False
+            return
         is_new_leader = self.leader_epoch == NO_EPOCH
         is_new_epoch = image.leader_epoch > self.leader_epoch
         for gone in self.followers.keys() - set(image.replicas):
@@ -185,7 +185,6 @@ class InSyncReplicas:
                     )
         self.high_watermark = max(self.high_watermark, high_watermark)
         self._advance(end_offset, now_ms)
-        return True
 
     def check_follower(self, replica_id: int, broker_epoch: int, leader_epoch: int) -> None:
         """Refuses a fetch in the name of a replica that this is not. Raises KafkaError.
@@ -208,12 +207,10 @@ class InSyncReplicas:
         ``end_offset``: of the leader's log.
         """
         follower = self.followers[replica_id]
-        before = follower.end_offset
         follower.fetched(offset, log_start_offset, end_offset, broker_epoch, now_ms)
         if self.pending is None and replica_id not in self.isr and self._may_join(replica_id, follower):
             self._propose(self.isr | {replica_id})
-        if offset != before or self.high_watermark < end_offset:
-            self._advance(end_offset, now_ms)
+        self._advance(end_offset, now_ms)
 
     def appended(self, end_offset: int, now_ms: int) -> None:
         """The leader's log has grown: alone in the ISR, it moves the high watermark."""

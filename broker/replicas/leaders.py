@@ -64,7 +64,6 @@ class Leaders:
             )
             partition.leading = leading
             self._led[partition] = None
-        partition.lead(image.leader_epoch)
         leading.lead(image, config.min_insync_replicas)
 
     def look_for_lagging(self) -> Steps[None]:

@@ -92,8 +92,6 @@ class Leading:
         """Takes an election, or a change of the replicas or the ISR, from the metadata."""
         log, isr = self._log, self._isr
         isr.min_isr = min_isr
-        if image.leader_epoch > isr.leader_epoch:
-            log.assign_epoch(image.leader_epoch)
         isr.lead(image, log.log_end_offset, log.high_watermark, self._clock_ms())
         self._carry_out()
 

@@ -18,7 +18,9 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
-from ..network.node_client import NodeClient, NodeUnavailableError, client_at
+from ..network.broker_client import BrokerClient
+from ..network.node_client import NodeUnavailableError
+from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
 from .fetch_session import FetchSessionHandler, Key
@@ -57,13 +59,12 @@ class LeaderFetcher:
         epoch."""
         self.copies: dict[Key, Copy] = {}
         self._leader_id = leader_id
-        self._address = address
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._settings = settings
         self._throttle = throttle
         self._clock_ms = clock_ms
-        self._client: NodeClient | None = None
+        self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}")
         self._session = FetchSessionHandler()
         self._changed = asyncio.Event()
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
@@ -91,13 +92,12 @@ class LeaderFetcher:
                 if not has_fetched:
                     await self._wait()
         finally:
-            if self._client is not None:
-                self._client.close()
+            self._client.close()
 
     async def _wait(self) -> None:
         """Until a partition is added, the first pause is over, or it is time to look at the throttle again."""
         self._changed.clear()
-        now_ms = _now_ms()
+        now_ms = monotonic_ms()
         pauses_ms = [
             self._settings.backoff_ms if self._leaves_out(copy, now_ms) else copy.partition.not_before_ms - now_ms
             for copy in self.copies.values()
@@ -111,18 +111,10 @@ class LeaderFetcher:
         partition = copy.partition
         return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
 
-    def _connected(self) -> NodeClient:
-        """The connection to where the leader is now. Raises NodeUnavailableError."""
-        address = self._address()
-        if address is None:
-            raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
-        self._client = client_at(self._client, *address, f"broker-{self._node_id}-fetcher-{self._leader_id}")
-        return self._client
-
     async def _fetch(self) -> bool:
         """One request, and what its answer asks for. Returns False if there is nothing to fetch. Raises
         NodeUnavailableError."""
-        now_ms = _now_ms()
+        now_ms = monotonic_ms()
         due = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(now_ms)}
         fetched = {key: copy for key, copy in due.items() if not self._leaves_out(copy, now_ms)}
         positions = {key: copy.fetch_position for key, copy in fetched.items()}
@@ -130,7 +122,7 @@ class LeaderFetcher:
         request = self._request(fetched)
         if request is None:
             return False
-        response = await self._connected().send(request, FetchResponse, self._settings.timeout_ms / 1000)
+        response = await self._client.send(request, FetchResponse, self._settings.timeout_ms / 1000)
         problem = self._session.handle_response(response)
         if problem is not None:
             if is_full:
@@ -170,7 +162,7 @@ class LeaderFetcher:
     ) -> None:
         partition, log = copy.partition, copy.log
         if data.records:
-            self._throttle.fetched(copy.topic, partition.index, len(data.records), _now_ms())
+            self._throttle.fetched(copy.topic, partition.index, len(data.records), monotonic_ms())
         step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
         if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)
@@ -182,7 +174,7 @@ class LeaderFetcher:
             logger.error("%s: can't be followed any more: %s", copy.name, error)
         except KafkaError as error:
             logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
-            partition.pause(_now_ms(), self._settings.backoff_ms)
+            partition.pause(monotonic_ms(), self._settings.backoff_ms)
 
     def _carry_out(self, copy: Copy, step: Step | None) -> None:
         """Raises KafkaError."""
@@ -194,7 +186,7 @@ class LeaderFetcher:
             copy.truncate_fully(step)
         elif isinstance(step, Pause):
             logger.info("%s: broker %d answers %s", copy.name, self._leader_id, step.code.name)
-            copy.partition.pause(_now_ms(), step.delay_ms)
+            copy.partition.pause(monotonic_ms(), step.delay_ms)
         elif isinstance(step, StopFetching):
             logger.info("%s: broker %d leads in a later epoch, waiting for the metadata", copy.name, self._leader_id)
 
@@ -212,11 +204,6 @@ class LeaderFetcher:
         )
         topic = ListOffsetsRequest.ListOffsetsTopic(copy.topic, [partition])
         request = ListOffsetsRequest(self._node_id, topics=[topic])
-        response = await self._connected().send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
+        response = await self._client.send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
         (answer,) = (one for found in response.topics for one in found.partitions)
         return -1 if answer.error_code else answer.offset
-
-
-def _now_ms() -> int:
-    """A monotonic clock, in milliseconds."""
-    return time.monotonic_ns() // 1_000_000

@@ -89,7 +89,7 @@ class ReplicaFetchers(ReplicaFollowing):
         if fetcher is None:
             fetcher = self._fetchers[leader_id] = LeaderFetcher(
                 leader_id,
-                lambda: self._address(leader_id),
+                lambda: self._metadata.image.address(leader_id, self._listener_name),
                 self._metadata.node_id,
                 self._broker_epoch,
                 self._settings,
@@ -99,7 +99,3 @@ class ReplicaFetchers(ReplicaFollowing):
             task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())
             task.add_done_callback(self._task_ended)
         return fetcher
-
-    def _address(self, leader_id: int) -> tuple[str, int] | None:
-        endpoint = self._metadata.image.endpoint(leader_id, self._listener_name)
-        return None if endpoint is None else (endpoint.host, endpoint.port)

@@ -35,6 +35,7 @@ from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replication.replica_fetchers import ReplicaFetchers
+from ..timers.monotonic import monotonic_ms
 from .broker import Broker
 from .forwarded_configs import ForwardedConfigs
 from .random_ids import random_uuid
@@ -169,7 +170,7 @@ class ClusterMember(Role):
             lag_max_ms,
             self._registration,
             self._isr_changes.submit,
-            _monotonic_ms,
+            monotonic_ms,
         )
         return self._leaders
 
@@ -237,10 +238,6 @@ class ClusterMember(Role):
             self._fetchers.close()
         if self._membership is not None:
             self._membership.abort()
-
-
-def _monotonic_ms() -> int:
-    return time.monotonic_ns() // 1_000_000
 
 
 @contextmanager

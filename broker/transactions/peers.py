@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Generic
 
 from ...protocol.errors import ErrorCode
@@ -17,7 +18,8 @@ from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from ...protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
 from ..coordinator.partitioning import partition_for
 from ..metadata.image import MetadataImage
-from ..network.node_client import NodeClient, NodeUnavailableError, client_at
+from ..network.broker_client import BrokerClient
+from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .remote_markers import MarkerDialect, MarkerQuestion
 from .remote_membership import MembershipDialect, MembershipQuestion
@@ -40,12 +42,10 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         timeout_s: float,
     ) -> None:
         """``address`` returns None while the broker is fenced. ``what`` is not possible, for the log."""
-        self._client_id = client_id
         self._dialect = dialect
-        self._address = address
         self._timeout_s = timeout_s
         self._queue: RequestQueue[QuestionOf] = RequestQueue()
-        self._client: NodeClient | None = None
+        self._client = BrokerClient(address, client_id)
         self._task: asyncio.Task[None] | None = None
         self._complaint = RepeatedComplaint(what, time.monotonic)
 
@@ -60,8 +60,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         """Sends nothing any more."""
         if self._task is not None:
             self._task.cancel()
-        if self._client is not None:
-            self._client.close()
+        self._client.close()
 
     async def _run(self) -> None:
         """Sends until no question is left."""
@@ -75,7 +74,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             questions = self._queue.take()
             try:
                 request = self._dialect.request(questions)
-                response = await self._connected().send(request, self._dialect.response_type, self._timeout_s)
+                response = await self._client.send(request, self._dialect.response_type, self._timeout_s)
             except NodeUnavailableError as error:
                 self._complaint.complain(error)
                 for question in questions:
@@ -83,14 +82,6 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             else:
                 self._complaint.resolved()
                 self._dialect.answer(questions, response)
-
-    def _connected(self) -> NodeClient:
-        """Raises NodeUnavailableError."""
-        address = self._address()
-        if address is None:
-            raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
-        self._client = client_at(self._client, *address, self._client_id)
-        return self._client
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()
@@ -128,7 +119,13 @@ class TransactionPeers:
         peer = self._markers.get(broker_id)
         if peer is None:
             name, what = self._names("transaction-markers", "can't send transaction markers to broker", broker_id)
-            peer = Peer(name, what, MarkerDialect(), lambda: self._address(broker_id), self._timeout_s)
+            peer = Peer(
+                name,
+                what,
+                MarkerDialect(),
+                partial(self._address, broker_id),
+                self._timeout_s,
+            )
             self._markers[broker_id] = peer
         peer.ask(question)
 
@@ -137,7 +134,13 @@ class TransactionPeers:
         peer = self._membership.get(broker_id)
         if peer is None:
             name, what = self._names("add-partitions-to-txn", "can't ask the coordinator on broker", broker_id)
-            peer = Peer(name, what, MembershipDialect(), lambda: self._address(broker_id), self._timeout_s)
+            peer = Peer(
+                name,
+                what,
+                MembershipDialect(),
+                partial(self._address, broker_id),
+                self._timeout_s,
+            )
             self._membership[broker_id] = peer
         peer.ask(question)
 
@@ -152,5 +155,4 @@ class TransactionPeers:
         return f"broker-{self.node_id}-{client}-{broker_id}", f"{what} {broker_id}"
 
     def _address(self, broker_id: int) -> Address | None:
-        endpoint = self._image().endpoint(broker_id, self._listener_name)
-        return None if endpoint is None else (endpoint.host, endpoint.port)
+        return self._image().address(broker_id, self._listener_name)

@@ -16,6 +16,7 @@ from ...broker.metadata.decision import Decision, Response
 from ...broker.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
 from ...broker.metadata.image import MetadataDelta, MetadataImage
 from ...broker.metadata.service import MetadataService
+from ...broker.timers.monotonic import monotonic_ms
 from ...protocol.errors import KafkaError
 from ...protocol.messages.metadata_records import FeatureLevelRecord
 from ...protocol.messages.structure import Message
@@ -124,8 +125,3 @@ def _not_fenced(error: KafkaError) -> None:
 def wall_ms() -> int:
     """Milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
-
-
-def monotonic_ms() -> int:
-    """A monotonic clock, in milliseconds."""
-    return time.monotonic_ns() // 1_000_000

@@ -8,6 +8,7 @@ from collections.abc import Sized
 
 from ...broker.dispatch.request import RequestContext
 from ...broker.dispatch.served import handler, served_versions
+from ...broker.quorum.forwarded_apis import FORWARDED
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decode
 from ...protocol.codec.header import decode_request_header, encode_response_parts
@@ -16,19 +17,10 @@ from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from ...protocol.messages.structure import Message
 from .active_controller import ActiveController, wall_ms
 
-FORWARDED: frozenset[int] = frozenset(
-    {
-        ApiKey.CREATE_TOPICS,
-        ApiKey.DELETE_TOPICS,
-        ApiKey.CREATE_PARTITIONS,
-        ApiKey.ALTER_CONFIGS,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS,
-        ApiKey.ELECT_LEADERS,
-        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-        ApiKey.LIST_PARTITION_REASSIGNMENTS,
-        ApiKey.DESCRIBE_QUORUM,
-    }
+NOT_ANSWERED: frozenset[int] = frozenset(
+    {ApiKey.UPDATE_FEATURES, ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
 )
+IN_ENVELOPES = FORWARDED - NOT_ANSWERED
 """What is answered in an Envelope."""
 ADDRESS_BYTES = (4, 16)
 
@@ -41,7 +33,7 @@ async def answer_envelope(controller: ActiveController, request: EnvelopeRequest
     frame = bytes(request.request_data)
     header, position = decode_request_header(frame)
     api_key, version = header.request_api_key, header.request_api_version
-    if api_key not in FORWARDED:
+    if api_key not in IN_ENVELOPES:
         return EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
     lowest, highest = served_versions(api_key)
     if not lowest <= version <= highest:

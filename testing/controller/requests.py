@@ -12,6 +12,7 @@ from ...broker.controller.placement import Placer
 from ...broker.controller.registration import producer_id_block
 from ...broker.metadata.decision import Decision
 from ...broker.metadata.image import MetadataImage
+from ...broker.timers.monotonic import monotonic_ms
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
@@ -28,11 +29,11 @@ from ...protocol.messages.quorum import (
     BrokerRegistrationResponse,
 )
 from ...protocol.messages.structure import Message
-from .active_controller import ActiveController, monotonic_ms
+from .active_controller import ActiveController
 from .alter_partition import alter_partition
 from .broker_sessions import BrokerControlState
 from .broker_transitions import leads_any, transition_records
-from .envelope import FORWARDED, answer_envelope
+from .envelope import IN_ENVELOPES, answer_envelope
 from .metadata_requests import answer_fetch, answer_fetch_snapshot
 from .registration import register_broker
 from .replica_directories import assign_replicas
@@ -44,7 +45,7 @@ async def answer_api_versions(controller: ActiveController, request: ApiVersions
     """ApiVersions: what is answered here, and what is answered in an Envelope."""
     kind = ApiVersionsResponse.ApiVersion
     return ApiVersionsResponse(
-        api_keys=[kind(key, *api(key).stable_versions) for key in sorted({*ANSWERED, *FORWARDED})]
+        api_keys=[kind(key, *api(key).stable_versions) for key in sorted({*ANSWERED, *IN_ENVELOPES})]
     )
 
 
@@ -165,4 +166,4 @@ ANSWERED: Mapping[int, Handler] = {
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: answer_assignments,
     ApiKey.ENVELOPE: answer_envelope,
 }
-"""API key -> its handler. What comes in an Envelope is in :data:`.envelope.FORWARDED`."""
+"""API key -> its handler. What comes in an Envelope is in :data:`.envelope.IN_ENVELOPES`."""

@@ -1,0 +1,35 @@
+"""The connection to one other broker, at the address that the metadata has now.
+
+Shell. Owns: one connection. Never does: retries. Source: InterBrokerSendThread, BrokerBlockingSender.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ...protocol.messages.structure import Message
+from .node_client import NodeClient, NodeUnavailableError, client_at
+
+Response = TypeVar("Response", bound=Message)
+
+
+class BrokerClient:
+    """Requests to one broker. It connects anew when the broker's address has changed."""
+
+    def __init__(self, address: Callable[[], tuple[str, int] | None], client_id: str) -> None:
+        """``address``: host and port of the inter-broker listener; None while the broker is fenced, or lacks it."""
+        self._address = address
+        self._client_id = client_id
+        self._client: NodeClient | None = None
+
+    async def send(self, request: Message, response_type: type[Response], timeout_s: float) -> Response:
+        """Sends one request. Raises NodeUnavailableError."""
+        address = self._address()
+        if address is None:
+            raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
+        self._client = client_at(self._client, *address, self._client_id)
+        return await self._client.send(request, response_type, timeout_s)
+
+    def close(self) -> None:
+        """Closes the connection; harmless if there is none."""
+        if self._client is not None:
+            self._client.close()
