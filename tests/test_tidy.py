@@ -1,10 +1,8 @@
 """The house rules that no linter knows: purity of the cores, file and function length, names, docs."""
 
 import ast
-import io
 import re
 import subprocess
-import tokenize
 import tomllib
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from odradek.broker.dispatch.served import SERVED
 from odradek.protocol.api_keys import api
 from tools import purity
+from tools.plain_english import docstrings_without_a_fact, prose, refused_phrases
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
@@ -288,25 +287,12 @@ def test_the_readme_says_near_its_top_what_it_is_not_and_how_it_is_installed() -
     ]  # fmt: skip
 
 
-REFUSED = (
-    "of so many", "so much", "who waits", "whom", "nobody", "somebody", "is no", "are none", "comes behind",
-    "in front of", "is told", "is said", "what is to be", "as were it", "the greater", "meanwhile the",
-)  # fmt: skip
-"""Phrases that a newcomer has to decode. Do not evade one: write the sentence anew, subject first."""
-
-REFUSED_PHRASE = re.compile(
-    r"\b(?:"
-    + "|".join(phrase.replace(" ", r"[\s#\"'>|]+") for phrase in REFUSED).replace("none", "(?-i:none)")
-    + r")\b",
-    re.IGNORECASE,
-)
-
 PLAIN_CODE = (
     "broker/**/*.py", "odradek/__main__.py",
     "client/**/*.py", "pipeline/**/*.py", "protocol/**/*.py", "storage/**/*.py", "testing/**/*.py",
 )  # fmt: skip
-"""Modules whose text is held to :data:`REFUSED`: patterns below the root. Add a package (`client/**/*.py`) when it is
-clean. A pattern with `**` still finds a module that moves.
+"""Modules whose text is held to the refused phrases: patterns below the root. A pattern with `**` still finds a module
+that moves.
 """
 
 
@@ -320,14 +306,6 @@ KAFKAS = (
     "There is no active reassignment of partition ",
 )
 """Kafka's words in messages that scripts may look for."""
-
-
-def refused_phrases(text: str) -> list[str]:
-    """The refused phrases in a text, each with its line. A phrase may continue on the next line of a comment."""
-    return [
-        f"{text.count(chr(10), 0, found.start()) + 1}: {' '.join(found[0].split())}"
-        for found in REFUSED_PHRASE.finditer(text)
-    ]
 
 
 def test_a_refused_phrase_is_found_across_lines_and_cases() -> None:
@@ -350,23 +328,24 @@ def test_the_documentation_is_plain_english(page: str) -> None:
     assert not refused_phrases((ROOT / page).read_text())
 
 
-def prose(source: str) -> str:
-    """The comments and the triple-quoted texts of a module, at their lines; everything else is left out."""
-    lines = [""] * (source.count("\n") + 2)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        is_text = token.type == tokenize.STRING and '"""' in token.string[:6]
-        if is_text or token.type == tokenize.COMMENT:
-            for at, line in enumerate(token.string.split("\n"), token.start[0] - 1):
-                lines[at] += line
-    return "\n".join(lines)
-
-
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
 
 
 def test_the_tests_are_plain_english() -> None:
     """Their comments and docstrings; ids in test data, such as a group that is called nobody, are not text."""
     assert not [f"{relative(path)}:{one}" for path in TESTS for one in refused_phrases(prose(path.read_text()))]
+
+
+LATER = {"tests/cluster"}
+"""Folders that are not held to it yet."""
+
+
+def test_docstrings_of_tests_state_facts() -> None:
+    assert docstrings_without_a_fact('"""How it ends."""\ndef f() -> None:\n    """Whenever it ends."""') == [
+        "1: How it ends."
+    ]
+    files = (path for path in TESTS if path.name.startswith("test_") and relative(path.parent) not in LATER)
+    assert not [f"{relative(path)}:{one}" for path in files for one in docstrings_without_a_fact(path.read_text())]
 
 
 @pytest.mark.parametrize("pattern", PLAIN_CODE)

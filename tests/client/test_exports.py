@@ -1,4 +1,4 @@
-"""What the packages of the client export: each name of ``__all__``, imported when it is first used."""
+"""The packages of the client export each name of ``__all__``, and import it when it is first used."""
 
 import importlib
 import inspect

@@ -6,7 +6,7 @@ from odradek.testing import InProcessBroker
 
 
 def test_kafka_python_finds_the_static_configs_of_a_broker(kafka: InProcessBroker) -> None:
-    """What ``test_describe_configs_broker_resource_returns_configs`` of kafka-python asserts for Kafka 4."""
+    """The answer passes ``test_describe_configs_broker_resource_returns_configs`` of kafka-python for Kafka 4."""
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
     described = admin.describe_configs([ConfigResource(ConfigResourceType.BROKER, 1)], config_filter="static")
     admin.close()

@@ -172,12 +172,12 @@ class Groups:
         self.wait(f"{processes} share the partitions and read all", is_shared)
 
     def _ended_sessions(self, group: str) -> int:
-        """How many members of a group the broker has put out."""
+        """The number of members of a group whose sessions ended, from the broker's log."""
         lines = self.broker.log().splitlines()
         return sum(f"group {group}: " in line and "ConsumerSessionExpired" in line for line in lines)
 
     def held(self, process: str) -> dict[str, list[int]]:
-        """What a process owns in each group."""
+        """The partitions that a process owns in each group."""
         return {group: read_history(self.journals(group)).assigned[process] for group in self.names}
 
 

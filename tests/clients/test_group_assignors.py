@@ -107,7 +107,7 @@ class Company:
         self._produced += BATCH
 
     def history(self, client: str, assignor: str) -> GroupHistory:
-        """What a group's members saw so far."""
+        """The history of a group's members so far."""
         return read_history(sorted((self._directory / f"{client}-{assignor}").glob("*.journal")))
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
@@ -150,7 +150,7 @@ class Company:
         self.wait(f"{self._produced} records", lambda history: history.numbers == produced)
 
     def asked_for(self, since: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
-        """How many rebalances of each group, from a generation on, a leader asked for by joining again, as it may."""
+        """The rebalances of each group, from a generation on, that its leader caused by joining again, as it may."""
         lines = [line for line in self._broker.log().splitlines() if "leads, and joins again" in line]
         asked = {}
         for client, assignor in self.groups:

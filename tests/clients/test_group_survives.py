@@ -42,7 +42,7 @@ class Group:
         return member
 
     def history(self) -> GroupHistory:
-        """What all members saw so far."""
+        """The history of all members so far."""
         return read_history(member.journal for member in self.members)
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> GroupHistory:

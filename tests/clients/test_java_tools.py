@@ -27,7 +27,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 
 def run(name: str, *arguments: str | Path) -> str:
-    """What a tool prints; it ends with 0."""
+    """The output of a tool, which must exit with 0."""
     result = run_class(name, *arguments, timeout_s=180)
     assert result.returncode == 0, f"{name} ended with {result.returncode}:\n{result.stdout}\n{result.stderr}"
     assert "Exception" not in result.stdout + result.stderr, result.stdout + result.stderr

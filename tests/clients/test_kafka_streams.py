@@ -59,7 +59,7 @@ class Instance:
 
 
 class Counts:
-    """What a reader of committed records finds in the topic of the counts."""
+    """Reads the committed records of the topic of the counts."""
 
     def __init__(self, servers: str) -> None:
         settings: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What clients make of what Odradek does not serve: an error that says so, never silence."""
+"""Clients get an error for each feature that Odradek does not serve, never silence."""
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, ShareConsumer

@@ -42,7 +42,7 @@ def fresh_broker(tmp_path: Path) -> Any:
 
 
 def complaints(records: list[logging.LogRecord], client: str) -> list[str]:
-    """What a client's log says at WARNING or above."""
+    """The lines of a client's log at WARNING or above."""
     lines = [f"{r.name}: {r.getMessage()}" for r in records if r.levelno >= logging.WARNING]
     return [line for line in lines if line.startswith(client) and not any(words in line for words in QUIET)]
 

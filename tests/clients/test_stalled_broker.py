@@ -59,7 +59,7 @@ class Classic:
         learn_partitions(self._consumer, "spools")
 
     def poll(self) -> int:
-        """How many records came within a moment."""
+        """The number of records that came within 0.1 s."""
         return sum(map(len, self._consumer.poll(100).values()))
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class Modern:
         self._consumer.subscribe(["spools"])
 
     def poll(self) -> int:
-        """How many records came within a moment."""
+        """The number of records that came within 0.1 s."""
         message = self._consumer.poll(0.1)
         return int(message is not None and message.error() is None)
 

@@ -15,7 +15,7 @@ RECORDS = 60
 
 
 class Exactly:
-    """What each test asks of a client: values written in a transaction, and how far a group has read."""
+    """One client under test: writes values in a transaction, and commits a group's offset with them."""
 
     name = ""
 

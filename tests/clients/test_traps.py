@@ -1,4 +1,4 @@
-"""What other brokers and fakes got wrong, as clients would notice it: offsets by time, commits, groups, restarts.
+"""Clients meet none of the faults of other brokers and fakes: offsets by time, commits, groups, restarts.
 
 Each is a finding of the field, named beside the test by repository and number.
 """

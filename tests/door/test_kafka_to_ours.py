@@ -35,7 +35,7 @@ ROUNDS = 3
 
 
 class Way(NamedTuple):
-    """How each broker ends before the other one starts, and how Kafka finds its quorum."""
+    """The variant of a test: each broker's end before the other starts, and Kafka's quorum configuration."""
 
     theirs: str
     dynamic_quorum: bool
@@ -61,7 +61,7 @@ class Door:
 
     @property
     def servers(self) -> str:
-        """Where clients find whichever broker runs."""
+        """The address of the broker that runs."""
         return self.kafka.bootstrap_servers
 
     def start_kafka(self) -> None:
@@ -146,7 +146,7 @@ def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended
 
 
 def settled(door: Door) -> Seen:
-    """What is there now, when the log start offsets have come to their checkpoint, which is written by the clock."""
+    """A snapshot after the log start offsets are in their checkpoint, which is written by the clock."""
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
     eventually("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return look(door.servers)

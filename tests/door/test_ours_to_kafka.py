@@ -36,7 +36,7 @@ ROUNDS = 3
 
 
 class Way(NamedTuple):
-    """How each broker ends before the other one starts, how Kafka finds its quorum, how many log directories."""
+    """The variant of a test: each broker's end, Kafka's quorum configuration, the number of log directories."""
 
     ours: str
     dynamic_quorum: bool
@@ -168,7 +168,7 @@ def same_after(
 
 
 def settled(servers: str, door: Door, way: Way) -> Seen:
-    """What is there now. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
+    """A snapshot. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
     clock, and a killed Kafka that had not come to it would serve deleted records again too."""
     checkpoint = door.log_dir_of("records-deleted") / "log-start-offset-checkpoint"
     if "kill" in way:

@@ -36,7 +36,7 @@ ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 
 
 class View:
-    """What three clients see of a broker."""
+    """The records and offsets that three clients read from a broker."""
 
     def __init__(self, servers: str) -> None:
         self.confluent = {level: facts(take_snapshot(servers, isolation_level=level)) for level in ISOLATION_LEVELS}
@@ -54,7 +54,7 @@ Facts = tuple[dict[tuple[str, int], tuple[int, int, list[Seen]]], dict[str, dict
 
 
 def facts(snapshot: Snapshot) -> Facts:
-    """What must not change: configs and members are gone with the broker."""
+    """The facts that must not change; configs and members are gone with the broker."""
     partitions = {
         (name, index): (partition.start, partition.end, partition.records)
         for name, topic in snapshot.topics.items()
@@ -149,7 +149,7 @@ def test_a_kraft_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) 
 
 
 def test_a_zookeeper_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) -> None:
-    """What ZooKeeper mode leaves: version 0, no metadata log; and no topic ids, as before 2.8; one partition astray."""
+    """A directory of ZooKeeper mode is adopted: version 0, no metadata log, no topic ids, one partition astray."""
     directory, before = old
     shutil.copytree(directory, tmp_path / "logs")
     lose_metadata(tmp_path / "logs")

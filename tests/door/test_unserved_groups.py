@@ -81,7 +81,7 @@ def fill(side: Side) -> None:
 
 
 def questions(group: str) -> Iterator[tuple[str, Message, int]]:
-    """What other clients may ask with the id of such a group; the last ones change something in Kafka."""
+    """Requests of other clients with the id of such a group; the last ones change something in Kafka."""
     yield "DescribeGroups 5", DescribeGroupsRequest([group]), 5
     yield "DescribeGroups 6", DescribeGroupsRequest([group]), 6
     yield "ConsumerGroupDescribe", ConsumerGroupDescribeRequest([group]), 1
@@ -135,7 +135,7 @@ def complaints(kafka: RealKafka | None) -> list[str]:
 
 
 def answers(side: Side) -> dict[tuple[str, str], Any]:
-    """What a broker answers, once all groups are loaded."""
+    """A broker's answers after all groups are loaded."""
     wait_until_loaded(side)
     found = {}
     for group in GROUPS:

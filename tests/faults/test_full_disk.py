@@ -188,7 +188,7 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
 
 
 def answer_to_one(servers: str, partition: int, **settings: int) -> KafkaError | None:
-    """What becomes of one record for a partition of topic t."""
+    """Produces one record to a partition of topic t; its error, or None."""
     answers: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": servers, **settings})
     producer.produce("t", b"x", partition=partition, on_delivery=lambda error, _: answers.append(error))

@@ -1,4 +1,4 @@
-"""What both brokers write into ``__consumer_offsets`` and ``__transaction_state`` for the same scripts.
+"""Both brokers store equal records in ``__consumer_offsets`` and ``__transaction_state`` for the same scripts.
 
 Kafka's own formatters and serdes read every record of ours, and give back its bytes; ours reads every record of
 Kafka's, and writes the same bytes; and what a coordinator of ours loads from either is the same.
@@ -40,7 +40,7 @@ class StoredLog:
         self._segments = sorted(directory.glob("*.log"))
 
     def read_batches(self) -> Iterator[bytes]:
-        """What is stored, a segment at a time, up to the first batch that is not there whole."""
+        """The stored batches, a segment at a time, up to the first incomplete one."""
         for segment in self._segments:
             data = segment.read_bytes()
             whole = max((position + header.size_in_bytes for position, header in iterate_headers(data)), default=0)

@@ -361,7 +361,7 @@ def test_what_comes_of_itself(both: TwoBrokers, scene: Scene) -> None:
 
 
 def test_the_hash_of_topics_is_kafkas(both: TwoBrokers) -> None:
-    """What Kafka stored, ours computes of Kafka's topics: a group that changes brokers need not assign anew."""
+    """Our hash of topics equals the one that Kafka stored, so a group that changes brokers keeps its assignment."""
     _, kafka = sides(both)
     group = Members(kafka, "cg-hash")
     group.join("a", T, U, "nowhere")

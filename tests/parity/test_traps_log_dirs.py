@@ -119,7 +119,7 @@ class TwoDirs:
         return sorted((self.answers(index) for index in indexes), key=str)
 
     def answers(self, index: int) -> Any:
-        """What producing, fetching, offsets and metadata say of a partition; leader epochs are each broker's own."""
+        """Answers of Produce, Fetch, ListOffsets, Metadata for a partition; leader epochs are each broker's own."""
         latest = ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1)
         offsets = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic("t", [latest])])
         produced = self.side.produce("t", batch(1), partition=index)

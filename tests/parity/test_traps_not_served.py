@@ -1,4 +1,4 @@
-"""What Odradek does not serve, as a Kafka answers that has it off: no authorizer, share and streams at level 0."""
+"""Odradek refuses as a Kafka that has the feature off: no authorizer, share and streams at level 0."""
 
 from collections.abc import Iterator
 from typing import Any

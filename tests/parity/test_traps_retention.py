@@ -54,7 +54,7 @@ def value_of(side: Side, kind: int, name: str, key: str) -> str:
 
 
 def answers_to(side: Side, name: str, sizes: range | list[int]) -> list[Any]:
-    """What each number of cleaner threads would be answered."""
+    """The answer to each number of cleaner threads, validated only."""
     return [(size, alter(side, BROKER, name, {THREADS: str(size)}, validate_only=True)) for size in sizes]
 
 

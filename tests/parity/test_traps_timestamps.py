@@ -144,7 +144,7 @@ def test_offsets_by_log_append_time(both: TwoBrokers) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [("CreateTime", "LogAppendTime"), ("LogAppendTime", "CreateTime")])
 def test_a_topic_whose_type_of_time_is_altered(both: TwoBrokers, before: str, after: str) -> None:
-    """What was stored stays as it was; an old producer's time is less than any append's."""
+    """Stored records keep their timestamps; an old producer's time is less than any append's."""
 
     def scene(side: Side) -> Any:
         name = side.topic(f"trap-altered-{before}", 2, configs={"message.timestamp.type": before})

@@ -1,4 +1,4 @@
-"""What other clients wait while one client, or the broker itself, does something heavy (Linux).
+"""Other clients are served while one client, or the broker itself, does something heavy (Linux).
 
 The tests check the processor time of the event loop between a request and its answer, which a busy machine changes
 little. They also print waits by the clock; docs/limits.md has both. ``make test-long-neighbours`` runs the rows at
@@ -34,7 +34,7 @@ SHARE = float(os.environ.get("NEIGHBOURS_SHARE", "1.0"))
 
 
 def observed(broker: OurBroker, heavy: Callable[[], None]) -> Seen:
-    """What a neighbour sees beside something heavy."""
+    """Runs ``heavy`` beside a neighbour; the waits and the memory that the neighbour measured."""
     with Neighbour(broker.port, broker.pid) as neighbour:
         heavy()
     assert "Traceback" not in broker.log(), broker.log()[-3000:]

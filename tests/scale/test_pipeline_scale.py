@@ -36,7 +36,7 @@ TREE = Path(pyspark_odradek.__file__).parent
 
 
 def asked_bytes() -> int:
-    """What the run is to be about."""
+    """The size of the run in bytes: SCALE_BYTES, or half of the free disk."""
     free = shutil.disk_usage(tempfile.gettempdir()).free
     return int(os.environ.get("SCALE_BYTES", min(MOST_BYTES, free // 2)))
 
@@ -53,7 +53,7 @@ def directory() -> Iterator[tuple[Path, dict[str, int]]]:
 
 
 def log_bytes(root: Path) -> int:
-    """What was written: whole segments, at least one for each partition."""
+    """The bytes written: whole segments, at least one for each partition."""
     return sum(path.stat().st_size for path in root.rglob("*.log"))
 
 

@@ -173,7 +173,7 @@ def alterations() -> list[tuple[Message, int]]:
 
 
 def questions() -> list[tuple[Message, int]]:
-    """What only reads."""
+    """The requests that change nothing."""
     return [*about_topics(), *about_the_cluster_and_configs(), *about_quotas_and_quorum()]
 
 
@@ -255,7 +255,7 @@ def about_quotas_and_quorum() -> list[tuple[Message, int]]:
 
 
 def elections_and_deletions() -> list[tuple[Message, int]]:
-    """What comes last."""
+    """The requests that are sent last: they elect leaders and delete topics."""
     electing = ElectLeadersRequest.TopicPartitions
     named_twice = [DeleteTopicsRequest.DeleteTopicState(name) for name in ("v2", "v3", "v2", "nowhere")]
     strange = [
@@ -305,7 +305,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
 
 
 def compare(wire: Wire, ports: tuple[int, int], request: Message, version: int, again: bool) -> list[str]:
-    """How the answers differ; with ``again`` Kafka may need some time to see its own changes."""
+    """The differences between the answers; with ``again`` Kafka may need some time to see its own changes."""
     ours = comparable(wire.ask(ports[0], request, version))
 
     def found() -> list[str]:

@@ -1,4 +1,4 @@
-"""What the cleaner remembers of partitions that can't be cleaned."""
+"""The cleaner remembers which partitions can't be cleaned, and tries them again at growing intervals."""
 
 from odradek.broker.cleaner.state import FIRST_RETRY_MS, LAST_RETRY_MS, CleanerState, RoundStats
 

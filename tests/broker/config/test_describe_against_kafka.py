@@ -1,4 +1,4 @@
-"""What DescribeConfigs answers: a real Kafka's answer and ours for the same settings, entry by entry."""
+"""DescribeConfigs answers as a real Kafka with the same settings, entry by entry."""
 
 import time
 from collections.abc import Iterator
@@ -129,7 +129,7 @@ def plain(entries: list[DescribedConfig]) -> dict[str, dict[str, Any]]:
 
 
 def by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What can't be altered here is read-only."""
+    """Kafka's entries by name; keys that can't be altered here are marked read-only."""
     for entry in entries:
         entry["read_only"] |= entry["name"] in READ_AT_START or is_security(entry["name"])
     return {entry["name"]: entry for entry in entries}

@@ -41,12 +41,12 @@ SET = 0
 
 
 def of_log(field: str) -> Callable[[BrokerServer], object]:
-    """What the log of a topic that sets nothing itself goes by."""
+    """Reads a field from the log config of a topic that sets nothing itself."""
     return lambda server: getattr(server.broker.partitions.get("t", 0).log.config, field)
 
 
 def of_cleaner(field: str) -> Callable[[BrokerServer], object]:
-    """What the next round of the cleaner goes by."""
+    """Reads a field from the limits of the cleaner's next round."""
 
     def limit(server: BrokerServer) -> object:
         cleaner = server.running.background.cleaner
@@ -75,7 +75,7 @@ def throttle(server: BrokerServer) -> object:
 
 
 def follower_rate(server: BrokerServer) -> object:
-    """What the followers of a broker in a cluster go by."""
+    """The rate limit of the followers of a broker in a cluster."""
     metadata = server.broker.own_metadata
     return dynamic_rate(metadata.image, metadata.node_id, RATE_KEY)
 
@@ -166,7 +166,7 @@ def run(tmp_path: Path, *works: Callable[[BrokerServer], Awaitable[None]], kill:
 def alter(
     server: BrokerServer, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
 ) -> tuple[ErrorCode, str | None]:
-    """What IncrementalAlterConfigs answers."""
+    """Sends IncrementalAlterConfigs and returns the answer for the broker."""
     metadata = server.broker.own_metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
@@ -176,7 +176,7 @@ def alter(
 
 
 def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, str | None]:
-    """What AlterConfigs answers, the older API."""
+    """Sends AlterConfigs, the older API, and returns the answer for the broker."""
     metadata = server.broker.own_metadata
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]

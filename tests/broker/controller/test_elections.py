@@ -1,4 +1,4 @@
-"""Who leads: at start, after a clean stop, after a crash, and on request."""
+"""Leaders are elected at the start, after a clean stop, after a crash, and on request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the shell carries out effects: rounds of records and continuations, one after the other."""
+"""The shell carries out effects in rounds: the records, then the continuation with the next ones."""
 
 import pytest
 

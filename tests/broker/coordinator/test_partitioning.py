@@ -1,4 +1,4 @@
-"""Which partition a group is in, and the order of Java's hash maps."""
+"""A group is in Kafka's partition for it, and names come in the order of Java's hash maps."""
 
 import pytest
 

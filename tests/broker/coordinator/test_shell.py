@@ -227,7 +227,10 @@ def _stored(record_type: int, key: Message, value: Message | None) -> tuple[byte
 
 
 def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
-    """What a real Kafka answers is compared in tests/door/test_unserved_groups.py."""
+    """A consumer group can't take the id of a stored share or streams group, and ListGroups shows their types.
+
+    tests/door/test_unserved_groups.py compares this with a real Kafka.
+    """
     harness = Harness()
     _append(harness, *_stored(11, ShareGroupMetadataKey("share"), ShareGroupMetadataValue(epoch=1)))
     streams = (17, StreamsGroupMetadataKey("streams"), StreamsGroupMetadataValue(epoch=2))

@@ -1,4 +1,4 @@
-"""What is answered, and that the documentation lists the rest."""
+"""ApiVersions announces exactly the APIs that are answered, and the documentation lists the others."""
 
 import re
 from collections.abc import Set

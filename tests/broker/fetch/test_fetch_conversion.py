@@ -1,4 +1,4 @@
-"""What Fetch 0 to 3 read from a log: batches as messages of the old formats, past control batches, within limits."""
+"""Fetch 0 to 3 read batches as messages of the old formats, past control batches, within limits."""
 
 import asyncio
 from pathlib import Path

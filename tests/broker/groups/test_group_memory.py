@@ -1,4 +1,4 @@
-"""What members of classic groups hold is counted and bounded, whatever becomes of them."""
+"""The memory of members of classic groups is counted and bounded, whatever becomes of them."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""When a disk is low or full: the marks, the way back, and what goes first under a cap."""
+"""A disk becomes low and full at its marks and recovers; under a cap the oldest segments go first."""
 
 import random
 

@@ -34,7 +34,7 @@ def test_a_replica_moves_with_all_that_is_appended_meanwhile(two: TwoLogDirs) ->
 
 
 def copied(two: TwoLogDirs) -> int:
-    """How many of the replicas on their way have records already."""
+    """The number of moving replicas that have records already."""
     found = [path for home in (two.a, two.b) for path in home.glob("*-future/*.log")]
     return sum(path.stat().st_size > 0 for path in found)
 

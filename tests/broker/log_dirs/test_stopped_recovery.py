@@ -105,6 +105,6 @@ def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monke
 
 
 def recovery_points(log_dir: Path) -> dict[tuple[str, int], int]:
-    """What was written down as recovered or flushed."""
+    """The recovery points of a directory's checkpoint, without those that are 0."""
     found = read_offset_checkpoint(Files(), log_dir / RECOVERY_POINT_CHECKPOINT)
     return {key: offset for key, offset in found.items() if offset}

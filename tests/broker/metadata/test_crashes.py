@@ -39,7 +39,7 @@ Facts = tuple[object, ...]
 
 
 def facts(image: MetadataImage) -> Facts:
-    """What users have put there: what a start adds (registrations, leaders) is left out."""
+    """The facts that users stored, without those that a start adds (registrations, leaders)."""
     topics = {(topic.name, topic.topic_id, len(topic.partitions)) for topic in image.topics_by_name.values()}
     return topics, dict(image.configs), set(image.kept), image.next_producer_id
 

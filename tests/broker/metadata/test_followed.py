@@ -110,7 +110,7 @@ def append_raw(service: MetadataService, records: list[Message]) -> None:
 
 
 def whole_image(path: Path) -> MetadataImage:
-    """What a start reads from a leader's log."""
+    """The image that a start reads from a leader's log."""
     with open_image(path) as service:
         return service.image
 

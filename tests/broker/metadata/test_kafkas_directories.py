@@ -48,7 +48,7 @@ Change = Callable[[KafkaDirectory], object]
 
 
 class Served:
-    """What a broker of ours shows of a directory."""
+    """Metadata and offsets that a broker of ours shows for a directory."""
 
     def __init__(self, server: BrokerServer) -> None:
         self.image = server.broker.metadata.image

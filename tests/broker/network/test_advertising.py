@@ -1,4 +1,4 @@
-"""What clients are told of a listener, above all of one without a host."""
+"""Clients get a listener's advertised address, also if the listener has no host."""
 
 import socket
 from pathlib import Path

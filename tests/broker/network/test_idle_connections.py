@@ -40,7 +40,7 @@ class Client:
         await asyncio.get_running_loop().sock_sendall(self._sock, SIZE.pack(4) + b"what")
 
     async def read(self, count: int) -> int:
-        """How many bytes come until it is that many, or the connection ends."""
+        """Reads until ``count`` bytes have come or the connection ends; the number of bytes."""
         got = 0
         while got < count:
             try:

@@ -1,4 +1,4 @@
-"""What goes to the active controller: forwarded requests and producer ids, over controllers that change and refuse."""
+"""Forwarded requests and producer ids reach the active controller, over controllers that change and refuse."""
 
 import asyncio
 import random

@@ -32,7 +32,7 @@ def image_with(topics: dict[bytes, dict[int, PartitionImage]], level: int = 30) 
 
 
 def sent_by(request: AssignReplicasToDirsRequest | None) -> dict[Replica, bytes]:
-    """What a request assigns."""
+    """The directory of each replica in a request."""
     if request is None:
         return {}
     assert (request.broker_id, request.broker_epoch) == (NODE_ID, EPOCH)

@@ -29,7 +29,7 @@ INTERVAL_MS = 20
 
 @dataclass
 class Controller:
-    """What the active controller answers."""
+    """An active controller that answers with a given error code."""
 
     code: int = 0
     beats: int = 0

@@ -1,4 +1,4 @@
-"""Which controller is asked: the active one as far as it is known, else each in turn."""
+"""The active controller is asked if it is known, otherwise each controller in turn."""
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.quorum.known_controllers import DOUBTS, NO_LEADER, Address, KnownControllers

@@ -1,4 +1,4 @@
-"""What waits for the controllers ends at a signal and at a failure, even if a request hangs."""
+"""Waiting for the controllers ends at a signal and at a failure, even if a request hangs."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -315,7 +315,7 @@ class World:
         self.publish()
 
     def check(self) -> None:
-        """What must hold after every step."""
+        """Checks the invariants that hold after every step."""
         for leader in self.brokers.values():
             if leader.core is None or leader.core.leader_epoch != self.controller.leader_epoch:
                 continue

@@ -1,4 +1,4 @@
-"""What waits for the followers of a partition: producers, consumers, deletions."""
+"""Producers, consumers and deletions wait for the followers of a partition."""
 
 from pathlib import Path
 

@@ -74,7 +74,7 @@ class SharedDisk(SimulatedDisk):
 
 
 class Moment(NamedTuple):
-    """What a crash at some moment leaves, and what had been promised by then, for each partition."""
+    """The disk after a crash at one moment, and the records promised by then, for each partition."""
 
     disk: SimulatedDisk
     has_power: bool
@@ -218,7 +218,7 @@ async def test_flush_messages_loses_fewer_records_than_it_says(
 
 
 async def test_the_default_loses_what_was_not_synced(tmp_path: Path) -> None:
-    """What the settings above are for; a crash of the process loses nothing here either (``losses``)."""
+    """With the default settings a power failure loses unsynced records; a killed process loses none (``losses``)."""
     lost_all, _, lost_seen = await most_lost(tmp_path, LogConfig(), range(3))
     assert lost_all > 0
     assert lost_seen > 0

@@ -19,7 +19,7 @@ LOG_CALLS = 12
 
 
 def requests_of(number: int) -> list[tuple[Message, int]]:
-    """What one round asks: new groups and members each time, all named to forge lines."""
+    """The requests of one round: new groups and members, all named to forge log lines."""
     group = f"{number}{FORGED}" + "g" * 10_000
     protocols = [JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"")]
     join = JoinGroupRequest(

@@ -52,7 +52,7 @@ LISTENER = "listeners=PLAINTEXT://127.0.0.1:0"
 
 
 def refusals(properties: str = "", overrides: Sequence[str] = (), environ: dict[str, str] | None = None) -> list[str]:
-    """What keeps a broker with this configuration from starting."""
+    """The problems that keep a broker with this configuration from starting."""
     with pytest.raises(ConfigError) as refused:
         asyncio.run(BrokerServer(ServerConfig.load(properties, [LISTENER, *overrides], environ or {})).start())
     return list(refused.value.problems)

@@ -1,4 +1,4 @@
-"""What a start writes into its log: no line for each partition of the internal topics."""
+"""A start writes no log line for each partition of the internal topics."""
 
 import logging
 

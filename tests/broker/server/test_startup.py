@@ -1,4 +1,4 @@
-"""What a start costs and logs, how it stops, and the error of a second broker on the same directory."""
+"""A start costs little, logs little and can be stopped; a second broker on the same directory gets an error."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""What a log line may hold and how many there are: the rules by a clock of the test, then a hostile client."""
+"""Content and number of log lines are bounded: the rules by a clock of the test, then a hostile client."""
 
 import io
 import json
@@ -128,7 +128,7 @@ def test_lines_of_one_kind_are_counted_once_their_budget_is_spent(log: Log) -> N
 
 
 def rebalance(log: Log, group_id: str, generation: int) -> None:
-    """What the log says of one rebalance."""
+    """Logs the two lines of one rebalance."""
     log.logger.info("group %r rebalances after generation %d: %s", group_id, generation, "a member joins " + "m" * 40)
     log.logger.info("group %r, generation %d: %d members", group_id, generation + 1, 5)
 

@@ -1,4 +1,4 @@
-"""What goes wrong for long is logged after a second and then every ten seconds, in virtual time."""
+"""A problem that lasts is logged after a second and then every ten seconds, in virtual time."""
 
 import pytest
 

@@ -67,7 +67,7 @@ class Lines(logging.Handler):
 
 
 def hold_up(seconds: float) -> None:
-    """What a stall is made of here: a call that does not return for a while."""
+    """Stalls the event loop: a call that does not return for a while."""
     time.sleep(seconds)
 
 

@@ -50,7 +50,7 @@ class Coordinator:
         writer.write_all(order, 4, lambda: self.is_wanted, lambda: self.times_done.append(None))
 
     def done(self) -> int:
-        """How many times the order was reported as carried out."""
+        """The number of times the order was reported as carried out."""
         return len(self.times_done)
 
     def pass_retry(self, times: int = 1) -> None:

@@ -152,7 +152,7 @@ async def test_a_coordinator_that_is_not_there_yet() -> None:
 
 
 async def test_the_time_is_over() -> None:
-    """What was answered meanwhile is not lost."""
+    """An AdminError at the end of the time limit has the results that came before it."""
     broker = ScriptedBroker({"a": [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 10_000})
     async with admin_of(broker, timeout_ms=50) as admin:
         with pytest.raises(AdminError) as failed:

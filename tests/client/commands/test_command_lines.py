@@ -46,7 +46,7 @@ def test_every_command_says_its_version(command: str, capsys: pytest.CaptureFixt
 
 
 def wrong_usage(capfd: pytest.CaptureFixture[str], command: str, *arguments: str) -> str:
-    """What a command says of arguments that it refuses before it asks a broker."""
+    """The error text for arguments that a command refuses before it asks a broker."""
     module, _, function = COMMANDS[command][0].partition(":")
     assert getattr(import_module(module), function)([*arguments]) == 2
     return capfd.readouterr().err

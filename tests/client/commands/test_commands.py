@@ -421,7 +421,7 @@ def imported_by(code: str) -> set[str]:
 
 
 def not_wanted(command: str, loaded: set[str]) -> set[str]:
-    """What a command has imported and never needs: heavy libraries, other rooms, other commands."""
+    """The modules that a command imported and never needs: heavy libraries, other rooms, other commands."""
     rooms = {name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))}
     others = {COMMANDS[other][0].partition(":")[0] for other in OURS if other != command}
     return loaded & (HEAVY | SLOW | others) | rooms

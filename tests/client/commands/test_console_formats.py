@@ -55,7 +55,7 @@ def send(broker: InProcessBroker, topic: str, values: list[bytes]) -> None:
 
 
 def ours(capfd: pytest.CaptureFixture[str], broker: InProcessBroker, *arguments: str, code: int = 0) -> tuple[str, str]:
-    """What our command prints: standard output and standard error."""
+    """Standard output and standard error of our command."""
     module, _, function = COMMANDS["consume"][0].partition(":")
     capfd.readouterr()
     run = getattr(import_module(module), function)

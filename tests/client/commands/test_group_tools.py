@@ -40,11 +40,11 @@ class Both:
         self._capture = capture
 
     def kafkas(self, *arguments: str, tool: str = GROUPS) -> str:
-        """What Kafka's tool prints on standard output."""
+        """The standard output of Kafka's tool."""
         return self._tools.run(tool, self._bootstrap, *arguments).out
 
     def ours(self, *arguments: str, code: int = 0) -> str:
-        """What our command prints on standard output."""
+        """The standard output of our command."""
         self._capture.readouterr()
         ended = groups(["--bootstrap-server", self._bootstrap, *arguments])
         out, err = self._capture.readouterr()

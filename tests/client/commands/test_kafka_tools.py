@@ -25,13 +25,13 @@ TOOLS = {
 
 
 def kafkas(command: str, bootstrap: str, *arguments: str) -> str:
-    """What Kafka's tool prints on standard output."""
+    """The standard output of Kafka's tool."""
     result = run_class(TOOLS[command], "--bootstrap-server", bootstrap, *arguments)
     return str(result.stdout)
 
 
 def ours(capfd: pytest.CaptureFixture[str], command: str, bootstrap: str, *arguments: str) -> str:
-    """What our command prints on standard output."""
+    """The standard output of our command."""
     module, _, function = COMMANDS[command][0].partition(":")
     capfd.readouterr()
     assert getattr(import_module(module), function)(["--bootstrap-server", bootstrap, *arguments]) == 0

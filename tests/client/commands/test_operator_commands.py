@@ -46,7 +46,7 @@ class Both:
         return ToolOutput(code, *self._capfd.readouterr())
 
     def same(self, command: str, *arguments: str) -> str:
-        """What both print; fails if the exit codes or the lines differ. Lines may be in another order."""
+        """Output of both; fails if the exit codes or the lines differ. Lines may be in another order."""
         theirs = ToolOutput(**self._tools.order({"tool": TOOLS[command], "arguments": list(arguments)}))
         ours = self.ours(command, *arguments)
         assert (ours.code, lines(ours.out)) == (theirs.code, lines(theirs.out)), (ours.err, theirs.err)

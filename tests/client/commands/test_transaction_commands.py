@@ -66,7 +66,7 @@ class Shell:
         return out
 
     async def json(self, *arguments: str) -> Any:
-        """What it prints as JSON."""
+        """Its output, parsed as JSON."""
         return json.loads(await self.out(*arguments, "--json"))
 
     async def error(self, *arguments: str, code: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""What a consumer sees of fetched batches: from its position on, without markers and aborted records, across gaps."""
+"""A consumer sees fetched records from its position on, without markers and aborted records, across gaps."""
 
 import pytest
 

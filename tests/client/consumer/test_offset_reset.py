@@ -1,4 +1,4 @@
-"""Where our consumer starts, and where it continues if its offset is before the log's start or after its end."""
+"""Our consumer starts where ``auto.offset.reset`` says, also if its offset is outside of the log."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What Java's clients compute by themselves and ours too: partitions of keys, the sticky assignor's user data."""
+"""Our client computes the partitions of keys and the sticky assignor's user data as Java's clients do."""
 
 import json
 import random

@@ -56,7 +56,7 @@ class ConfluentMember:
         self._consumer.close()
 
     def assignment(self) -> set[TopicPartition]:
-        """What it has."""
+        """The partitions it owns."""
         return self._owned
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class KafkaPythonMember:
         consumer.close()
 
     def assignment(self) -> set[TopicPartition]:
-        """What it has."""
+        """The partitions it owns."""
         return self._owned
 
     async def close(self) -> None:

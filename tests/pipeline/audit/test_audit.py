@@ -32,7 +32,7 @@ def audited(*directories: Path, now_ms: int | None = NOW_MS) -> AuditResult:
 
 
 def wrong(result: AuditResult) -> list[Finding]:
-    """What is more than information."""
+    """The findings of a severity above INFO."""
     return [found for found in result.findings if found.check.severity is not Severity.INFO]
 
 

@@ -1,4 +1,4 @@
-"""What the audit keeps of the offsets topic's records, against a plain model: random histories in random chunks."""
+"""The audit's state of the offsets topic equals a plain model's: random histories in random chunks."""
 
 import random
 from collections import defaultdict

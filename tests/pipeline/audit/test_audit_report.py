@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 class Page(HTMLParser):
-    """What a page says: tables by caption as rows of texts or exact numbers, the tiles, the JSON inside."""
+    """The content of a page: tables by caption as rows of texts or exact numbers, the tiles, the JSON inside."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def run(directory: Path, files: Files | None = None, **more: object) -> list[Par
 
 
 def visible_records(partition: Path) -> list[Record]:
-    """What a read_committed consumer sees."""
+    """The records that a read_committed consumer sees."""
     ended: dict[int, list[tuple[int, bool]]] = {}
     batches = []
     for path in sorted(partition.glob("*.log")):

@@ -1,4 +1,4 @@
-"""What the compiled steps read of a log: tables say what plain chunks say, LZ4 frames unpack to the same bytes."""
+"""The compiled steps read a log as plain chunks do, and LZ4 frames unpack to the same bytes."""
 
 import random
 from collections.abc import Iterator

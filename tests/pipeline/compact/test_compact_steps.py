@@ -68,7 +68,7 @@ WAYS = {
 
 
 def survey(directory: Path, cleaned_up_to: int, now_ms: int) -> tuple[PartitionFacts, CleanableRange]:
-    """What is there, and what of it may be cleaned."""
+    """The facts of a partition, and the range of it that may be cleaned."""
     facts = read_partition(UnsyncedFiles(), directory, now_ms=now_ms, producer_id_expiration_ms=24 * HOUR_MS)
     stable = facts.first_unstable_offset
     offsets = cleanable_range(
@@ -187,7 +187,7 @@ def test_the_compiled_map_keeps_within_its_bytes(tmp_path: Path) -> None:
 
 
 def unusual_batches() -> list[bytes]:
-    """What our own builder would not encode so, but a log may hold; each with the key "k"."""
+    """Batches that our builder does not encode but a log may hold; each with the key "k"."""
 
     def batch(section: bytes, base_timestamp: int = HISTORY_START_MS, records: int = 1) -> bytes:
         return assemble_batch(

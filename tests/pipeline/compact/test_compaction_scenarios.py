@@ -167,7 +167,10 @@ def test_every_byte_equals_kafkas_however_it_is_cleaned(
 def test_an_abort_that_ended_in_front_of_the_round_hides_no_committed_record(
     tmp_path: Path, cleaner_oracle: CleanerOracle
 ) -> None:
-    """Where ours differs from Kafka's cleaner: `kafka_mistakes_an_abort` says why, docs/differences.md what."""
+    """Ours keeps only the latest record of a key where Kafka's cleaner keeps an older one (docs/differences.md).
+
+    `kafka_mistakes_an_abort` says why Kafka's does.
+    """
     config = replace(COMPACTED, index_interval_bytes=1)
     ours, kafkas = tmp_path / "ours" / "t-0", tmp_path / "kafkas" / "t-0"
     log = CompactionLog(ours, config)

@@ -75,7 +75,7 @@ def fill(servers: str) -> None:
 
 
 def commit(consumer: Consumer, offset: int) -> bool:
-    """Whether the coordinator took it: it may be loading still."""
+    """Whether the coordinator accepted the offset: it may be loading still."""
     try:
         consumer.commit(offsets=[TopicPartition("latest", 0, offset)], asynchronous=False)
     except KafkaException:

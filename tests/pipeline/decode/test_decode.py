@@ -131,7 +131,7 @@ def mutated_log(rng: random.Random) -> bytes:
 
 
 def check_that_both_walks_agree(seed: int) -> int:
-    """How many batches were damaged."""
+    """Compares the two walks over a mutated log; the number of damaged batches."""
     chunk = BatchTable(mutated_log(random.Random(seed)))
     by_numba = decode_in_order(chunk, ALL_COLUMNS, is_compiled=True)
     by_numpy = decode_in_order(chunk, ALL_COLUMNS, is_compiled=False)

@@ -51,7 +51,7 @@ class ReadableHistory(HistoryWriter):
             self._append_empty_batch()
 
     def _append_empty_batch(self) -> None:
-        """What compaction leaves of a producer's last batch; followers take it over as it is."""
+        """Appends the empty batch that compaction leaves of a producer's last one; followers store it as it is."""
         offset = self.log.log_end_offset
         batch = encode_empty_batch(
             base_offset=offset,
@@ -121,7 +121,7 @@ def consumed_form(row: Row) -> list[Any]:
 
 
 def check_consumer(kafka: RealKafka) -> int:
-    """How many records were aborted."""
+    """Compares each partition with Kafka's consumer; the number of aborted records."""
     aborted_records = 0
     with ConsumerOracle() as consumer:
         for partition in find_partitions(kafka.log_dir, TOPICS):

@@ -63,7 +63,7 @@ def test_who_takes_no_more_leaves_no_thread_behind(taken: int) -> None:
 
 
 def found(directory: Path) -> tuple[object, ...]:
-    """What an audit of batches says."""
+    """The results of an audit of batches."""
     result: AuditResult = audit_directories([directory], LOCAL, now_ms=NOW_MS, level=BATCHES)
     return result.partitions, result.findings, result.volume
 

@@ -117,7 +117,7 @@ def audited(directory: Path) -> AuditResult:
 
 
 def wrong(directory: Path) -> list[Finding]:
-    """What an audit finds that is more than information."""
+    """The findings of an audit of a severity above INFO."""
     return [found for found in audited(directory).findings if found.check.severity is not Severity.INFO]
 
 

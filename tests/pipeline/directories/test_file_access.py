@@ -42,7 +42,7 @@ def decoded(path: Path) -> list[object]:
 
 
 def source_rows(directory: str, isolation: str, split_bytes: int = 3000) -> list[object]:
-    """What the data source's tasks read, in this process."""
+    """The rows that the data source's tasks read, in this process."""
     options = parse_options({"path": directory, "isolation": isolation, "maxPartitionBytes": str(split_bytes)})
     reading = Reading(NAMES, Mode.PERMISSIVE, options.is_committed_only)
     return [

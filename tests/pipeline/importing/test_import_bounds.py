@@ -1,4 +1,4 @@
-"""What `odradek import` and `odradek storage add-topics` refuse before they write, and the most that is served."""
+"""`odradek import` and `odradek storage add-topics` refuse what no broker can serve, before they write."""
 
 from collections.abc import Callable
 from pathlib import Path

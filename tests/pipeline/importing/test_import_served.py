@@ -1,4 +1,4 @@
-"""What `odradek import` writes, served: by our broker, by a real Kafka, beside other topics, after a crash."""
+"""The output of `odradek import` is served: by our broker, by a real Kafka, beside other topics, after a crash."""
 
 import os
 import signal

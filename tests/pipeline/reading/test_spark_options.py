@@ -1,4 +1,4 @@
-"""What the options of the data source mean, read without a JVM."""
+"""The options of the data source are parsed as documented, without a JVM."""
 
 import json
 import random

@@ -33,7 +33,7 @@ _RECORD = re.compile(
 
 @pytest.fixture(scope="module", params=["kafka", "odradek"])
 def stopped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """What a stopped broker has left, and what kafka-consumer-groups said of its groups while it ran."""
+    """The directory of a stopped broker, and the output of kafka-consumer-groups while it ran."""
     java_or_skip()
     kind = RealKafka if request.param == "kafka" else OurBroker
     broker = kind(tmp_path_factory.mktemp(request.param), SMALL)

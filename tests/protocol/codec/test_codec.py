@@ -1,4 +1,4 @@
-"""What the codec writes and refuses, case by case. Byte equality with Kafka over everything is in test_java_parity."""
+"""The codec writes and refuses the right bytes, case by case. test_java_parity compares every message with Kafka."""
 
 import linecache
 import traceback

@@ -20,7 +20,7 @@ MAX_ALLOCATION_BYTES = 2_000_000
 
 
 def refusal(cls: type[Message], version: int, data: bytes) -> ProtocolError | None:
-    """How the bytes are refused, or None if they are taken. Any other exception ends the test."""
+    """The ProtocolError for these bytes, or None if they are accepted. Any other exception ends the test."""
     try:
         _, end = decode(cls, version, data)
     except ProtocolError as error:

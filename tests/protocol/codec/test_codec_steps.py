@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 def finish(steps: Generator[None, None, Result]) -> tuple[Result, int]:
-    """What the generator returns, and how often it yielded."""
+    """Runs the generator to its end; its result, and the number of times it yielded."""
     count = 0
     while True:
         try:

@@ -89,7 +89,7 @@ def test_kafka_reads_and_writes_the_same_bytes() -> None:
 
 
 def test_kafka_reads_mutated_bytes_as_ours_does() -> None:
-    """What ours reads, Kafka reads as the same. (Ours refuses more: unknown versions, strings that are not UTF-8.)"""
+    """Kafka reads all bytes that ours reads as the same record. (Ours also refuses unknown versions, invalid UTF-8.)"""
     rng = random.Random(17)
     sound = list(every_version(2))
     records = []

@@ -1,4 +1,4 @@
-"""What a leader checks before it appends, by the header alone."""
+"""A leader checks a batch before it appends it, by the header alone."""
 
 import pytest
 

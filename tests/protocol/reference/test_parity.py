@@ -29,7 +29,7 @@ REFUSED = "refused"
 
 
 def verdict(way: Callable[[], Any]) -> Any:
-    """What comes out, or that it was refused; any other exception fails the test."""
+    """The result, or REFUSED after a ProtocolError; any other exception fails the test."""
     try:
         return way()
     except ProtocolError:

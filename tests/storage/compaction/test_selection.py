@@ -1,4 +1,4 @@
-"""Which logs are cleaned and when: the rules of Kafka's LogCleanerManager, on given facts."""
+"""Logs are selected for cleaning by the rules of Kafka's LogCleanerManager, on given facts."""
 
 import random
 

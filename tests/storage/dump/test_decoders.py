@@ -1,4 +1,4 @@
-"""What records of internal topics are decoded to, and the message for those that cannot be decoded."""
+"""Records of internal topics are decoded; those that cannot be decoded get a message."""
 
 import pytest
 

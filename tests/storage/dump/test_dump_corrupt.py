@@ -47,7 +47,7 @@ def flipped(source: Path, target: Path, position: int, bit: int) -> None:
 
 
 def damage_of(path: Path) -> list[DumpFinding]:
-    """What is corrupt in a log, without the cost of a command."""
+    """The corrupt places of a log, without the cost of a command."""
     return [found for found in dump_log(path, DEEP) if isinstance(found, DumpFinding) and found.is_corrupt]
 
 

@@ -201,7 +201,7 @@ class OpenLog:
         )
 
     def open(self, directory: Path, *, is_clean: bool) -> str:
-        """What Kafka makes of a directory."""
+        """Opens a directory's log with Kafka's classes; their answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{directory} {str(is_clean).lower()}\n")

@@ -1,4 +1,4 @@
-"""When the active segment is closed by age, with jitter and for compaction, and what retention passes over."""
+"""The active segment is closed by age, with jitter and for compaction; retention skips segments that must stay."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a log answers to idempotent and transactional producers: the cases of Kafka's ProducerStateManager."""
+"""A log answers idempotent and transactional producers as Kafka's ProducerStateManager does, case by case."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a leader may make of its in-sync replicas, with the errors of Kafka's ReplicationControlManager."""
+"""A leader's changes of its in-sync replicas are accepted or refused as by Kafka's ReplicationControlManager."""
 
 import pytest
 

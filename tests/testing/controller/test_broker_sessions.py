@@ -1,4 +1,4 @@
-"""What a heartbeat makes of a broker, in virtual time: as Kafka's BrokerHeartbeatManager decides."""
+"""Heartbeats fence, unfence and stop a broker as Kafka's BrokerHeartbeatManager decides, in virtual time."""
 
 import pytest
 

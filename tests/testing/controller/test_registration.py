@@ -1,4 +1,4 @@
-"""Which registrations Kafka's ClusterControlManager takes, and what becomes of an earlier incarnation."""
+"""Registrations are accepted as by Kafka's ClusterControlManager, and replace an earlier incarnation."""
 
 from typing import Any
 

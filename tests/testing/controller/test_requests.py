@@ -52,7 +52,7 @@ Answer = TypeVar("Answer", bound=Message)
 
 
 class WireBroker:
-    """What a broker would send, request by request."""
+    """Sends a broker's requests, one by one."""
 
     def __init__(self, controller: EmbeddedController, node_id: int) -> None:
         self.node_id = node_id

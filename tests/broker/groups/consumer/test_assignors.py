@@ -16,7 +16,7 @@ T, U = b"t" * 16, b"u" * 16
 
 
 def ask_kafka(questions: list[Question]) -> list[dict[str, object]]:
-    """What Kafka's assignors answer, members that own nothing left out."""
+    """The answers of Kafka's assignors, without members that own nothing."""
     java_or_skip()
     lines = "\n".join(question.line() for question in questions)
     result = run_class(java_class("ServerAssignors"), standard_input=lines, timeout_s=1_200)

@@ -40,7 +40,7 @@ def step(core: GroupCore, now_ms: int) -> GroupEffects:
 
 
 def delay_ms(effects: GroupEffects) -> int:
-    """When the next event comes."""
+    """The delay until the next event, in milliseconds."""
     [timer] = effects.timers
     return timer.delay_ms  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""What is read of a dead broker's directories: identities of any age, epochs, producers, keys, gaps, old formats."""
+"""A survey of a dead broker's directories finds identities of any age, epochs, producers, keys, gaps, old formats."""
 
 import re
 from pathlib import Path
