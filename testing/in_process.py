@@ -56,8 +56,8 @@ class InProcessBroker:
         """The log directory (``log.dirs``)."""
         self._port = 0
         self._turn = threading.RLock()
-        self._running: _Running | None = None
-        self._alive: _Running | None = None
+        self._running: _BrokerThread | None = None
+        self._alive: _BrokerThread | None = None
         """The broker also while it starts and stops, when it may have sockets."""
         watch(self)
 
@@ -105,7 +105,7 @@ class InProcessBroker:
                 **self._configs,
             }
             config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
-            self._alive = running = _Running(config)
+            self._alive = running = _BrokerThread(config)
             try:
                 with no_fork():
                     running.start()
@@ -172,7 +172,7 @@ def _remove_tree(directory: str, owner: int) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-class _Running:
+class _BrokerThread:
     """A broker on an event loop in a thread of its own."""
 
     def __init__(self, config: ServerConfig) -> None:

@@ -13,13 +13,13 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
-from time import time_ns
 from typing import Any
 
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decoder
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.framing import LARGE_FRAME_BYTES
+from ...protocol.wall_clock import clock_ms
 from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
@@ -245,7 +245,7 @@ class Dispatcher:
     ) -> None:
         """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
         connection.last_used_ms = self._time_s() * 1000
-        now_ms = time_ns() // 1_000_000
+        now_ms = clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         self._last = in_service
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 
 from ...protocol.steps import run_to_end
+from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.files.disk_reserve import ReservedFiles
 from ..config.security import refuse_unserved_security
@@ -59,11 +60,6 @@ STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost;
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
 """After a clean start so many partitions are opened, then requests have so long: 2,000 in three seconds."""
-
-
-def clock_ms() -> int:
-    """Wall-clock milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 class BrokerServer:

@@ -6,7 +6,6 @@ Reads the directories, even of a running broker, without a lock and without chan
 
 import json
 import logging
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import click
 
 from ...protocol.errors import KafkaError
+from ...protocol.wall_clock import clock_ms
 from ...storage.check.command import run
 from ...storage.compaction.grouping import first_dirty_offset
 from ...storage.directory.lock_holder import lock_holder
@@ -62,7 +62,7 @@ def command(
         raise click.UsageError("give directories or --bootstrap-server, not both")
     chosen = list(directories) if server is None else directories_of(server)
     chosen = chosen or all_directories(config)
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     try:
         with _hide_repair_warnings(), OfflineDirectories(chosen, config, now_ms) as offline:
             if not as_json:

@@ -5,12 +5,12 @@ formats a new directory by itself: use format to choose the cluster id, features
 """
 
 import os
-import time
 from pathlib import Path
 
 import click
 
 from ...protocol.metadata_versions import level_name, release_level
+from ...protocol.wall_clock import clock_ms
 from ...storage.check.command import run
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files.files import Files
@@ -113,7 +113,7 @@ def format_command(
         raise click.ClickException(str(problem)) from problem
     if scram and level < SCRAM_SINCE:
         raise click.ClickException("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     new = _unformatted(config, cluster_id, ignore_formatted=ignore_formatted)
     if not new:
         click.echo("All of the log directories are already formatted.")

@@ -7,7 +7,6 @@ are rebuilt, too. A dry run works on an overlay, and shows its differences from 
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import click
 
 from ...protocol.errors import KafkaError
 from ...protocol.internal_topics import METADATA_TOPIC
+from ...protocol.wall_clock import clock_ms
 from ...storage.check.command import run
 from ...storage.check.directory_check import partition_tasks
 from ...storage.check.findings import CheckSeverity
@@ -157,11 +157,11 @@ def _repair_directory(
         if from_start:
             directory.distrust()
         if (path / f"{METADATA_TOPIC}-0").is_dir():
-            image = load_image(directory, config, _now_ms())
+            image = load_image(directory, config, clock_ms())
         effective = effective_config(config, image, directory.meta.node_id)
         known = image
         directory.load_logs(
-            lambda topic: log_config_for(effective, known.config_of(ResourceType.TOPIC, topic)), _now_ms()
+            lambda topic: log_config_for(effective, known.config_of(ResourceType.TOPIC, topic)), clock_ms()
         )
         for file in damaged:
             _rebuild(directory, file)
@@ -212,7 +212,3 @@ def _save(log: Log) -> None:
             log.flush()
     except StorageError as problem:
         click.echo(str(problem))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...protocol.wall_clock import clock_ms
 from .node_options import action_options, ask, keep_options, node_options
 from .output import print_tabbed, topic_id_text
 from .running import CommandError, main
@@ -105,10 +106,9 @@ def _node_text(quorum: QuorumDescription, replica: QuorumReplica) -> str:
 
 def print_replication(quorum: QuorumDescription, *, human_readable: bool) -> None:
     """``--replication``: the leader, the other voters, the observers."""
-    import time
 
     leader = leader_of(quorum)
-    now_ms = int(time.time() * 1000)
+    now_ms = clock_ms()
 
     def moment(timestamp_ms: int) -> str:
         return f"{now_ms - timestamp_ms} ms ago" if human_readable and timestamp_ms != -1 else str(timestamp_ms)

@@ -7,13 +7,13 @@ each request names its partitions (session id 0, epoch -1). Source: ``consumer.i
 """
 
 import asyncio
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from ...protocol.wall_clock import clock_ms
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import ZERO_TOPIC_ID
 from ..errors import ClientError, NoOffsetForPartitionError, broker_error
@@ -223,7 +223,7 @@ class Fetcher:
     ) -> bool:
         error = broker_error(data.error_code, f"fetching {partition} at offset {offset}")
         if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            timestamp = self._config.offset_reset.timestamp(int(time.time() * 1000))
+            timestamp = self._config.offset_reset.timestamp(clock_ms())
             if timestamp is None:
                 self._error = NoOffsetForPartitionError(
                     f"offset {offset} of {partition} is not in the log, and auto_offset_reset is none; seek() elsewhere"

@@ -4,9 +4,9 @@ Owns: nothing; it fills in the subscription's positions. Never overwrites a posi
 ``consumer.internals.OffsetFetcher`` and ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``.
 """
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 
+from ...protocol.wall_clock import clock_ms
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import LATEST_TIMESTAMP, list_offsets
 from ..errors import NoOffsetForPartitionError
@@ -39,7 +39,7 @@ class Positions:
 
     def reset_timestamp(self) -> int | None:
         """The timestamp that a reset sends to ListOffsets now; None without a reset policy."""
-        return self._offset_reset.timestamp(int(time.time() * 1000))
+        return self._offset_reset.timestamp(clock_ms())
 
     async def find(self, committed: FetchCommitted | None) -> None:
         """Gives each assigned partition a position; ``committed`` None without a group.

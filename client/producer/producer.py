@@ -8,7 +8,6 @@ idempotence, linger.ms=5. Source: ``org.apache.kafka.clients.producer.KafkaProdu
 import asyncio
 import logging
 import random
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from ...protocol.wall_clock import clock_ms
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
@@ -192,7 +192,7 @@ class Producer:
         chosen = self._partition(metadata, key, size) if partition is None else partition
         if self._transactions is not None:
             self._transactions.use(TopicPartition(topic, chosen))
-        timestamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
         record: PendingRecord = (timestamp, key, value, header_list)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[RecordMetadata] = loop.create_future()

@@ -4,12 +4,12 @@ Reads names, checkpoints and the metadata log, but no other log. Source: Kafka's
 AssignmentsManager.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...protocol.internal_topics import METADATA_TOPIC
+from ...protocol.wall_clock import clock_ms
 from ...storage.files.checkpoints import ROOT_CHECKPOINTS
 from ...storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
@@ -82,7 +82,7 @@ def last_use_ms(directory: Path) -> int:
     """When a broker last wrote a checkpoint there; a running one does every minute. The default clock of an audit."""
     names = (*ROOT_CHECKPOINTS, CLEAN_SHUTDOWN_FILE)
     times = [modified_ms(directory / name) for name in names if (directory / name).exists()]
-    return max(times, default=time.time_ns() // 1_000_000)
+    return max(times, default=clock_ms())
 
 
 class _Directory:

@@ -3,10 +3,10 @@
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
+from ...protocol.wall_clock import clock_ms
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_line import interruptible, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
@@ -127,7 +127,7 @@ def in_words(progress: CompactionProgress) -> str:
 def _order(options: argparse.Namespace, progress: Callable[[CompactionProgress], None]) -> CompactionOrder:
     return CompactionOrder(
         options.directory,
-        options.now if options.now is not None else time.time_ns() // 1_000_000,
+        options.now if options.now is not None else clock_ms(),
         tuple(dict.fromkeys(options.topic)),
         tuple(options.partition),
         dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options.config),

@@ -2,12 +2,12 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from ...protocol.wall_clock import clock_ms
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_line import interruptible, no_way_back, path_on_disk
 from ..engine.job import EngineError
@@ -185,7 +185,7 @@ def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "Imp
         compression=CompressionType[chosen.codec.upper()],
         segment_bytes=chosen.segment_bytes,
         batch_bytes=chosen.batch_bytes,
-        now_ms=time.time_ns() // 1_000_000,
+        now_ms=clock_ms(),
         max_workers=chosen.workers,
         config_topics=frozenset(text.partition(":")[0] for text in chosen.config),
     )

@@ -6,7 +6,6 @@ after its records are on disk. Source: QuorumController.
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -21,6 +20,7 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.metadata_records import FeatureLevelRecord
 from ...protocol.messages.structure import Message
 from ...protocol.steps import Steps
+from ...protocol.wall_clock import clock_ms
 from .broker_sessions import BrokerControlState, BrokerSessions
 from .broker_transitions import transition_records
 
@@ -48,7 +48,7 @@ class ActiveController:
 
     def start(self, features: Mapping[str, int]) -> None:
         """Becomes the leader of a new epoch. ``features``: the levels of a new cluster. Raises KafkaError."""
-        metadata, now_ms = self.metadata, wall_ms()
+        metadata, now_ms = self.metadata, clock_ms()
         metadata.log.become_leader(metadata.node_id, now_ms)
         if METADATA_VERSION not in metadata.image.features:
             levels = [FeatureLevelRecord(name, level) for name, level in features.items()]
@@ -77,7 +77,7 @@ class ActiveController:
             else:
                 done.set_result(outcome)
 
-        self.metadata.change(steps, wall_ms(), answered)
+        self.metadata.change(steps, clock_ms(), answered)
         return await done
 
     async def grown(self, offset: int, timeout_s: float) -> None:
@@ -111,7 +111,7 @@ class ActiveController:
         unfenced = [broker_id for broker_id, broker in brokers if not broker.fenced]
         for broker_id in self.sessions.expired(unfenced, monotonic_ms()):
             logger.info("broker %d is fenced: it sent no heartbeat for %d ms", broker_id, self.sessions.timeout_ms)
-            self.metadata.record(partial(self._fencing, broker_id), wall_ms(), _not_fenced)
+            self.metadata.record(partial(self._fencing, broker_id), clock_ms(), _not_fenced)
         self._check_later()
 
     def _fencing(self, broker_id: int) -> list[Message]:
@@ -120,8 +120,3 @@ class ActiveController:
 
 def _not_fenced(error: KafkaError) -> None:
     logger.error("a broker could not be fenced: %s", error)
-
-
-def wall_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000

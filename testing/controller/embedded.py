@@ -27,9 +27,10 @@ from ...broker.metadata.snapshot_generator import SnapshotGenerator
 from ...broker.network.listening import BoundListener, bind
 from ...broker.server.random_ids import random_uuid
 from ...broker.timers.loop_timers import LoopTimers
+from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directory import LogDirectory
 from ..in_process import ConfigValue, config_text
-from .active_controller import ActiveController, wall_ms
+from .active_controller import ActiveController
 from .server import ControllerServer
 
 NODE_ID = 3000
@@ -62,7 +63,7 @@ class EmbeddedController:
         self._cluster_id = cluster_id
         self._features = features
         self._port = 0
-        self._running: _Running | None = None
+        self._running: _ControllerThread | None = None
 
     @property
     def address(self) -> str:
@@ -104,7 +105,7 @@ class EmbeddedController:
         self._port = bound.port
         try:
             config = _config({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
-            self._running = _Running(config, bound, self._cluster_id, self._features)
+            self._running = _ControllerThread(config, bound, self._cluster_id, self._features)
         except BaseException:
             bound.close()
             raise
@@ -129,7 +130,7 @@ def _config(keys: Mapping[str, str]) -> ServerConfig:
     return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
 
 
-class _Running:
+class _ControllerThread:
     """A controller on an event loop in a thread of its own."""
 
     def __init__(
@@ -142,7 +143,7 @@ class _Running:
                 self._directory,
                 config,
                 directory_id=random_uuid(),
-                now_ms=wall_ms(),
+                now_ms=clock_ms(),
                 random_uuid=random_uuid,
                 cluster_id=cluster_id,
             )
@@ -163,7 +164,7 @@ class _Running:
     async def _start(self, bound: BoundListener, features: Mapping[str, int]) -> None:
         self.controller.start(features)
         self._timers = LoopTimers(asyncio.get_running_loop())
-        self._snapshots = SnapshotGenerator(self.controller.metadata, self._timers, wall_ms)
+        self._snapshots = SnapshotGenerator(self.controller.metadata, self._timers, clock_ms)
         self._snapshots.start()
         await self._server.start(bound.sockets[0])
 

@@ -15,7 +15,8 @@ from ...protocol.codec.header import decode_request_header, encode_response_part
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from ...protocol.messages.structure import Message
-from .active_controller import ActiveController, wall_ms
+from ...protocol.wall_clock import clock_ms
+from .active_controller import ActiveController
 
 NOT_ANSWERED: frozenset[int] = frozenset(
     {ApiKey.UPDATE_FEATURES, ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
@@ -39,7 +40,7 @@ async def answer_envelope(controller: ActiveController, request: EnvelopeRequest
     if not lowest <= version <= highest:
         return EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     body, _ = decode(api(api_key).request_class(), version, frame, position)
-    context = RequestContext(api_key, version, header.client_id, "", "CONTROLLER", 0, wall_ms())
+    context = RequestContext(api_key, version, header.client_id, "", "CONTROLLER", 0, clock_ms())
     response = await _answered(controller, body, context)
     parts = encode_response_parts(response, version, header.correlation_id)
     return EnvelopeResponse(response_data=b"".join(map(bytes, parts))[4:])

@@ -4,11 +4,11 @@ Only click is imported at first; the broker is imported after the arguments are 
 """
 
 import os
-import time
 from pathlib import Path
 
 import click
 
+from ....protocol.wall_clock import clock_ms
 from ....storage.check.command import run
 from .command import topic_configs
 
@@ -42,7 +42,7 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
         if check_configs:
             addition.check_configs(given, ServerConfig.load(None, [], os.environ))
             return 0
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = clock_ms()
         added = addition.add_topics(path, names, given, os.environ, now_ms=now_ms, random_uuid=random_uuid)
     except AdoptionRefusedError as refused:
         raise click.ClickException("; ".join(refused.problems)) from refused

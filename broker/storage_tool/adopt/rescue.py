@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ....protocol.internal_topics import INTERNAL_TOPICS
+from ....protocol.wall_clock import clock_ms
 from ....storage.files.files import Files
 from ....storage.files.meta_properties import uuid_text
 from ....storage.files.overlay_files import OverlayFiles
@@ -16,7 +17,6 @@ from ...config.errors import ConfigError
 from ...config.security import refuse_unserved_security
 from ...config.server_config import ServerConfig
 from ...dispatch.read_only import ReadOnlyMode
-from ...server.broker_server import clock_ms
 from ...server.commands import START_ERRORS, loop_factory, run
 from ...server.logging_setup import set_up_logging
 from ...server.random_ids import random_uuid

@@ -7,10 +7,10 @@ Owns: the partitions of a group, in Kafka's order, and the definition of lag in 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ....protocol.wall_clock import clock_ms
 from ...cluster.list_offsets import LATEST_TIMESTAMP
 from ...types import OffsetAndMetadata, TopicPartition
 
@@ -128,7 +128,7 @@ async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolatio
         if row.current_offset is not None and row.log_end_offset is not None
     }
     found = await RecordTimeAdmin.beside(admin).next_records(ranges, isolation_level=isolation_level)
-    now_ms = int(time.time() * 1000)
+    now_ms = clock_ms()
     return [
         row._replace(
             lag_seconds=seconds_behind(row, found[partition], now_ms),

@@ -6,13 +6,13 @@ Owns: reading offsets, times, durations and files. Never does: asking a broker. 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import click
 
+from ....protocol.wall_clock import clock_ms
 from ...consumer import durations
 from ...types import TopicPartition
 from ..running import CommandError
@@ -50,7 +50,7 @@ def reset_target(options: GroupOptions) -> ResetTo:
     if options.to_datetime is not None:
         return ResetTo("to-time", parse_datetime(options.to_datetime))
     if options.by_duration is not None:
-        return ResetTo("to-time", int(time.time() * 1000) - parse_duration_ms(options.by_duration))
+        return ResetTo("to-time", clock_ms() - parse_duration_ms(options.by_duration))
     if options.from_file is not None:
         return ResetTo("from-file", plan=_read_plan(options.from_file, options.groups))
     return ResetTo(chosen[0], options.to_offset if options.to_offset is not None else options.shift_by or 0)

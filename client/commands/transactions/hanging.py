@@ -5,13 +5,13 @@ Owns: which open transactions hang. Source: ``TransactionsCommand.FindHangingTra
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ....protocol.errors import ErrorCode
+from ....protocol.wall_clock import clock_ms
 from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_json, print_tabbed
@@ -43,7 +43,7 @@ class UnendedTransaction(NamedTuple):
 
 async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool) -> None:
     """``find-hanging``. If there are hanging transactions, a hint on standard error says how to end them."""
-    now_ms = int(time.time() * 1000)
+    now_ms = clock_ms()
     found = await find(admin, scope, now_ms)
     if as_json:
         print_json(

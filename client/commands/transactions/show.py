@@ -5,7 +5,6 @@ Source: ``TransactionsCommand``: its inner classes of the same names, and ``Tool
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import click
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.transaction_states import BY_LABEL
+from ....protocol.wall_clock import clock_ms
 from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_json, print_tabbed
@@ -69,7 +69,7 @@ async def print_description(admin: TransactionsAdmin, transactional_id: str, *, 
             f"Failed to describe transaction state of transactional-id `{transactional_id}`: its coordinator does not "
             "know it (ids expire after transactional.id.expiration.ms); 'odradek transactions list' shows all"
         ) from None
-    duration_ms = None if found.start_time_ms is None else int(time.time() * 1000) - found.start_time_ms
+    duration_ms = None if found.start_time_ms is None else clock_ms() - found.start_time_ms
     if as_json:
         print_json(
             {

@@ -15,7 +15,7 @@ from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
 from .expiry import expires_at
 from .facts import CommitHistory, GroupFacts, LatestGroup
-from .log_times import CHUNK_BYTES, Answer, Question, answer
+from .log_times import CHUNK_BYTES, Answer, LogLookUps, answer
 from .rows import GroupLag
 
 SIMPLE = "simple"
@@ -56,7 +56,7 @@ def gather(
     return found
 
 
-def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Question]:
+def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, LogLookUps]:
     """The look-ups for each replica. Partitions that all groups have read to the end need none."""
     times: dict[TopicPartition, set[int]] = {}
     offsets: dict[TopicPartition, set[int]] = {}
@@ -75,7 +75,7 @@ def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Ques
         if is_past:
             asked.add(found.moment_ms)
     return {
-        key: Question(
+        key: LogLookUps(
             found.tasks[key].replica,
             found.reports[key].log_end_offset,
             tuple(sorted(asked)),
@@ -85,7 +85,7 @@ def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Ques
     }
 
 
-def answers(asked: Mapping[TopicPartition, Question], engine: str) -> dict[TopicPartition, Answer]:
+def answers(asked: Mapping[TopicPartition, LogLookUps], engine: str) -> dict[TopicPartition, Answer]:
     """Does the look-ups. Raises the errors of `run_tasks`."""
     tasks = list(asked.values())
     sizes = [(len(task.times) + len(task.offsets)) * CHUNK_BYTES for task in tasks]

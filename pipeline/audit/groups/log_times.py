@@ -28,7 +28,7 @@ Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LogLookUps:
     """The look-ups in one replica."""
 
     replica: PartitionDirectory
@@ -49,33 +49,33 @@ class Answer:
     """(leader epoch, start offset), rising."""
 
 
-def answer(question: Question) -> Answer:
-    """Does the look-ups. If the files of the question are gone, uses those that exist now. Raises OSError."""
+def answer(look_ups: LogLookUps) -> Answer:
+    """Does the look-ups. If the files of the replica are gone, uses those that exist now. Raises OSError."""
     for _ in attempts():
         try:
-            return _answer(question)
+            return _answer(look_ups)
         except OSError as error:
             if not is_gone(error):
                 raise
-        replica = question.replica
+        replica = look_ups.replica
         now = partition_at((replica.topic, replica.partition), replica.path)
         if now is None:
             break
-        question = replace(question, replica=now)
+        look_ups = replace(look_ups, replica=now)
     return Answer()
 
 
-def _answer(question: Question) -> Answer:
-    segments = [_Segment(segment) for segment in question.replica.segments if segment.size]
+def _answer(look_ups: LogLookUps) -> Answer:
+    segments = [_Segment(segment) for segment in look_ups.replica.segments if segment.size]
     found = Answer()
-    for time in question.times:
-        found.end_offsets[time] = _end_offset(segments, time, question.log_end_offset)
-    for offset in question.offsets:
+    for time in look_ups.times:
+        found.end_offsets[time] = _end_offset(segments, time, look_ups.log_end_offset)
+    for offset in look_ups.offsets:
         written = _time_at(segments, offset)
         if written is not None:
             found.timestamps[offset] = written
     try:
-        found.epochs = read_epoch_checkpoint(PathFiles(), question.replica.path / LEADER_EPOCH_CHECKPOINT)
+        found.epochs = read_epoch_checkpoint(PathFiles(), look_ups.replica.path / LEADER_EPOCH_CHECKPOINT)
     except (CorruptCheckpointError, OSError):
         found.epochs = []  # the audit of the partition reports it
     return found

@@ -7,34 +7,19 @@ import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, read_header
-from odradek.protocol.records.builder import assemble_batch, encode_batch
+from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.append_path import NOW, AppendPath, batch, only
-
-
-def lying(section: bytes, count: int, kind: CompressionType = CompressionType.NONE) -> bytes:
-    return assemble_batch(
-        section,
-        records_count=count,
-        attributes=kind,
-        base_offset=0,
-        last_offset=count - 1,
-        base_timestamp=NOW,
-        max_timestamp=NOW,
-        partition_leader_epoch=-1,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-    )
+from support.data.lying_batches import lying_batch
 
 
 @pytest.mark.parametrize("kind", list(CompressionType))
 async def test_a_few_bytes_never_claim_a_segment_of_offsets(tmp_path: Path, kind: CompressionType) -> None:
     path = AppendPath(tmp_path, LogConfig())
     for count in (2**31 - 1, 20_000_000, 1_000_000):
-        answer = only(await path.produce({0: lying(bytes(9), count, kind)}))
+        answer = only(await path.produce({0: lying_batch(bytes(9), count, kind, timestamp_ms=NOW)}))
         assert answer.error_code == ErrorCode.INVALID_RECORD
     assert path.log().log_end_offset == 0
     assert len(path.log().segments) == 1
@@ -43,7 +28,7 @@ async def test_a_few_bytes_never_claim_a_segment_of_offsets(tmp_path: Path, kind
 
 async def test_random_bytes_never_stand_before_good_records(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig())
-    answer = only(await path.produce({0: lying(random.Random(7).randbytes(100), 5)}))
+    answer = only(await path.produce({0: lying_batch(random.Random(7).randbytes(100), 5, timestamp_ms=NOW)}))
     assert answer.error_code == ErrorCode.INVALID_RECORD
     assert only(await path.produce({0: batch(count=150)})).base_offset == 0
     await path.close()
@@ -55,7 +40,7 @@ async def test_every_record_is_looked_at_if_the_configuration_says_so(tmp_path: 
     good = encode_batch([Record(index, NOW, b"k", b"v", []) for index in range(count)])
     section = bytearray(good[BATCH_HEADER_SIZE:])
     section[-3:] = b"\xff\xff\xff"
-    bad = lying(bytes(section), count)
+    bad = lying_batch(bytes(section), count, timestamp_ms=NOW)
     assert read_header(bad).magic == MAGIC
     path = AppendPath(tmp_path, LogConfig(check_records=True), partitions=2)
     assert only(await path.produce({0: good})).error_code == ErrorCode.NONE

@@ -5,30 +5,14 @@ import random
 import pytest
 
 from odradek.protocol.records.batch import read_header
-from odradek.protocol.records.builder import assemble_batch, encode_batch
+from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType, compress
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.first_record import check_beginning, check_count
 from odradek.protocol.records.record import Record
 from odradek.protocol.records.validation import validate_client_batch
+from support.data.lying_batches import lying_batch
 from support.data.random_records import random_records
-
-
-def of_section(section: bytes, count: int, kind: CompressionType) -> bytes:
-    """A batch whose header and CRC are right, whatever the section is."""
-    return assemble_batch(
-        section,
-        records_count=count,
-        attributes=kind,
-        base_offset=0,
-        last_offset=count - 1,
-        base_timestamp=1,
-        max_timestamp=1,
-        partition_leader_epoch=-1,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-    )
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -43,19 +27,19 @@ def test_what_clients_send_is_taken(seed: int) -> None:
 
 @pytest.mark.parametrize("kind", list(CompressionType))
 def test_the_densest_batch_is_taken(kind: CompressionType) -> None:
-    batch = of_section(compress(kind, bytes.fromhex("0c000000010100") * 2_000_000), 2_000_000, kind)
+    batch = lying_batch(compress(kind, bytes.fromhex("0c000000010100") * 2_000_000), 2_000_000, kind)
     validate_client_batch(read_header(batch))
 
 
 @pytest.mark.parametrize("kind", list(CompressionType))
 def test_more_records_than_the_bytes_can_hold_are_refused(kind: CompressionType) -> None:
     for count in (2**31 - 1, 20_000_000, 100_000):
-        batch = of_section(compress(kind, bytes.fromhex("0c000000010100"))[:30], count, kind)
+        batch = lying_batch(compress(kind, bytes.fromhex("0c000000010100"))[:30], count, kind)
         if kind is not CompressionType.ZSTD or count > 140_000:
             with pytest.raises(InvalidRecordError, match="can't hold"):
                 validate_client_batch(read_header(batch))
     with pytest.raises(InvalidRecordError):
-        check_count(read_header(of_section(b"", 1, kind)))
+        check_count(read_header(lying_batch(b"", 1, kind)))
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -64,7 +48,7 @@ def test_random_bytes_are_refused(kind: CompressionType, count: int) -> None:
     rng = random.Random(1)
     taken = 0
     for _ in range(1_000):
-        batch = of_section(rng.randbytes(rng.randint(8, 200)), count, kind)
+        batch = lying_batch(rng.randbytes(rng.randint(8, 200)), count, kind)
         try:
             check_beginning(batch, read_header(batch))
             taken += 1
@@ -77,4 +61,4 @@ def test_a_record_that_ends_early_or_late_is_refused() -> None:
     batch = encode_batch([Record(0, 1, b"key", b"value", [])])
     for damage in (b"x" + batch[62:], batch[61:] + b"\0", batch[61:-1]):
         with pytest.raises(InvalidRecordError):
-            check_beginning(damaged := of_section(damage, 1, CompressionType.NONE), read_header(damaged))
+            check_beginning(damaged := lying_batch(damage, 1, CompressionType.NONE), read_header(damaged))

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.records.batch import (
-    read_header,
-)
-from odradek.protocol.records.builder import assemble_batch
+from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.compression import CompressionType, compress
 from odradek.protocol.steps import run_to_end
 from odradek.storage.log.append_plan import AppendOrigin, check_batch
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.record_inspection import inspect_batch
+from support.data.lying_batches import lying_batch
 from support.data.record_batches import FOREVER, NOW, JavaRecordBatches, java_code
 
 
@@ -22,35 +20,19 @@ def lying_batches() -> Iterator[tuple[str, bytes]]:
     """Batches whose header and CRC are right, and whose records are not what the header says."""
     section = b"".join(bytes.fromhex("0e0000") + bytes((2 * delta, 1, 2)) + b"v\0" for delta in range(10))
     for kind in CompressionType:
-        fields = {"attributes": kind, "base_timestamp": NOW, "max_timestamp": NOW}
         packed = compress(kind, section)
         for count in (10, 9, 11, 1_000, 20_000_000, 2**31 - 1):
-            yield f"{kind.name} {count} records", of_section(packed, count, **fields)
+            yield f"{kind.name} {count} records", lying_batch(packed, count, kind, timestamp_ms=NOW)
         for size in (70, 300):
-            yield f"{kind.name} {size} random bytes", of_section(random.Random(size).randbytes(size), 10, **fields)
-        yield f"{kind.name} nothing", of_section(b"", 10, **fields)
+            noise = random.Random(size).randbytes(size)
+            yield f"{kind.name} {size} random bytes", lying_batch(noise, 10, kind, timestamp_ms=NOW)
+        yield f"{kind.name} nothing", lying_batch(b"", 10, kind, timestamp_ms=NOW)
         for what, damaged in (
             ("damaged in the middle", section[:40] + b"\xff\xff\xff" + section[43:]),
             ("the same offset", section[:8] * 10),
             ("cut", section[:-3]),
         ):
-            yield f"{kind.name} {what}", of_section(compress(kind, damaged), 10, **fields)
-
-
-def of_section(section: bytes, count: int, *, attributes: int, base_timestamp: int, max_timestamp: int) -> bytes:
-    return assemble_batch(
-        section,
-        records_count=count,
-        attributes=attributes,
-        base_offset=0,
-        last_offset=count - 1,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        partition_leader_epoch=-1,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-    )
+            yield f"{kind.name} {what}", lying_batch(compress(kind, damaged), 10, kind, timestamp_ms=NOW)
 
 
 @pytest.mark.java
