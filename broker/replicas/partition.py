@@ -106,18 +106,22 @@ class Partition:
         self.notify(0)
 
     def refuse(self, code: ErrorCode) -> None:
-        """Answers every request with this error: the directory has failed, or it has no leader."""
-        self.refusal = code
-        self.resign()
-        if self.appends is not None:
-            self.appends.refuse(code)
-            self.appends = None
+        """Answers every request with this error: the directory has failed, or it has no leader.
+
+        The log is out of reach before what waits is answered. An answer lets the connection's next request in, which
+        would otherwise be appended as by a leader without followers, and acknowledged at once.
+        """
 
         def refuse() -> Log:
             raise KafkaError(code)
 
+        self.refusal = code
         self._log = None
         self._open_log = refuse
+        if self.appends is not None:
+            self.appends.refuse(code)
+            self.appends = None
+        self.resign()
         self.notify(0)
 
     def resign(self) -> None:

@@ -1,17 +1,21 @@
 """Producers, consumers and deletions wait for the followers of a partition."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
 from odradek.broker.metrics.replica_state import IsrChanges
+from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import MOST_SIZES, ChangeAnswer, Leading
+from odradek.broker.replicas.partition import Partition
+from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import AlterPartitionResponse
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.storage.log.log import Log
+from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 
 LEADER, FOLLOWER, EPOCH = 1, 2, 7
@@ -148,3 +152,29 @@ def test_stalled_follower_does_not_cost_memory_for_each_append(led: Led) -> None
     assert len(led.leading._appended) == MOST_SIZES
     led.fetch(3 * MOST_SIZES)
     assert led.seen == [30 * MOST_SIZES]
+
+
+def test_request_that_an_answer_lets_in_is_not_appended_after_the_leadership(tmp_path: Path) -> None:
+    """The connection serves its next request inside the answer of the one before: that one is refused, too.
+
+    Found by replacing brokers under load: the leader that left acknowledged such batches, which no follower had.
+    """
+    led = Led(tmp_path)
+    unused = cast("GroupCommit", None)
+    partition = Partition("orders", bytes(16), 0, EPOCH, lambda: led.log, unused, cast("WriterThreads", None))
+    end_offset = partition.log.log_end_offset
+    partition.leading = led.leading
+    refusals: list[ErrorCode] = []
+
+    def next_request(failure: KafkaError | None) -> None:
+        assert failure is not None
+        builder = BatchBuilder()
+        builder.append(0, None, b"value")
+        with pytest.raises(KafkaError) as refused:
+            partition.append(bytes(builder.build()), led.now_ms, AppendOrigin.CLIENT)
+        refusals.append(refused.value.error_code)
+
+    led.leading.when_replicated(end_offset + 1, next_request)
+    partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert refusals == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert led.log.log_end_offset == end_offset
