@@ -63,11 +63,7 @@ def join(
         abortable_error_since=ABORTABLE_ERROR_SINCE,
         adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
     )
-    missing = frozenset(
-        (partition.topic, partition.index)
-        for partition in partitions
-        if not partition.log.producer_state.has_open_transaction(*producer)
-    )
+    missing = frozenset((one.topic, one.index) for one in partitions if _is_missing(one, producer))
     if not missing or not (verifies or support is Support.ADDS_IMPLICITLY):
         then({})
         return
@@ -76,6 +72,15 @@ def join(
         then({partition: _refusal(error) for partition, error in errors.items()})
 
     TransactionMembership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
+
+
+def _is_missing(partition: Partition, producer: tuple[int, int]) -> bool:
+    """Whether the producer's transaction may have no records there. A partition that is not served gets none: its
+    append is refused."""
+    try:
+        return not partition.log.producer_state.has_open_transaction(*producer)
+    except KafkaError:
+        return False
 
 
 def _refusal(error: ErrorCode) -> KafkaError:
