@@ -60,7 +60,8 @@ class FollowedMetadata(PublishedMetadata):
             raise ConfigError(
                 [
                     f"{where}: is missing. A broker of a cluster needs directories that carry the cluster's id: run"
-                    " `odradek storage format --config FILE --cluster-id ID` with the id that the controllers have"
+                    " `odradek storage format --config FILE --cluster-id ID` with the id that the controllers have,"
+                    " or start with `odradek serve --cluster-id ID`"
                 ]
             )
         if meta.node_id != config.node_id:

@@ -169,7 +169,7 @@ class BrokerServer:
             return Standalone(self._config, self._cluster_id)
         from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
 
-        return ClusterMember(self._config, clock_ms, self._ended)
+        return ClusterMember(self._config, self._cluster_id, clock_ms, self._ended)
 
     def _ended(self, reason: str) -> None:
         """The role of this broker has ended."""

@@ -50,9 +50,17 @@ class ClusterMember(Role):
     metadata: FollowedMetadata
     producer_ids: ProducerIdBlocks
 
-    def __init__(self, config: ServerConfig, clock_ms: Callable[[], int], ended: Callable[[str], None]) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on."""
+    def __init__(
+        self,
+        config: ServerConfig,
+        cluster_id: str | None,
+        clock_ms: Callable[[], int],
+        ended: Callable[[str], None],
+    ) -> None:
+        """``cluster_id``: of a new data directory; None refuses one. ``clock_ms``: wall clock, milliseconds since the
+        epoch. ``ended`` gets why the broker can't go on."""
         self._config = config
+        self._cluster_id = cluster_id
         self._clock_ms = clock_ms
         self._ended = ended
         self._tasks: list[asyncio.Task[None]] = []
@@ -70,6 +78,8 @@ class ClusterMember(Role):
         """Follows the metadata log and registers; returns when the image holds this registration."""
         config = self._config
         ids = identify(log_dirs, random_uuid)
+        if self._cluster_id is not None and log_dirs.metadata.meta is None:
+            log_dirs.metadata.format(self._cluster_id, config.node_id, ids[0])
         metadata = self.metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)

@@ -253,3 +253,20 @@ def test_storage_format_prepares_a_directory_for_a_cluster(controllers: RealCont
     assert formatted.returncode == 0, formatted.stderr
     broker.start()
     assert broker.stop() == 0
+
+
+def test_directory_that_is_new_is_formatted_with_the_cluster_id_that_serve_is_given(
+    controllers: RealControllers, tmp_path: Path
+) -> None:
+    """``serve --cluster-id`` formats what is new and leaves what is formatted, as Apache's image does."""
+    broker = controllers.broker(tmp_path / "b", 8)
+    (broker.log_dir / "meta.properties").unlink()
+    broker.program = (*broker.program, "--cluster-id", CLUSTER_ID)
+    broker.start()
+    assert broker.stop() == 0
+    written = (broker.log_dir / "meta.properties").read_text()
+    assert f"cluster.id={CLUSTER_ID}" in written
+    broker.program = (*OurBroker.program, "--cluster-id", "AnotherClusterAnother0")
+    broker.start()
+    assert broker.stop() == 0
+    assert (broker.log_dir / "meta.properties").read_text() == written
