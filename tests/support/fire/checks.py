@@ -16,7 +16,7 @@ are ours.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from support.fire.history import GROUP_READER, PLAIN, History, Place, Poll, Started
+from support.fire.history import CONSUMER_READER, GROUP_READER, PLAIN, History, Place, Poll, Started
 
 Check = Callable[[History], list[str]]
 
@@ -208,9 +208,14 @@ def zombie_commit(history: History) -> list[str]:
 
 
 def unseen_by_group(history: History) -> list[str]:
-    """A committed record came to no member of the group of readers."""
-    seen = {place for poll in history.polls if poll.kind == GROUP_READER for place, _ in poll.records}
-    return [f"{value} at {place}" for place, value in history.final.items() if place not in seen]
+    """A committed record came to no member of a group of readers."""
+    found = []
+    for kind in (GROUP_READER, CONSUMER_READER):
+        polls = [poll for poll in history.polls if poll.kind == kind]
+        seen = {place for poll in polls for place, _ in poll.records}
+        if polls or kind == GROUP_READER:
+            found += [f"{value} at {place} by {kind}" for place, value in history.final.items() if place not in seen]
+    return found
 
 
 CHECKS: dict[str, Check] = {

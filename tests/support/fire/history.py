@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 PLAIN, IDEMPOTENT, TRANSACTIONAL = "plain", "idempotent", "transactional"
 ASSIGNED_READER, GROUP_READER = "assigned-reader", "group-reader"
+CONSUMER_READER = "consumer-reader"
+"""A reader in a group of the consumer protocol (KIP-848)."""
 ASKER, TELLER = "asker", "teller"
 """The process that requests transfers between accounts, and the one that carries them out."""
 

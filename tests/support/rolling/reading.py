@@ -1,0 +1,112 @@
+"""Reads topics to their end when the clients have come to rest, and compares with what the clients noted."""
+
+import json
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from support.eventually import eventually
+from support.fire.checks import anomalies, transfer_anomalies
+from support.fire.history import (
+    ASKER,
+    ASSIGNED_READER,
+    CONSUMER_READER,
+    GROUP_READER,
+    IDEMPOTENT,
+    TELLER,
+    TRANSACTIONAL,
+    Place,
+    read_journals,
+)
+from support.fire.worker import (
+    ACCOUNTS,
+    PARTITIONS,
+    POSTINGS,
+    READERS_GROUP,
+    TELLERS_GROUP,
+    TOPIC,
+    TRANSFER_PARTITIONS,
+    TRANSFERS,
+)
+from support.rolling.load import CONSUMERS_GROUP, WATCHER, Load
+
+COUNTS = {TOPIC: PARTITIONS, TRANSFERS: TRANSFER_PARTITIONS, POSTINGS: PARTITIONS}
+PATIENCE_S = 180.0
+BALANCE = 1_000
+
+
+def read_to_end(servers: str, topic: str) -> dict[Place, bytes]:
+    """All committed records of a topic."""
+    consumer: Any = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "final",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.assign([TopicPartition(topic, index, 0) for index in range(COUNTS[topic])])
+    found: dict[Place, bytes] = {}
+    ended: set[int] = set()
+    while len(ended) < COUNTS[topic]:
+        message = consumer.poll(PATIENCE_S)
+        assert message is not None, "nothing more comes, and it is not the end: a transaction hangs"
+        error = message.error()
+        if error is None:
+            found[Place(message.partition(), message.offset())] = message.value()
+        elif error.code() == KafkaError._PARTITION_EOF:
+            ended.add(message.partition())
+    consumer.close()
+    return found
+
+
+def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
+    """The offset after the last record of each partition; markers may follow."""
+    ends: dict[int, int] = {}
+    for place in found:
+        ends[place.partition] = max(place.offset + 1, ends.get(place.partition, 0))
+    return ends
+
+
+def until_committed(load: Load, group: str, ends: dict[int, int]) -> None:
+    """Until a group has committed all of these offsets."""
+    eventually(
+        lambda: f"{group} at {ends}, not {load.offsets[group]}; {load.errors[:5]}",
+        lambda: all(load.offsets[group].get(partition, -1) >= end for partition, end in ends.items()),
+        patience_s=PATIENCE_S,
+    )
+
+
+def settle(load: Load, servers: str) -> str:
+    """Ends the clients, and checks all that they noted against the topics. Returns a line with the numbers.
+
+    Raises AssertionError with the anomalies.
+    """
+    load.end(IDEMPOTENT, TRANSACTIONAL, ASKER)
+    final = read_to_end(servers, TOPIC)
+    transfers = read_to_end(servers, TRANSFERS)
+    until_committed(load, READERS_GROUP, ends_of(final))
+    until_committed(load, CONSUMERS_GROUP, ends_of(final))
+    until_committed(load, TELLERS_GROUP, ends_of(transfers))
+    load.end(ASSIGNED_READER, GROUP_READER, CONSUMER_READER, TELLER, WATCHER)
+    load.check()
+    postings = read_to_end(servers, POSTINGS)
+    history = read_journals(load.journals)
+    history.final = {place: int(value) for place, value in final.items()}
+    found = anomalies(history)
+    asked = {}
+    for value in transfers.values():
+        number, source, target, amount = json.loads(value)
+        asked[number] = source, target, amount
+    balances = dict.fromkeys(range(ACCOUNTS), BALANCE)
+    found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances)
+    assert not found, {name: lines[:5] for name, lines in found.items()}
+    committed = sum(one.is_committed for one in history.transactions.values())
+    assert history.promised()
+    assert committed
+    assert asked
+    return (
+        f"{len(history.promised())} promised records, {committed} transactions, {len(asked)} transfers, "
+        f"{len(load.retries)} retries, {len(load.refused)} commits refused"
+    )
