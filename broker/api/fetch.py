@@ -108,8 +108,12 @@ def _serve(
         reply(_response(broker, fetch, read, topics, context))
 
     def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
-        if _wait(broker, request, fetch, read, read_again) is None:
+        wait = _wait(broker, request, fetch, read, read_again)
+        if wait is None:
             answer(read)
+        elif read.follower is not None and any(map(_has_more_to_copy, read.reads)):
+            # This fetch completed a write, and the producer's next one went to a partition that was read before.
+            wait.complete()
 
     if context.api_version < len(MAGIC_OF_VERSION):
         _read_converted(broker, fetch, limits, context, answer, answer_or_wait)
