@@ -63,6 +63,20 @@ class FetchSessionHandler:
         self._partitions = dict(wanted)
         return SessionRequest(self._session_id, self._epoch, _topics(changed), _forgotten_topics(forgotten))
 
+    def build_changes(self, changed: Partitions, forgotten: Iterable[Key]) -> SessionRequest | None:
+        """The next incremental request if only these partitions differ from the last one: new ones or others to fetch,
+        and those to forget. None as for :meth:`build`. The session must not be at its start (:attr:`is_full`).
+        """
+        known = self._partitions
+        changed = {key: partition for key, partition in changed.items() if known.get(key) != partition}
+        leaving = [key for key in forgotten if key in known]
+        if not known and not changed:
+            return None
+        known.update(changed)
+        for key in leaving:
+            del known[key]
+        return SessionRequest(self._session_id, self._epoch, _topics(changed), _forgotten_topics(leaving))
+
     def handle_response(self, response: FetchResponse) -> str | None:
         """Takes the session to its next epoch. Returns why the answer can't be used, None if it can."""
         if response.error_code:

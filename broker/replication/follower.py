@@ -17,8 +17,18 @@ from ...protocol.records.buffers import Buffer
 PARTITION_MAX_BYTES = 1 << 20
 """``replica.fetch.max.bytes``."""
 NO_EPOCH = -1
-EPOCH_RETRY_MS = 100
-"""After UNKNOWN_LEADER_EPOCH: this broker has heard of an election before the new leader, which hears of it soon."""
+NEWS_RETRY_MS = 20
+"""The first pause after an error of :data:`LEADER_LACKS_NEWS`. Each error doubles it."""
+LEADER_LACKS_NEWS = frozenset(
+    {
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+"""This broker has heard of a topic or an election before the leader, which hears of it soon. Kafka pauses for
+``replica.fetch.backoff.ms`` (1 s)."""
 
 
 class AppendToCopy(NamedTuple):
@@ -84,6 +94,7 @@ class FollowedPartition:
         self.is_in_sync = False
         """Whether the copy has reached the leader's high watermark (``PartitionFetchState.isReplicaInSync``)."""
         self._retry_ms = retry_ms
+        self._news_retry_ms = NEWS_RETRY_MS
 
     def is_due(self, now_ms: int) -> bool:
         """Whether to fetch it now."""
@@ -111,6 +122,7 @@ class FollowedPartition:
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
             return TruncateCopy(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
+        self._news_retry_ms = NEWS_RETRY_MS
         records = _of_this_epoch(data.records or b"", self.leader_epoch)
         return AppendToCopy(records, data.high_watermark, data.log_start_offset)
 
@@ -135,7 +147,11 @@ class FollowedPartition:
         if code is ErrorCode.FENCED_LEADER_EPOCH:
             self.is_stopped = True
             return StopFetching(code)
-        return Pause(EPOCH_RETRY_MS if code is ErrorCode.UNKNOWN_LEADER_EPOCH else self._retry_ms, code)
+        if code not in LEADER_LACKS_NEWS:
+            return Pause(self._retry_ms, code)
+        delay_ms = min(self._news_retry_ms, self._retry_ms)
+        self._news_retry_ms = 2 * delay_ms
+        return Pause(delay_ms, code)
 
 
 def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epoch: EndOfEpoch) -> int:

@@ -23,13 +23,23 @@ from ..network.node_client import NodeUnavailableError
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
-from .fetch_session import FetchSessionHandler, Key
+from .fetch_session import FetchSessionHandler, Key, SessionRequest
 from .follower import AppendToCopy, FetchPosition, ListOffsets, Pause, Step, StopFetching, TruncateCopy, TruncateFully
 from .follower_throttle import FollowerThrottle
 
 logger = logging.getLogger(__name__)
 
 LATEST, EARLIEST = -1, -2
+LOOK_AT_ALL_MS = 500
+"""How often all partitions of a leader are looked at, for what changes without an answer, such as the start of a log.
+Between these looks, a fetch costs what its answer has, not what the session has."""
+
+
+class Asked(NamedTuple):
+    """A partition as it was asked for."""
+
+    copy: Copy
+    position: FetchPosition
 
 
 class FetcherSettings(NamedTuple):
@@ -66,17 +76,28 @@ class LeaderFetcher:
         self._clock_ms = clock_ms
         self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}")
         self._session = FetchSessionHandler()
+        self._asked: dict[Key, Asked] = {}
+        """The partitions in the last request, or in the session that it continues."""
+        self._moved: dict[Key, None] = {}
+        """Partitions whose part of the next request may differ from that of the last one."""
+        self._look_at_all_ms = 0
+        """When to look at all partitions again."""
+        self._is_held_up = False
+        """Whether partitions pause or are throttled: they are due again by time, not by an event."""
         self._changed = asyncio.Event()
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
 
     def follow(self, copy: Copy) -> None:
         """Fetches a partition from now on; one of an earlier epoch is replaced."""
-        self.copies[copy.partition.topic_id, copy.partition.index] = copy
+        key = copy.partition.topic_id, copy.partition.index
+        self.copies[key] = copy
+        self._moved[key] = None
         self._changed.set()
 
     def unfollow(self, key: Key) -> None:
         """Fetches a partition no longer; an answer that is on its way is dropped."""
         self.copies.pop(key, None)
+        self._moved[key] = None
 
     async def run(self) -> None:
         """Fetches, for ever."""
@@ -107,6 +128,10 @@ class LeaderFetcher:
             async with asyncio.timeout(max(0, min(pauses_ms)) / 1000 if pauses_ms else None):
                 await self._changed.wait()
 
+    def _is_wanted(self, copy: Copy, now_ms: int) -> bool:
+        """Whether to fetch a partition now."""
+        return copy.partition.is_due(now_ms) and not self._leaves_out(copy, now_ms)
+
     def _leaves_out(self, copy: Copy, now_ms: int) -> bool:
         partition = copy.partition
         return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
@@ -114,12 +139,8 @@ class LeaderFetcher:
     async def _fetch(self) -> bool:
         """One request, and what its answer asks for. Returns False if there is nothing to fetch. Raises
         NodeUnavailableError."""
-        now_ms = monotonic_ms()
-        due = {key: copy for key, copy in self.copies.items() if copy.partition.is_due(now_ms)}
-        fetched = {key: copy for key, copy in due.items() if not self._leaves_out(copy, now_ms)}
-        positions = {key: copy.fetch_position for key, copy in fetched.items()}
         is_full = self._session.is_full
-        request = self._request(fetched)
+        request = self._next_request(monotonic_ms())
         if request is None:
             return False
         response = await self._client.send(request, FetchResponse, self._settings.timeout_ms / 1000)
@@ -133,22 +154,29 @@ class LeaderFetcher:
         for topic in response.responses:
             for data in topic.partitions:
                 key = topic.topic_id, data.partition_index
-                if key in fetched and self.copies.get(key) is fetched[key]:
-                    await self._process_partition_data(fetched[key], positions[key], data)
+                asked = self._asked.get(key)
+                if asked is not None and self.copies.get(key) is asked.copy:
+                    self._moved[key] = None
+                    await self._process_partition_data(asked.copy, asked.position, data)
+                    if not self._is_wanted(asked.copy, monotonic_ms()):
+                        self._is_held_up = True
                     await asyncio.sleep(0)
         return True
 
-    def _request(self, due: dict[Key, Copy]) -> FetchRequest | None:
-        if due:
-            first = next(iter(due))
-            self.copies[first] = self.copies.pop(first)  # next time the others come first
-        session = self._session.build({key: copy.request() for key, copy in due.items()})
+    def _next_request(self, now_ms: int) -> FetchRequest | None:
+        """What to ask for now; None if there is nothing to fetch."""
+        settings = self._settings
+        wait_max_ms = settings.wait_max_ms
+        if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms:
+            wait_max_ms = self._first_pause_ms(now_ms, wait_max_ms)
+            session = self._session_of_all(now_ms)
+        else:
+            session = self._session_of_moved()
         if session is None:
             return None
-        settings = self._settings
         return FetchRequest(
             replica_state=FetchRequest.ReplicaState(self._node_id, self._broker_epoch()),
-            max_wait_ms=settings.wait_max_ms,
+            max_wait_ms=wait_max_ms,
             min_bytes=settings.min_bytes,
             max_bytes=settings.response_max_bytes,
             session_id=session.session_id,
@@ -156,6 +184,40 @@ class LeaderFetcher:
             topics=session.topics,
             forgotten_topics_data=session.forgotten,
         )
+
+    def _first_pause_ms(self, now_ms: int, wait_max_ms: int) -> int:
+        """How long the leader may wait for data: ``wait_max_ms``, or until the first pause ends."""
+        for copy in self.copies.values():
+            left_ms = copy.partition.not_before_ms - now_ms
+            if 0 < left_ms < wait_max_ms:
+                wait_max_ms = left_ms
+        return wait_max_ms
+
+    def _session_of_all(self, now_ms: int) -> SessionRequest | None:
+        """Looks at all partitions, of which each takes 4 us."""
+        self._look_at_all_ms = now_ms + LOOK_AT_ALL_MS
+        self._moved.clear()
+        due = [(key, copy) for key, copy in self.copies.items() if self._is_wanted(copy, now_ms)]
+        self._is_held_up = len(due) < len(self.copies)
+        if due:
+            first, _ = due[0]
+            self.copies[first] = self.copies.pop(first)  # next time the others come first
+        self._asked = {key: Asked(copy, copy.fetch_position) for key, copy in due}
+        return self._session.build({key: copy.request() for key, copy in due})
+
+    def _session_of_moved(self) -> SessionRequest | None:
+        """Looks at the partitions that were answered, added or removed since the last request."""
+        changed, forgotten = {}, []
+        for key in self._moved:
+            copy = self.copies.get(key)
+            if copy is None:
+                forgotten.append(key)
+                self._asked.pop(key, None)
+            else:
+                changed[key] = copy.request()
+                self._asked[key] = Asked(copy, copy.fetch_position)
+        self._moved.clear()
+        return self._session.build_changes(changed, forgotten)
 
     async def _process_partition_data(
         self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData

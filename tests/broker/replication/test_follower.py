@@ -233,16 +233,35 @@ def test_errors() -> None:
         return processed(FetchResponse.PartitionData(error_code=code))
 
     assert refused(ErrorCode.OFFSET_OUT_OF_RANGE) == ListOffsets()
-    assert refused(ErrorCode.NOT_LEADER_OR_FOLLOWER) == Pause(1_000, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    briefly = refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
-    assert isinstance(briefly, Pause)
-    assert briefly.delay_ms < 1_000
+    assert refused(ErrorCode.KAFKA_STORAGE_ERROR) == Pause(1_000, ErrorCode.KAFKA_STORAGE_ERROR)
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
     answer = FetchResponse.PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH)
     assert isinstance(
         partition.process_partition_data(answer, FetchPosition(10, 5), 10, lambda epoch: None), StopFetching
     )
     assert not partition.is_due(10**9), "nothing is asked before the metadata names the new epoch"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ],
+)
+def test_pause_is_short_while_the_leader_may_lack_news_and_grows(code: ErrorCode) -> None:
+    """It grows up to replica.fetch.backoff.ms, and is short again after an answer."""
+    partition = FollowedPartition(TOPIC, 0, 5, 100)
+
+    def pause(error_code: ErrorCode) -> int:
+        answer = FetchResponse.PartitionData(error_code=error_code)
+        step = partition.process_partition_data(answer, FetchPosition(10, 5), 10, lambda epoch: None)
+        return step.delay_ms if isinstance(step, Pause) else 0
+
+    assert [pause(code) for _ in range(5)] == [20, 40, 80, 100, 100]
+    assert [pause(ErrorCode.NONE), pause(code)] == [0, 20]
 
 
 def test_copy_beyond_the_leaders_log_is_cut_and_one_before_it_begins_again() -> None:
