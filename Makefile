@@ -142,6 +142,10 @@ messages: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
+## bench-cluster: three brokers of ours and three real ones in turn, each under a real controller (12 minutes); writes the table
+bench-cluster: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+
 ## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
@@ -183,4 +187,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: bench bench-cluster bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-ledger config-keys config-docs wheel clean help

@@ -5,56 +5,24 @@ for both. Written to docs/benchmarks.json; docs/benchmarks.md holds the table as
 """
 
 import argparse
-import json
-import platform
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import date
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 import brokers
 import workloads
 from brokers import Running
+from comparison_table import Samples, markdown, save, show
+from installed_wheel import install_wheel
 from support.kafka.java import kafka_libs
 
 ROOT = Path(__file__).parent.parent
 Starter = Callable[[Path], AbstractContextManager[Running]]
-
-BIGGER_IS_BETTER = ("records/s", "MB/s", "requests/s")
-
-
-def leave_out(directory: str, names: list[str]) -> list[str]:
-    """What the wheel is not built from."""
-    if Path(directory) != ROOT:
-        return [name for name in names if name == "__pycache__"]
-    return [name for name in names if name.startswith(".") or name in ("build", "data", "dist", "tests")]
-
-
-def install_wheel(directory: Path) -> Path:
-    """Builds the wheel and installs it in an environment of its own, as a user has it; the command's path."""
-    source = directory / "source"
-    shutil.copytree(ROOT, source, symlinks=True, ignore=leave_out)  # a build folder in the tree may hold old modules
-    subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", str(directory), str(source)],
-        check=True,
-        capture_output=True,
-    )
-    wheel = next(directory.glob("odradek-*.whl"))
-    environment = directory / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    subprocess.run(
-        [str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True
-    )
-    return environment / "bin/odradek"
 
 
 def measure(running: Running, scale: float) -> dict[str, float]:
@@ -91,43 +59,6 @@ def measure(running: Running, scale: float) -> dict[str, float]:
     return figures
 
 
-def best(name: str, samples: list[float]) -> float:
-    """The best of the rounds: the greatest of a rate, the least of anything else."""
-    return max(samples) if name.endswith(BIGGER_IS_BETTER) else min(samples)
-
-
-def ratio(name: str, ours: float, theirs: float) -> float:
-    """How many times better ours is (below 1: worse)."""
-    if name.endswith(BIGGER_IS_BETTER):
-        return ours / theirs
-    return theirs / ours if ours else float("inf")
-
-
-def figure(value: float) -> str:
-    """A figure with as many digits as it is worth."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
-
-
-def markdown(results: dict[str, dict[str, list[float]]]) -> str:
-    """The table for docs/benchmarks.md."""
-    lines = ["| what | Odradek | Apache Kafka | times better |", "|---|---:|---:|---:|"]
-    for name, samples in results["odradek"].items():
-        ours, theirs = best(name, samples), best(name, results["kafka"][name])
-        lines.append(f"| {name} | {figure(ours)} | {figure(theirs)} | {ratio(name, ours, theirs):.2f} |")
-    return "\n".join(lines) + "\n"
-
-
-def show(results: dict[str, dict[str, list[float]]]) -> None:
-    """Prints the table, green where we are no worse."""
-    table = Table("what", "Odradek", "Apache Kafka", "times better", title="best of the rounds")
-    for name, samples in results["odradek"].items():
-        ours, theirs = best(name, samples), best(name, results["kafka"][name])
-        better = ratio(name, ours, theirs)
-        colour = "green" if better >= 1 else "red"
-        table.add_row(name, figure(ours), figure(theirs), f"[{colour}]{better:.2f}[/]")
-    Console().print(table)
-
-
 def main() -> int:
     """Measures both brokers in turn, prints the table and its Markdown, writes JSON; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -136,7 +67,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
     arguments = parser.parse_args()
     libs = kafka_libs()
-    results: dict[str, dict[str, list[float]]] = {"odradek": {}, "kafka": {}}
+    results: dict[str, Samples] = {"odradek": {}, "kafka": {}}
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as place, Progress() as progress:
         scratch = Path(place)
         task = progress.add_task("build and install the wheel", total=1 + 2 * arguments.rounds)
@@ -157,14 +88,7 @@ def main() -> int:
         progress.update(task, advance=1)
     show(results)
     print(markdown(results))
-    spread = {
-        name: {what: {"samples": s, "median": statistics.median(s)} for what, s in measured.items()}
-        for name, measured in results.items()
-    }
-    about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": platform.machine()}
-    arguments.output.write_text(
-        json.dumps({"about": about, "scale": arguments.scale, "results": spread}, indent=1) + "\n"
-    )
+    save(arguments.output, {"scale": arguments.scale}, results)
     return 0
 
 

@@ -100,8 +100,8 @@ def percentiles(samples: list[float]) -> Figures:
     }
 
 
-def acked_latency(bootstrap: str, topic: str, count: int) -> Figures:
-    """One record at a time, each awaited before the next (acks=all, no linger)."""
+def acked_latency(bootstrap: str, topic: str, count: int, size: int = 100) -> Figures:
+    """One record of ``size`` bytes at a time, each awaited before the next (acks=all, no linger)."""
     done = threading.Event()
 
     def delivered(error: Any, message: Message) -> None:
@@ -110,11 +110,12 @@ def acked_latency(bootstrap: str, topic: str, count: int) -> Figures:
 
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
     producer.list_topics(topic, timeout=30)
+    value = b"x" * size
     samples = []
     for index in range(count + 50):
         done.clear()
         begin = time.perf_counter()
-        producer.produce(topic, b"x" * 100, on_delivery=delivered)
+        producer.produce(topic, value, on_delivery=delivered)
         while not done.is_set():
             producer.poll(1)
         if index >= 50:
