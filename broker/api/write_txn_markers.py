@@ -1,9 +1,11 @@
 """WriteTxnMarkers (27): ends transactions in partitions, on behalf of a coordinator or of an operator.
 
-Versions: 1 to 2. 1: flexible. 2: the transaction version of the client.
+Versions: 1 to 2. 1: flexible. 2: the transaction version of the client, by which the epoch of the marker is checked
+(KIP-1228).
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a negative producer id or epoch),
-INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and for partitions of
-``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER (also for a
+partition of ``__consumer_offsets`` that is not loaded yet), NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+REQUEST_TIMED_OUT.
 ``kafka-transactions --abort`` sends it to end hanging transactions. Source: KIP-98, KIP-664;
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
@@ -36,7 +38,14 @@ def handle(
     orders: list[tuple[MarkerOrder, int]] = []
     for marker in request.markers:
         partitions = frozenset((topic.name, index) for topic in marker.topics for index in topic.partition_indexes)
-        order = MarkerOrder("", marker.producer_id, marker.producer_epoch, marker.transaction_result, partitions)
+        order = MarkerOrder(
+            "",
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.transaction_result,
+            partitions,
+            marker.transaction_version,
+        )
         orders.append((order, marker.coordinator_epoch))
     results: dict[Key, ErrorCode] = {}
     missing = sum(len(order.partitions) for order, _ in orders)

@@ -50,6 +50,12 @@ class CoordinatorLog(Protocol):
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one record batch and returns the offset of its first record. Raises KafkaError."""
 
+    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+        """Appends the marker of a client's transaction. ``transaction_version``: that of the client (KIP-1228).
+
+        Raises KafkaError.
+        """
+
     def is_durable(self) -> bool:
         """Whether everything appended so far is as durable as configured: :meth:`when_durable` would not wait."""
 

@@ -1,7 +1,7 @@
 """The log of a partition, as coordinators use it: a partition of their own topic, or one that a transaction wrote to.
 
 Owns: nothing; it appends the coordinator's batches to the partition. Invariant: a start reads everything that is
-stored, in order.
+stored, in order. Source: ``CoordinatorPartitionWriter``, ``TransactionStateManager.appendTransactionToLog``.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,13 +13,19 @@ from ...storage.log.read_result import in_memory
 from ..replicas.partition import Partition
 
 READ_BYTES = 1 << 20
+ACKS_LEADER = 1
+"""Appends whatever the ISR is. Groups: too few replicas make their requests time out."""
+ACKS_ALL = -1
+"""Refuses an append if fewer than ``min.insync.replicas`` are in sync. Transactions, and markers but for groups."""
 
 
 class PartitionLog:
     """The coordinator's log over one partition (``CoordinatorLog``)."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, required_acks: int) -> None:
+        """``required_acks``: ACKS_LEADER or ACKS_ALL."""
         self._partition = partition
+        self._required_acks = required_acks
 
     @property
     def leader_epoch(self) -> int:
@@ -28,7 +34,16 @@ class PartitionLog:
 
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one batch and returns its first offset. Raises KafkaError."""
-        appended = self._partition.append(batch, now_ms, AppendOrigin.COORDINATOR)
+        return self.append_marker(batch, now_ms, 0)
+
+    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+        """Appends the marker of a client's transaction and returns its offset. Raises KafkaError."""
+        leading = self._partition.leading
+        if leading is not None and self._required_acks == ACKS_ALL:
+            leading.isr.enough_in_sync()
+        appended = self._partition.append(
+            batch, now_ms, AppendOrigin.COORDINATOR, transaction_version=transaction_version
+        )
         self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 

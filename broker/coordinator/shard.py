@@ -53,6 +53,7 @@ class ShardState(Enum):
 # Bound once: every request needs them, and looking up the member of an enum costs more than a call.
 _ACTIVE = ShardState.ACTIVE
 _NONE = ErrorCode.NONE
+_TIMED_OUT = ErrorCode.REQUEST_TIMED_OUT
 
 
 class CoordinatorShard(Generic[Core, EffectsOf]):
@@ -233,10 +234,17 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         return ErrorCode.NOT_COORDINATOR
 
     def write_marker(
-        self, batch: bytes, producer_id: int, committed: bool, now_ms: int, done: Callable[[ErrorCode], None]
+        self,
+        batch: bytes,
+        producer_id: int,
+        committed: bool,
+        now_ms: int,
+        transaction_version: int,
+        done: Callable[[ErrorCode], None],
     ) -> None:
         """Stores the marker of a client's transaction. ``done`` is called with NONE when it is durable, or with the
-        error."""
+        error: after the timeout REQUEST_TIMED_OUT, but the marker stays in the log
+        (``CoordinatorRuntime.scheduleTransactionCompletion``)."""
         if self.state is ShardState.LOADING:
             done(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             return
@@ -245,12 +253,15 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         try:
-            self._log.append(batch, now_ms)
+            self._log.append_marker(batch, now_ms, transaction_version)
         except KafkaError as error:
             done(error.error_code)
             return
         self.core.replay_end_transaction(producer_id, committed)
-        self._log.when_durable(done)
+        if self._waits.is_durable():
+            done(ErrorCode.NONE)
+        else:
+            self._waits.wait(lambda error: done(_TIMED_OUT if error is ErrorCode.COORDINATOR_NOT_AVAILABLE else error))
 
     # --- effects
 

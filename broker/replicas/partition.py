@@ -163,15 +163,23 @@ class Partition:
         origin: AppendOrigin,
         header: BatchHeader | None = None,
         inspected: InspectedBatch | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Appends a client's or a coordinator's batch. Call :meth:`notify_when_seen` after it is answered.
 
-        ``header``: that of the batch, if it was read already. ``inspected``: as for :meth:`Log.append_as_leader`.
+        ``header``: that of the batch, if it was read already. ``inspected``, ``transaction_version``: as for
+        :meth:`Log.append_as_leader`.
         Raises KafkaError with the client's error, InspectionNeededError.
         """
         log = self.log
         appended = log.append_as_leader(
-            records, self.leader_epoch, now_ms, origin=origin, header=header, inspected=inspected
+            records,
+            self.leader_epoch,
+            now_ms,
+            origin=origin,
+            header=header,
+            inspected=inspected,
+            transaction_version=transaction_version,
         )
         if log.offsets.wants_sync:
             self.group_commit.appended(log)

@@ -13,7 +13,7 @@ from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.steps import Steps
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.partition_log import PartitionLog
+from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
 from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
@@ -70,7 +70,15 @@ class Coordinators:
         )
         self.transactions = TransactionCoordinator(
             transaction_settings(config, image),
-            MarkerWriter(partitions, self.groups, PartitionLog, timers, clock_ms, self.peers),
+            MarkerWriter(
+                partitions,
+                self.groups,
+                partial(PartitionLog, required_acks=ACKS_ALL),
+                timers,
+                clock_ms,
+                config.get_int("request.timeout.ms"),
+                self.peers,
+            ),
             timers,
             clock_ms,
             next_producer_id,
@@ -85,14 +93,14 @@ class Coordinators:
 
     def _open_log(self, topic: str, index: int) -> PartitionLog | None:
         partition = self._partitions.find(topic, index)
-        return None if partition is None or partition.refusal is not None else PartitionLog(partition)
+        return None if partition is None or partition.refusal is not None else _log(partition)
 
     def load(self) -> None:
         """Loads every partition of the coordinators' topics that has files; the others are empty."""
         for topic, coordinator in self._by_topic.items():
             for index, partition in self._partitions.of_topic(topic).items():
                 if partition.refusal is None and partition.open_log is not None:
-                    coordinator.elect(index, PartitionLog(partition))
+                    coordinator.elect(index, _log(partition))
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def _watch_rebalances(self) -> None:
@@ -134,7 +142,7 @@ class Coordinators:
         elif partition is None or partition.refusal is not None:
             coordinator.resign(index)
         elif partition.open_log is not None:
-            coordinator.elect(index, PartitionLog(partition), in_turns=True)
+            coordinator.elect(index, _log(partition), in_turns=True)
 
     def resign(self, partitions: Iterable[Partition]) -> None:
         """Stops coordinating partitions that are refused from now on."""
@@ -170,6 +178,10 @@ class Coordinators:
         """Ends the connections to other brokers."""
         if self.peers is not None:
             self.peers.close()
+
+
+def _log(partition: Partition) -> PartitionLog:
+    return PartitionLog(partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL)
 
 
 def _peers(config: ServerConfig, metadata: PublishedMetadata) -> "TransactionPeers | None":

@@ -40,6 +40,10 @@ _UNWRITABLE = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 _OVERTAKEN = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
 """The partition has a marker of a later epoch, so the transaction has ended there already."""
 
+_NOT_READY = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
+
 Done = Callable[[ErrorCode], None]
 
 
@@ -62,12 +66,15 @@ class MarkerWriter:
         log_of: Callable[[Partition], CoordinatorLog],
         timers: Timers,
         clock_ms: Callable[[], int],
+        timeout_ms: int,
         peers: "TransactionPeers | None" = None,
     ) -> None:
-        """``log_of`` returns the log of a partition; ``clock_ms``: wall-clock milliseconds since the epoch. ``peers``:
-        the other brokers of a cluster, None for a broker without others.
+        """``log_of`` returns the log of a partition; ``clock_ms``: wall-clock milliseconds since the epoch.
+        ``timeout_ms``: ``request.timeout.ms``, how long a marker waits until it is durable. ``peers``: the other
+        brokers of a cluster, None for a broker without others.
         """
         self.peers = peers
+        self._timeout_ms = timeout_ms
         self._partitions = partitions
         self._groups = groups
         self._log_of = log_of
@@ -148,7 +155,12 @@ class MarkerWriter:
             self._timers.schedule(retry_ms, partial(self._attempt, attempt, failed, next_retry_ms))
 
     def write(self, topic_partition: TopicPartition, order: MarkerOrder, coordinator_epoch: int, done: Done) -> None:
-        """Writes one marker. ``done`` is called with NONE when it is durable, or with the error."""
+        """Writes one marker. ``done`` is called with NONE when it is durable, or with the error.
+
+        REQUEST_TIMED_OUT: it is stored, but not durable in time. A coordinator, of ours or of Apache Kafka, tries again
+        after each error that this may give; the latter gives a marker up, for good, after an error that it does not
+        know. Source: ``KafkaApis.handleWriteTxnMarkersRequest``.
+        """
         now_ms = self._clock_ms()
         topic, index = topic_partition
         kind = ControlRecordType.COMMIT if order.commits else ControlRecordType.ABORT
@@ -161,15 +173,39 @@ class MarkerWriter:
         try:
             partition = self._partitions.get(topic, index)
             if topic == OFFSETS_TOPIC:
+                done = partial(_answer_of_groups, done)
                 shard = self._groups.shard_at(index)
-                shard.write_marker(batch, order.producer_id, order.commits, now_ms, done)
+                version = order.transaction_version
+                shard.write_marker(batch, order.producer_id, order.commits, now_ms, version, done)
                 return
             log = self._log_of(partition)
-            log.append(batch, now_ms)
+            log.append_marker(batch, now_ms, order.transaction_version)
         except KafkaError as error:
             done(error.error_code)
             return
-        log.when_durable(done)
+        self._when_durable(log, done)
+
+    def _when_durable(self, log: CoordinatorLog, done: Done) -> None:
+        """Calls ``done`` once: when the log is durable, has failed, or after the timeout."""
+        if log.is_durable():
+            done(ErrorCode.NONE)
+            return
+        waits = True
+
+        def settle(error: ErrorCode) -> None:
+            nonlocal waits
+            if waits:
+                waits = False
+                timer.cancel()
+                done(error)
+
+        timer = self._timers.schedule(self._timeout_ms, partial(settle, ErrorCode.REQUEST_TIMED_OUT))
+        log.when_durable(settle)
+
+
+def _answer_of_groups(done: Done, error: ErrorCode) -> None:
+    """The transaction coordinator expects no errors of group coordinators: the partition is not ready yet."""
+    done(ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error)
 
 
 def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: ErrorCode, *, exists: bool) -> bool:

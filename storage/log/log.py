@@ -214,15 +214,19 @@ class Log:
         origin: AppendOrigin = AppendOrigin.CLIENT,
         header: BatchHeader | None = None,
         inspected: InspectedBatch | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Validates the one batch in `buffer`, assigns the next offsets to it and appends it.
 
         The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
         offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
-        nothing else. `inspected`: the result of `inspect_client_batch`. Raises KafkaError with the code for the
+        nothing else. `inspected`: the result of `inspect_client_batch`. `transaction_version`: of a marker, see
+        `ProducerStateManager.check_marker`. Raises KafkaError with the code for the
         producer (`plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
         """
-        return self._appender.append_as_leader(buffer, leader_epoch, now_ms, origin, header, inspected)
+        return self._appender.append_as_leader(
+            buffer, leader_epoch, now_ms, origin, header, inspected, transaction_version
+        )
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches that carry their final offsets and leader epochs: all of them, or none.

@@ -90,6 +90,7 @@ class LogAppender:
         origin: AppendOrigin,
         header: BatchHeader | None,
         inspected: InspectedBatch | None,
+        transaction_version: int,
     ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
@@ -100,7 +101,7 @@ class LogAppender:
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, config, origin, header, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.attributes & CONTROL_FLAG:
-            duplicate = self._duplicate(plan, first_offset, origin)
+            duplicate = self._duplicate(plan, first_offset, origin, transaction_version)
             if duplicate is not None:
                 return duplicate
         try:
@@ -219,9 +220,11 @@ class LogAppender:
             return self.roll(now_ms, first_offset)
         return self._files.segments.active
 
-    def _duplicate(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
+    def _duplicate(
+        self, plan: AppendPlan, first_offset: int, origin: AppendOrigin, transaction_version: int = 0
+    ) -> AppendInfo | None:
         """The earlier append of the same batch, None for a new batch. Raises as `ProducerStateManager.check`."""
-        duplicate = self._producers.check(plan, first_offset, origin)
+        duplicate = self._producers.check(plan, first_offset, origin, transaction_version)
         if duplicate is None:
             return None
         first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp

@@ -25,16 +25,18 @@ class LogProducers:
         self.state = state
         self.snapshots = snapshots
 
-    def check(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> BatchMetadata | None:
+    def check(
+        self, plan: AppendPlan, first_offset: int, origin: AppendOrigin, transaction_version: int = 0
+    ) -> BatchMetadata | None:
         """The earlier batch that this one repeats; None for a new one. Raises KafkaError for a wrong epoch or
-        sequence.
+        sequence. ``transaction_version``: of a marker, see `ProducerStateManager.check_marker`.
         """
         header = plan.header
         if not header.is_control:
             return self.state.check(header, first_offset, from_client=origin is AppendOrigin.CLIENT)
         marker = read_marker(plan.batch, header)
         if marker is not None:
-            self.state.check_marker(header, marker[0], first_offset)
+            self.state.check_marker(header, marker[0], first_offset, transaction_version)
         return None
 
     def apply_append(self, segment: Segment, header: BatchHeader, first_offset: int, batch: Buffer) -> None:

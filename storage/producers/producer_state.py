@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 BATCHES_RETAINED = 5
 NO_COORDINATOR_EPOCH = -1
+STRICT_MARKERS_SINCE = 2
+"""The transaction version from which on the marker of a transaction has the next epoch (KIP-890)."""
+MAX_PRODUCER_EPOCH = 0x7FFF
+"""No epoch follows: the marker of a transaction with it has the same."""
 
 
 class BatchMetadata(NamedTuple):
@@ -174,12 +178,30 @@ class ProducerStateManager:
             )
         return None
 
-    def check_marker(self, header: BatchHeader, marker: "EndTransactionMarker", offset: int) -> None:
-        """Raises KafkaError INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED for an old coordinator."""
+    def check_marker(
+        self, header: BatchHeader, marker: "EndTransactionMarker", offset: int, transaction_version: int = 0
+    ) -> None:
+        """Raises KafkaError INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED for an old coordinator.
+
+        ``transaction_version``: of the client that ended the transaction. From 2 on the epoch of a marker is higher
+        than that of the records (KIP-890), so an equal one is late and could end the producer's next transaction
+        (KIP-1228). It is accepted if no transaction is open: the coordinator repeats a marker whose answer was lost.
+        Source: ``ProducerAppendInfo.checkProducerEpoch``.
+        """
         entry = self.producers.get(header.producer_id)
         if entry is None:
             return
         _check_epoch(entry, header, offset)
+        if (
+            transaction_version >= STRICT_MARKERS_SINCE
+            and header.producer_epoch == entry.producer_epoch != MAX_PRODUCER_EPOCH
+            and entry.transaction_first_offset is not None
+        ):
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Epoch of producer {header.producer_id} at offset {offset} is {header.producer_epoch}, which is <= the"
+                f" last seen epoch {entry.producer_epoch} (TV{transaction_version})",
+            )
         if entry.coordinator_epoch > marker.coordinator_epoch:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,

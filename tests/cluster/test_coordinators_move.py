@@ -1,12 +1,22 @@
 """Coordinators move between brokers of ours: committed offsets and transactions survive the broker that had them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.network.node_client import NodeClient
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
+from odradek.protocol.messages.transactions import (
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from support.brokers.our_cluster import OurCluster
 from support.eventually import eventually
 
@@ -123,3 +133,103 @@ def test_a_group_with_a_member_goes_on_at_the_next_coordinator(tmp_path: Path) -
                 cluster.until_fenced(1)
         assert committed(consumer) == 2
         consumer.close()
+
+
+def commit_request(offset: int) -> OffsetCommitRequest:
+    partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
+    return OffsetCommitRequest("g", topics=[OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[partition])])
+
+
+async def test_a_coordinator_that_was_stopped_for_longer_than_its_session_has_no_say(tmp_path: Path) -> None:
+    """What was sent to it during that time is refused, and changes nothing at the next coordinator."""
+    with OurCluster(tmp_path, 2, CONFIGS) as cluster:
+        for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            create(cluster, topic)
+            in_sync(cluster, topic)
+        # A broker that is stopped takes requests and answers none: librdkafka gives it up after this time.
+        settings = {"bootstrap.servers": cluster.bootstrap_servers, "socket.timeout.ms": 3_000}
+        consumer = Consumer({**settings, "group.id": "g"})
+        commit(consumer, 1)
+        producer = Producer({**settings, "transactional.id": "x"})
+        producer.init_transactions(TIMEOUT_S)
+        producer.begin_transaction()
+        producer.produce("t", "a")
+        producer.flush(TIMEOUT_S)
+        old = [NodeClient("127.0.0.1", cluster[1].port, "test") for _ in range(2)]
+        for client in old:
+            await client.connect(TIMEOUT_S)
+        with cluster.paused(1):
+            late = asyncio.create_task(old[0].send(commit_request(99), OffsetCommitResponse, TIMEOUT_S, 8))
+            zombie = InitProducerIdRequest("x", 60_000, -1, -1)
+            fences = asyncio.create_task(old[1].send(zombie, InitProducerIdResponse, TIMEOUT_S, 4))
+            await asyncio.to_thread(cluster.until_fenced, 1)
+            await asyncio.to_thread(commit, consumer, 2)
+            await asyncio.to_thread(producer.commit_transaction, TIMEOUT_S)
+        answer = await late
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+        assert (await fences).error_code == ErrorCode.NOT_COORDINATOR
+        answer = await old[0].send(commit_request(98), OffsetCommitResponse, TIMEOUT_S, 8)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+        ended = await old[1].send(EndTxnRequest("x", 0, 0, True), EndTxnResponse, TIMEOUT_S, 4)
+        assert ended.error_code == ErrorCode.NOT_COORDINATOR
+        for client in old:
+            client.close()
+        await asyncio.to_thread(goes_on, cluster, consumer, producer)
+        consumer.close()
+
+
+def goes_on(cluster: OurCluster, consumer: Consumer, producer: Producer) -> None:
+    """The broker that was stopped takes over again: it has what the other one decided, once."""
+    for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+        in_sync(cluster, topic)
+    assert committed(consumer) == 2
+    cluster[2].kill()
+    cluster.until_fenced(2)
+    assert committed(consumer) == 2
+    producer.begin_transaction()
+    producer.produce("t", "b")
+    producer.commit_transaction(TIMEOUT_S)
+    reader = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "r",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    reader.assign([TopicPartition("t", 0, 0)])
+    values: list[bytes | str | None] = []
+    while (message := reader.poll(TIMEOUT_S)) is not None and message.error() is None:
+        values.append(message.value())
+    reader.close()
+    assert values == [b"a", b"b"]
+
+
+def test_transactions_are_refused_below_the_minimum_isr_and_commits_time_out(tmp_path: Path) -> None:
+    """As in Kafka: the coordinator of transactions writes with acks=all, that of groups with acks=1."""
+    with OurCluster(tmp_path, 2, CONFIGS) as cluster:
+        for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            create(cluster, topic, **{"min.insync.replicas": "2"})
+            in_sync(cluster, topic)
+        consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g"})
+        commit(consumer, 1)
+        cluster[2].kill()
+        cluster.until_fenced(2)
+        log = cluster[1].log_dir / f"{TRANSACTION_STATE_TOPIC}-0" / f"{0:020}.log"
+        size = log.stat().st_size
+        answers = asyncio.run(below_the_minimum(cluster[1].port))
+        assert answers == (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        assert log.stat().st_size == size
+        cluster[2].start()
+        in_sync(cluster, OFFSETS_TOPIC)
+        assert committed(consumer) == 7, "the commit stayed in the log, and counts since it is replicated"
+        consumer.close()
+
+
+async def below_the_minimum(port: int) -> tuple[int, int]:
+    """The answers to InitProducerId and to a commit of offset 7."""
+    client = NodeClient("127.0.0.1", port, "test")
+    initialised = await client.send(InitProducerIdRequest("x", 60_000, -1, -1), InitProducerIdResponse, TIMEOUT_S, 4)
+    answer = await client.send(commit_request(7), OffsetCommitResponse, TIMEOUT_S, 8)
+    client.close()
+    return initialised.error_code, answer.topics[0].partitions[0].error_code

@@ -20,7 +20,8 @@ FIRST, SECOND = 1, 2
 KINDS = [("ours", "ours"), ("ours", "kafka"), ("kafka", "ours")]
 WE_COORDINATE = pytest.mark.parametrize("cluster", KINDS[:2], ids="-".join, indirect=True, scope="module")
 """For tests in which a leader is killed. Apache Kafka 4.3.1 completes a transaction without the marker of a partition
-that has no leader, and its readers wait for ever: seen as soon as the controllers had fenced the killed broker."""
+that has no leader, and its readers wait for ever: ``KRaftMetadataCache.getPartitionLeaderEndpoint`` is empty for leader
+-1, and ``TransactionMarkerChannelManager`` takes that for a deleted partition."""
 
 
 class Two(NamedTuple):

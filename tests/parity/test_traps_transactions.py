@@ -125,6 +125,14 @@ def versions_mixed(tx: Transactional) -> Any:
     return [*first, tx.produce(version=12), tx.end(version=3)]
 
 
+def markers_by_transaction_version(tx: Transactional) -> Any:
+    """The epoch of a marker must be later than that of an open transaction from transaction version 2 on (KIP-1228)."""
+    late = [tx.init(), tx.add(), tx.produce(), tx.mark(), tx.mark(transaction_version=0), tx.mark()]
+    again = [tx.add(), tx.produce(), tx.mark(), tx.mark(transaction_version=1), tx.produce()]
+    next_epoch = [tx.mark(later=1), tx.mark(later=1), tx.mark(later=1, version=1), tx.mark(), tx.produce()]
+    return [*late, *again, *next_epoch, tx.mark(later=2, coordinator_epoch=5), tx.mark(later=3)]
+
+
 SCENES: list[Scene] = [
     a_commit,
     an_abort,
@@ -145,6 +153,7 @@ SCENES: list[Scene] = [
     version_2_beside_a_zombie,
     too_late,
     versions_mixed,
+    markers_by_transaction_version,
 ]
 
 

@@ -19,6 +19,7 @@ from odradek.protocol.messages.transactions import (
     EndTxnRequest,
     InitProducerIdRequest,
     TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
 )
 from odradek.protocol.records.batch import iterate_headers
 from parity.side import DEADLINE_S, Side, batch, fetch_request
@@ -158,6 +159,35 @@ class Transactional:
         if not body["errorCode"]:
             producer.take(body["producerId"], body["producerEpoch"])
         return body["errorCode"], self._id(body["producerId"]), body["producerEpoch"]
+
+    def mark(
+        self,
+        who: str = "a",
+        *,
+        later: int = 0,
+        transaction_version: int = 2,
+        coordinator_epoch: int = 0,
+        version: int = 2,
+    ) -> Any:
+        """WriteTxnMarkers into the first partition and one of groups, with an epoch that is higher by ``later``."""
+        producer = self.who(who)
+        topics = [
+            WriteTxnMarkersRequest.WritableTxnMarkerTopic(self.topic, [self.indexes[0]]),
+            WriteTxnMarkersRequest.WritableTxnMarkerTopic("__consumer_offsets", [0]),
+        ]
+        marker = WriteTxnMarkersRequest.WritableTxnMarker(
+            producer.producer_id,
+            producer.producer_epoch + later,
+            True,
+            topics,
+            coordinator_epoch,
+            transaction_version if version >= 2 else 0,
+        )
+        [answered] = self.side.ask(WriteTxnMarkersRequest([marker]), version)["markers"]
+        return {
+            topic["name"].startswith("__"): [one["errorCode"] for one in topic["partitions"]]
+            for topic in answered["topics"]
+        }
 
     def describe(self) -> Any:
         """DescribeTransactions, once nothing is under way."""

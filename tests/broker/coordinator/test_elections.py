@@ -88,6 +88,9 @@ class LedLog:
         self._check()
         return self.shared.append(batch, now_ms)
 
+    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+        return self.append(batch, now_ms)
+
     def is_durable(self) -> bool:
         self._check()
         return self.shared.high_watermark >= self.shared.next_offset

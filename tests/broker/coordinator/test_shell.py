@@ -165,7 +165,7 @@ def test_a_marker_for_a_partition_that_failed_to_load_is_kept_for_later() -> Non
     _append(harness, b"", b"")
     harness.start()
     told: list[ErrorCode] = []
-    harness.coordinator.shard_at(0).write_marker(b"", 1, True, 0, told.append)
+    harness.coordinator.shard_at(0).write_marker(b"", 1, True, 0, 2, told.append)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 

@@ -2,11 +2,12 @@
 
 import pytest
 
+from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.transactions.records import decode_record
 from odradek.broker.transactions.transaction import LAST_USABLE_EPOCH, MAX_EPOCH
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import transactions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records
@@ -319,6 +320,69 @@ def test_an_operator_ends_what_hangs(harness: TransactionHarness) -> None:
     results = {topic.name: topic.partitions[0].error_code for result in answer.markers for topic in result.topics}
     assert results == {"t": ErrorCode.NONE, "none": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert harness.partitions["t", 0].last_stable_offset == 2
+
+
+def marker_for(client: TransactionClient, topic: str) -> transactions.WriteTxnMarkersRequest:
+    """WriteTxnMarkers of version 2 for partition 0 of a topic, with the client's epoch."""
+    topics = [transactions.WriteTxnMarkersRequest.WritableTxnMarkerTopic(topic, [0])]
+    marker = transactions.WriteTxnMarkersRequest.WritableTxnMarker(
+        client.producer_id, client.producer_epoch, True, topics, 0, 2
+    )
+    return transactions.WriteTxnMarkersRequest([marker])
+
+
+def marker_errors(answer: transactions.WriteTxnMarkersResponse) -> list[int]:
+    return [answer.markers[0].topics[0].partitions[0].error_code]
+
+
+def test_receiver_checks_the_epoch_of_a_marker_by_its_transaction_version(harness: TransactionHarness) -> None:
+    client = TransactionClient(harness)
+    client.init()
+    client.write(0, b"open")
+    answer = harness.ask(ApiKey.WRITE_TXN_MARKERS, 2, marker_for(client, "t"))
+    assert marker_errors(answer) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    client.producer_epoch += 1
+    answer = harness.ask(ApiKey.WRITE_TXN_MARKERS, 2, marker_for(client, "t"))
+    assert marker_errors(answer) == [ErrorCode.NONE]
+    assert harness.partitions["t", 0].last_stable_offset == 2
+
+
+@pytest.mark.parametrize(("topic", "timeout_ms"), [("t", 30_000), (OFFSETS_TOPIC, 5_000)])
+def test_marker_that_is_not_replicated_in_time_is_answered(
+    harness: TransactionHarness, topic: str, timeout_ms: int
+) -> None:
+    """After ``request.timeout.ms``, for groups after ``offsets.commit.timeout.ms``; it stays in the log."""
+    client = TransactionClient(harness)
+    client.init()
+    log = harness.partitions[topic, 0]
+    log.is_synced = False
+    answers: list[transactions.WriteTxnMarkersResponse] = []
+    harness.send(ApiKey.WRITE_TXN_MARKERS, 2, marker_for(client, topic), answers.append)
+    harness.timers.advance(timeout_ms - 1)
+    assert answers == []
+    harness.timers.advance(1)
+    assert marker_errors(answers[0]) == [ErrorCode.REQUEST_TIMED_OUT]
+    log.sync()
+    assert len(answers) == 1
+    assert markers(harness, topic, 0) == [(client.producer_id, client.producer_epoch)]
+
+
+@pytest.mark.parametrize("state", ["loading", "resigned", "stopped"])
+def test_marker_for_groups_that_are_not_served_is_answered_as_kafkas_coordinator_expects(
+    harness: TransactionHarness, state: str
+) -> None:
+    """``TransactionMarkerRequestCompletionHandler`` gives a marker up, for good, after any error it does not list."""
+    client = TransactionClient(harness)
+    client.init()
+    groups = harness.broker.group_coordinator
+    if state == "loading":
+        groups.shard_at(0).state = ShardState.LOADING
+    elif state == "resigned":
+        groups.resign(0)
+    else:
+        groups.stop()
+    answer = harness.ask(ApiKey.WRITE_TXN_MARKERS, 2, marker_for(client, OFFSETS_TOPIC))
+    assert marker_errors(answer) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (5, -1), (-7, -7)])

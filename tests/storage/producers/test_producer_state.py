@@ -45,12 +45,18 @@ def send(
 
 
 def end(
-    log: Log, kind: ControlRecordType, *, producer: int = 1, epoch: int = 0, coordinator_epoch: int = 0
+    log: Log,
+    kind: ControlRecordType,
+    *,
+    producer: int = 1,
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+    transaction_version: int = 0,
 ) -> AppendInfo:
     batch = encode_end_transaction_batch(
         EndTransactionMarker(kind, coordinator_epoch), timestamp=NOW, producer_id=producer, producer_epoch=epoch
     )
-    return log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
+    return log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR, transaction_version=transaction_version)
 
 
 def refused(code: ErrorCode) -> "pytest.RaisesExc[KafkaError]":
@@ -145,6 +151,28 @@ def test_transactional_rules(log: Log) -> None:
     assert log.aborted_transactions(0, log.log_end_offset) == []
     with refused(ErrorCode.INVALID_PRODUCER_EPOCH):
         end(log, ControlRecordType.COMMIT, epoch=0, coordinator_epoch=5)
+
+
+def test_late_marker_does_not_end_the_next_transaction_of_version_2(log: Log) -> None:
+    """``ProducerAppendInfo.checkProducerEpoch``; KIP-1228."""
+    send(log, 0, epoch=3, transactional=True)
+    with refused(ErrorCode.INVALID_PRODUCER_EPOCH):
+        end(log, ControlRecordType.COMMIT, epoch=3, transaction_version=2)
+    assert log.last_stable_offset == 0
+    end(log, ControlRecordType.COMMIT, epoch=4, transaction_version=2)
+    end(log, ControlRecordType.COMMIT, epoch=4, transaction_version=2)  # repeated: its answer was lost
+    assert log.last_stable_offset == log.log_end_offset == 3
+    send(log, 0, epoch=4, transactional=True)
+    with refused(ErrorCode.INVALID_PRODUCER_EPOCH):
+        end(log, ControlRecordType.ABORT, epoch=4, transaction_version=2)
+    end(log, ControlRecordType.ABORT, epoch=4, transaction_version=1)
+    assert log.last_stable_offset == log.log_end_offset
+
+
+def test_marker_of_the_last_epoch_has_no_later_one(log: Log) -> None:
+    send(log, 0, epoch=0x7FFF, transactional=True)
+    end(log, ControlRecordType.ABORT, epoch=0x7FFF, transaction_version=2)
+    assert log.last_stable_offset == log.log_end_offset
 
 
 def test_idle_producers_expire_but_not_open_transactions(log: Log) -> None:

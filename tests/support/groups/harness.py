@@ -116,6 +116,9 @@ class MemoryLog:
             self.on_append(list(decoded_records([batch])))
         return offset
 
+    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+        return self.append(batch, now_ms)
+
     def is_durable(self) -> bool:
         return not self.held
 

@@ -62,7 +62,7 @@ class SyncedLog:
     def leader_epoch(self) -> int:
         return 0
 
-    def append(self, batch: bytes, now_ms: int, *, from_client: bool = False) -> int:
+    def append(self, batch: bytes, now_ms: int, *, from_client: bool = False, transaction_version: int = 0) -> int:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise KafkaError(error)
@@ -71,7 +71,7 @@ class SyncedLog:
         if header.is_control:
             marker = read_marker(batch, header)
             assert marker is not None
-            self.producer_state.check_marker(header, marker[0], offset)
+            self.producer_state.check_marker(header, marker[0], offset, transaction_version)
         elif header.has_producer_id:
             duplicate = self.producer_state.check(header, offset, from_client=from_client)
             if duplicate is not None:
@@ -83,6 +83,9 @@ class SyncedLog:
         if self.is_synced:
             self.synced = len(self.batches)
         return offset
+
+    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+        return self.append(batch, now_ms, transaction_version=transaction_version)
 
     def _apply_append(self, batch: bytes) -> None:
         header = read_header(batch)
@@ -254,6 +257,7 @@ class TransactionHarness:
             lambda partition: partition,  # type: ignore[arg-type, return-value]
             self.timers,
             self._clock,
+            self.config.request_timeout_ms,
         )
         self.coordinator = TransactionCoordinator(
             self.config,
