@@ -1,4 +1,9 @@
-"""The levels of metadata.version by the names of Kafka's releases. Pure. Source: Kafka's MetadataVersion."""
+"""The levels of metadata.version by the names of Kafka's releases, and the levels of the other features.
+
+Pure. Source: Kafka's MetadataVersion, Feature and the FeatureVersions that it lists; KIP-584, KIP-1022.
+"""
+
+from typing import NamedTuple
 
 METADATA_VERSION = "metadata.version"
 LOWEST_LEVEL = 7
@@ -28,3 +33,34 @@ def release_level(text: str) -> int:
 def level_name(level: int) -> str:
     """The name of a level; its number if it has no name."""
     return next((name for name, number in LEVELS.items() if number == level), str(level))
+
+
+class FeatureLevel(NamedTuple):
+    """``default_since``: the first metadata.version whose release finalises this level. ``needs``: feature -> level."""
+
+    default_since: int
+    needs: dict[str, int]
+
+
+FIRST = FeatureLevel(LOWEST_LEVEL, {})
+
+FEATURE_LEVELS: dict[str, tuple[FeatureLevel, ...]] = {
+    "kraft.version": (FIRST, FeatureLevel(LEVELS["3.9-IV0"], {})),
+    "transaction.version": (FIRST, FeatureLevel(LEVELS["4.0-IV2"], {}), FeatureLevel(LEVELS["4.0-IV2"], {})),
+    "group.version": (FIRST, FeatureLevel(LEVELS["4.0-IV0"], {})),
+    "eligible.leader.replicas.version": (
+        FIRST,
+        FeatureLevel(LEVELS["4.1-IV0"], {METADATA_VERSION: LEVELS["4.0-IV1"]}),
+    ),
+    "share.version": (FIRST, FeatureLevel(LEVELS["4.2-IV0"], {})),
+    "streams.version": (FIRST, FeatureLevel(LEVELS["4.2-IV1"], {})),
+}
+"""Feature -> its levels from 0 on, in Kafka's order."""
+
+
+def default_levels(metadata_version: int) -> dict[str, int]:
+    """The level of each feature that a release with this metadata.version finalises; 0 for none."""
+    return {
+        name: max(number for number, level in enumerate(levels) if level.default_since <= metadata_version)
+        for name, levels in FEATURE_LEVELS.items()
+    }

@@ -3,12 +3,14 @@
 The admin client is made of one class for each family of requests, so that a command imports only what it needs.
 """
 
+import asyncio
 from collections.abc import Sequence
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
-from ...protocol.messages.structure import Message
+from ...protocol.messages.structure import Message, Structure
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import BrokerAddress
@@ -17,6 +19,11 @@ from ..errors import BrokerConnectionError, broker_error
 Response = TypeVar("Response", bound=Message)
 BROKERS, CONTROLLERS = 1, 2
 """Types of endpoint in DescribeCluster."""
+REFUSALS = {
+    BROKERS: {ErrorCode.NOT_CONTROLLER},
+    CONTROLLERS: {ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER},
+}
+"""Type of endpoint -> the errors of a node that is not the active controller (``handleNotControllerError``)."""
 
 
 class ClusterDescription(NamedTuple):
@@ -95,13 +102,27 @@ class AdminBase:
         self._cluster.metadata.brokers = {node.node_id: node for node in described.brokers}
 
     async def _controller_call(self, request: Message, response_type: type[Response]) -> Response:
-        """A request to the controller; to another broker when that one cannot be reached."""
-        try:
-            connection = await self._cluster.controller()
-        except BrokerConnectionError:
+        """A request to the controller; to another broker if that one cannot be reached.
+
+        A node that is not the active controller refuses, with NOT_CONTROLLER. The request is then sent to the next
+        active one, until ``default_api_timeout_ms`` is over.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._timeout_ms / 1000
+        attempts = 0
+        while True:
+            try:
+                connection = await self._cluster.controller()
+            except BrokerConnectionError:
+                await self._learn_nodes()
+                connection = await self._cluster.controller()
+            response = await connection.call(request, response_type, timeout_ms=self._timeout_ms)
+            delay_s = self._cluster.backoff_s(attempts)
+            if not error_codes(response) & REFUSALS[self._endpoint_type] or loop.time() + delay_s >= deadline:
+                return response
+            await asyncio.sleep(delay_s)
             await self._learn_nodes()
-            connection = await self._cluster.controller()
-        return await connection.call(request, response_type, timeout_ms=self._timeout_ms)
+            attempts += 1
 
     async def _node_or_any(self, node_id: int | None) -> BrokerConnection:
         return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
@@ -120,3 +141,13 @@ class AdminBase:
             raise broker_error(response.error_code, "DescribeCluster", response.error_message)
         brokers = [BrokerAddress(b.broker_id, b.host, b.port, b.rack) for b in response.brokers]
         return ClusterDescription(response.cluster_id, response.controller_id, brokers)
+
+
+def error_codes(part: object) -> set[int]:
+    """All error codes of a response, those of its parts too (``AbstractResponse.errorCounts``)."""
+    if isinstance(part, list):
+        return set().union(*map(error_codes, part))
+    if not isinstance(part, Structure):
+        return set()
+    codes = {int(getattr(part, name)) for name in part.__slots__ if name == "error_code"}
+    return codes.union(*(error_codes(getattr(part, name)) for name in part.__slots__))

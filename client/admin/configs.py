@@ -12,7 +12,7 @@ from ...protocol.messages.configs import (
     IncrementalAlterConfigsResponse,
 )
 from ..errors import broker_error
-from .base import AdminBase
+from .base import CONTROLLERS, AdminBase
 from .results import all_or_raise, split
 
 RESOURCE_TYPES = {"topic": 2, "broker": 4, "broker-logger": 8, "client-metrics": 16, "group": 32}
@@ -114,8 +114,11 @@ class ConfigAdmin(AdminBase):
             ],
             validate_only=validate_only,
         )
-        connection = await self._node_or_any(_node_of(resource_type, name))
-        response = await connection.call(request, IncrementalAlterConfigsResponse, timeout_ms=self._timeout_ms)
+        if self._endpoint_type == CONTROLLERS:
+            response = await self._controller_call(request, IncrementalAlterConfigsResponse)
+        else:
+            connection = await self._node_or_any(_node_of(resource_type, name))
+            response = await connection.call(request, IncrementalAlterConfigsResponse, timeout_ms=self._timeout_ms)
         for answer in response.responses:
             if answer.error_code:
                 raise broker_error(answer.error_code, f"{resource_type} '{name}'", answer.error_message)

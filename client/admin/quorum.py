@@ -1,10 +1,18 @@
 """The admin client's part for the metadata quorum. Source: ``describeMetadataQuorum``; KIP-595, KIP-836, KIP-853."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode
 from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ...protocol.messages.quorum import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+)
 from ..errors import broker_error
 from .base import AdminBase
 
@@ -56,6 +64,26 @@ class QuorumAdmin(AdminBase):
             [_replica(one) for one in found.observers],
             endpoints,
         )
+
+    async def add_raft_voter(
+        self, voter_id: int, directory_id: bytes, endpoints: Sequence[tuple[str, str, int]]
+    ) -> None:
+        """Makes a controller that follows the metadata log a voter; ``endpoints``: listener, host, port.
+
+        Raises KafkaError, UnsupportedVersionError.
+        """
+        listeners = [AddRaftVoterRequest.Listener(*endpoint) for endpoint in endpoints]
+        request = AddRaftVoterRequest(None, int(self._timeout_ms), voter_id, directory_id, listeners)
+        response = await self._controller_call(request, AddRaftVoterResponse)
+        if response.error_code:
+            raise broker_error(response.error_code, f"controller {voter_id}", response.error_message)
+
+    async def remove_raft_voter(self, voter_id: int, directory_id: bytes) -> None:
+        """Makes a controller an observer. Raises KafkaError, UnsupportedVersionError."""
+        request = RemoveRaftVoterRequest(None, voter_id, directory_id)
+        response = await self._controller_call(request, RemoveRaftVoterResponse)
+        if response.error_code:
+            raise broker_error(response.error_code, f"controller {voter_id}", response.error_message)
 
 
 def _replica(state: DescribeQuorumResponse.ReplicaState) -> QuorumReplica:

@@ -1,6 +1,6 @@
 """``odradek features``: what ``kafka-features.sh`` does, with its flags and output.
 
-``describe``, ``upgrade``, ``downgrade`` and ``disable`` are served. Source: ``FeatureCommand``; KIP-584, KIP-1022.
+Source: ``FeatureCommand``; KIP-584, KIP-1022.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ def _feature_admin() -> type[FeatureAdmin]:
 unsafe_option = click.option("--unsafe", is_flag=True, help="Even if metadata may be lost for ever.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only check; change nothing.")
 metadata_option = click.option("--metadata", metavar="RELEASE", help="Deprecated: metadata.version as a release.")
+release_option = click.option(
+    "--release-version", metavar="RELEASE", help="The features of a release; `version-mapping` lists them."
+)
 feature_option = click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="May be repeated.")
 
 
@@ -85,23 +88,40 @@ class FeatureChange(NamedTuple):
 
 @command.command(help="Raise the levels of features.")
 @metadata_option
+@release_option
 @feature_option
 @dry_run_option
 @action_options
-def upgrade(metadata: str | None, features: tuple[str, ...], dry_run: bool, **common: Any) -> int:
+def upgrade(
+    metadata: str | None, release_version: str | None, features: tuple[str, ...], dry_run: bool, **common: Any
+) -> int:
     """``upgrade``."""
-    return change(FeatureChange("upgrade", dry_run), wanted_levels(metadata, features), common)
+    wanted = FeatureChange("upgrade", dry_run)
+    if release_version is not None:
+        return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=True), common)
+    return change(wanted, wanted_levels(metadata, features), common)
 
 
 @command.command(help="Lower the levels of features.")
 @metadata_option
+@release_option
 @feature_option
 @unsafe_option
 @dry_run_option
 @action_options
-def downgrade(metadata: str | None, features: tuple[str, ...], unsafe: bool, dry_run: bool, **common: Any) -> int:
+def downgrade(
+    metadata: str | None,
+    release_version: str | None,
+    features: tuple[str, ...],
+    unsafe: bool,
+    dry_run: bool,
+    **common: Any,
+) -> int:
     """``downgrade``."""
-    return change(FeatureChange("downgrade", dry_run, unsafe), wanted_levels(metadata, features), common)
+    wanted = FeatureChange("downgrade", dry_run, unsafe)
+    if release_version is not None:
+        return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=False), common)
+    return change(wanted, wanted_levels(metadata, features), common)
 
 
 @command.command(help="Set the levels of features to 0.")
@@ -123,26 +143,95 @@ def _refuse_repeated(names: list[str]) -> None:
 
 def wanted_levels(metadata: str | None, features: tuple[str, ...]) -> dict[str, int]:
     """Feature -> level. Raises CommandError."""
-    from ...protocol.metadata_versions import METADATA_VERSION, release_level
+    from ...protocol.metadata_versions import METADATA_VERSION
 
     pairs = []
     if metadata is not None:
         click.echo(" `metadata` flag is deprecated and may be removed in a future release.")
-        try:
-            pairs.append((METADATA_VERSION, release_level(metadata)))
-        except ValueError as error:
-            raise CommandError(str(error)) from None
-    for text in features:
-        [(name, level)] = key_values((text,), "--feature").items()
-        try:
-            number = int(level)
-        except ValueError:
-            number = HIGHEST_LEVEL + 1
-        if not -HIGHEST_LEVEL - 1 <= number <= HIGHEST_LEVEL:
-            raise CommandError(f"Can't parse feature=level string {text}: unable to parse {level.strip()} as a short.")
-        pairs.append((name, number))
+        pairs.append((METADATA_VERSION, _release_level(metadata)))
+    pairs += [named_level(text) for text in features]
     _refuse_repeated([name for name, _ in pairs])
     return dict(pairs)
+
+
+def named_level(text: str) -> tuple[str, int]:
+    """The name and the level of ``NAME=LEVEL``. Raises CommandError."""
+    [(name, level)] = key_values((text,), "--feature").items()
+    try:
+        number = int(level)
+    except ValueError:
+        number = HIGHEST_LEVEL + 1
+    if not -HIGHEST_LEVEL - 1 <= number <= HIGHEST_LEVEL:
+        raise CommandError(f"Can't parse feature=level string {text}: unable to parse {level.strip()} as a short.")
+    return name, number
+
+
+def levels_of_release(
+    release: str, metadata: str | None, features: tuple[str, ...], *, leaves_out_zero: bool
+) -> dict[str, int]:
+    """All features at the levels of a release. Raises CommandError."""
+    from ...protocol.metadata_versions import METADATA_VERSION, default_levels
+
+    if metadata is not None or features:
+        raise CommandError("Can not specify `release-version` with other feature flags.")
+    level = _release_level(release)
+    levels = {name: one for name, one in default_levels(level).items() if one or not leaves_out_zero}
+    return {METADATA_VERSION: level, **levels}
+
+
+def _release_level(release: str) -> int:
+    from ...protocol.metadata_versions import release_level
+
+    try:
+        return release_level(release)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+@command.command("version-mapping", help="Show the levels of all features in a release.")
+@click.option("--release-version", metavar="RELEASE", help="The release; default: the latest.")
+def version_mapping(release_version: str | None) -> int:
+    """``version-mapping``, without a connection."""
+    from ...protocol.metadata_versions import LEVELS, METADATA_VERSION, default_levels
+
+    release = release_version or list(LEVELS)[-1]
+    level = _release_level(release)
+    click.echo(f"{METADATA_VERSION}={level} ({release})")
+    for name, one in default_levels(level).items():
+        click.echo(f"{name}={one}")
+    return 0
+
+
+@command.command("feature-dependencies", help="Show what a level of a feature needs.")
+@click.option("--feature", "features", multiple=True, required=True, metavar="NAME=LEVEL", help="May be repeated.")
+def feature_dependencies(features: tuple[str, ...]) -> int:
+    """``feature-dependencies``, without a connection."""
+    for text in features:
+        for line in dependency_lines(*named_level(text)):
+            click.echo(line)
+    return 0
+
+
+def dependency_lines(name: str, level: int) -> list[str]:
+    """The output for one level. Raises CommandError if the level does not exist."""
+    from ...protocol.metadata_versions import FEATURE_LEVELS, LEVELS, METADATA_VERSION
+
+    if name == METADATA_VERSION:
+        if level not in LEVELS.values():
+            raise CommandError(f"Unknown {name} {level}")
+        return [f"{name}={level} ({level_text(name, level)}) has no dependencies."]
+    if name not in FEATURE_LEVELS:
+        raise CommandError(f"Unknown feature: {name}")
+    levels = FEATURE_LEVELS[name]
+    if not 0 <= level < len(levels):
+        raise CommandError(f"No feature:{name} with feature level {level}")
+    if not levels[level].needs:
+        return [f"{name}={level} has no dependencies."]
+    needed = [
+        f"    {one}={low}" + (f" ({level_text(one, low)})" if one == METADATA_VERSION else "")
+        for one, low in levels[level].needs.items()
+    ]
+    return [f"{name}={level} requires:", *needed]
 
 
 def change(change: FeatureChange, levels: dict[str, int], common: dict[str, Any]) -> int:

@@ -1,18 +1,23 @@
-"""``odradek metadata-quorum``: what ``kafka-metadata-quorum.sh describe`` does, with its flags and output."""
+"""``odradek metadata-quorum``: what ``kafka-metadata-quorum.sh`` does, with its flags and output.
+
+Source: ``MetadataQuorumCommand``; KIP-595, KIP-853.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...protocol.wall_clock import clock_ms
-from .node_options import action_options, ask, keep_options, node_options
+from .node_options import action_options, ask, given_options, keep_options, node_options
 from .output import print_tabbed, topic_id_text
+from .quorum_members import controller_to_add, directory_id_of
 from .running import CommandError, main
 
 if TYPE_CHECKING:
-    from ..admin.quorum import QuorumDescription, QuorumReplica
+    from ..admin.quorum import QuorumAdmin, QuorumDescription, QuorumReplica
 
 HEADER = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
 NO_DIRECTORY = bytes(16)
@@ -43,12 +48,7 @@ def describe(status: bool, replication: bool, human_readable: bool, **common: An
     if human_readable and status:
         raise click.UsageError("The option --human-readable is only supported along with --replication")
 
-    def make() -> type[Any]:
-        from ..admin.quorum import QuorumAdmin
-
-        return QuorumAdmin
-
-    async def work(admin: Any) -> int:
+    async def work(admin: QuorumAdmin) -> int:
         if status:
             cluster_id = (await admin.describe_cluster()).cluster_id
             print_status(str(cluster_id), await admin.describe_metadata_quorum())
@@ -56,7 +56,62 @@ def describe(status: bool, replication: bool, human_readable: bool, **common: An
             print_replication(await admin.describe_metadata_quorum(), human_readable=human_readable)
         return 0
 
-    return ask(common, make, work)
+    return ask(common, _quorum_admin, work)
+
+
+def _quorum_admin() -> type[QuorumAdmin]:
+    from ..admin.quorum import QuorumAdmin
+
+    return QuorumAdmin
+
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only print what would be done.")
+
+
+@command.command("add-controller", help="Make a controller a voter; --command-config is its configuration.")
+@dry_run_option
+@action_options
+def add_controller(dry_run: bool, **common: Any) -> int:
+    """``add-controller``."""
+    file = given_options(common)["command_config"]
+    if file is None:
+        raise CommandError(
+            "You must supply the configuration file of the controller you are adding when using add-controller."
+        )
+    added = controller_to_add(Path(file))
+
+    async def work(admin: QuorumAdmin) -> int:
+        if not dry_run:
+            await admin.add_raft_voter(added.node_id, added.directory_id, added.endpoints)
+        click.echo(f"{'DRY RUN of adding' if dry_run else 'Added'} {added}")
+        return 0
+
+    return ask(common, _quorum_admin, work)
+
+
+@command.command("remove-controller", help="Make a controller no voter any more.")
+@click.option("-i", "--controller-id", type=int, required=True, metavar="N", help="Its node id.")
+@click.option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
+@dry_run_option
+@action_options
+def remove_controller(controller_id: int, controller_directory_id: str, dry_run: bool, **common: Any) -> int:
+    """``remove-controller``."""
+    if controller_id < 0:
+        raise CommandError(f"Invalid negative --controller-id: {controller_id}")
+    try:
+        directory_id = directory_id_of(controller_directory_id)
+    except ValueError as error:
+        raise CommandError(f"Failed to parse --controller-directory-id: {error}") from None
+
+    async def work(admin: QuorumAdmin) -> int:
+        if not dry_run:
+            await admin.remove_raft_voter(controller_id, directory_id)
+        # Kafka's tool prints two spaces here.
+        done = "DRY RUN of removing " if dry_run else "Removed "
+        click.echo(f"{done} KRaft controller {controller_id} with directory id {topic_id_text(directory_id)}")
+        return 0
+
+    return ask(common, _quorum_admin, work)
 
 
 def leader_of(quorum: QuorumDescription) -> QuorumReplica:

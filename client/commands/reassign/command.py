@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from click.core import ParameterSource
@@ -13,16 +15,19 @@ from ..running import bootstrap_option, exactly_one, main, run
 if TYPE_CHECKING:
     from .admin import ReassignAdmin
 
+    Action = Callable[[ReassignAdmin], Awaitable[None]]
+
 API_TIMEOUT_MS = 60_000
 OF_EXECUTE = {
     "reassignment_json_file", "additional", "throttle", "replica_alter_log_dirs_throttle", "timeout_ms",
     "disallow_replication_factor_change",
 }  # fmt: skip
 PERMITTED = {
+    "generate": {"topics_to_move_json_file", "broker_list", "disable_rack_aware"},
     "execute": OF_EXECUTE,
     "verify": {"reassignment_json_file", "preserve_throttles"},
-    "cancel": {"reassignment_json_file", "preserve_throttles", "timeout_ms"},
-    "list": set[str](),
+    "cancel": {"reassignment_json_file", "preserve_throttles", "timeout_ms", "bootstrap_controller"},
+    "list": {"bootstrap_controller"},
 }
 """Action -> the parameters that it takes, besides those for the connection."""
 RATE = click.IntRange(min=-1)
@@ -33,12 +38,22 @@ RATE = click.IntRange(min=-1)
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@click.option("--bootstrap-controller", metavar="HOST:PORT,...", help="Controllers, instead: with --list or --cancel.")
 @command_config_option
-@click.option("--execute", is_flag=True, help="Start the reassignment of the file.")
-@click.option("--verify", is_flag=True, help="Show its progress; remove the throttles once it is complete.")
-@click.option("--cancel", is_flag=True, help="Cancel it.")
+@click.option("--generate", "generate_", is_flag=True, help="Print an assignment of topics to brokers; change nothing.")
+@click.option("--execute", "execute_", is_flag=True, help="Start the reassignment of the file.")
+@click.option("--verify", "verify_", is_flag=True, help="Show its progress; remove the throttles once it is complete.")
+@click.option("--cancel", "cancel_", is_flag=True, help="Cancel it.")
 @click.option("--list", "list_", is_flag=True, help="List all reassignments under way.")
 @click.option("--reassignment-json-file", type=click.File(encoding="utf-8"), metavar="FILE", help="The reassignment.")
+@click.option(
+    "--topics-to-move-json-file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help='With --generate: the topics, {"topics": [{"topic": "foo"}], "version": 1}.',
+)
+@click.option("--broker-list", metavar="N,...", help="With --generate: the brokers.")
+@click.option("--disable-rack-aware", is_flag=True, help="With --generate: leave racks out of account.")
 @click.option("--additional", is_flag=True, help="Execute in addition to other reassignments.")
 @click.option("--throttle", type=RATE, default=-1, metavar="BYTES/S", help="A limit on moves between brokers.")
 @click.option(
@@ -59,13 +74,40 @@ RATE = click.IntRange(min=-1)
 )
 @click.option("--preserve-throttles", is_flag=True, help="Leave throttles as they are.")
 @click.option("--disallow-replication-factor-change", is_flag=True, help="Refuse other numbers of replicas.")
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    execute: bool,
-    verify: bool,
-    cancel: bool,
-    list_: bool,
+def command(bootstrap_server: str, bootstrap_controller: str | None, command_config: str | None, **given: Any) -> int:
+    """Checks the arguments and runs the action."""
+    action = exactly_one({name: given.pop(f"{name}_") for name in PERMITTED})
+    check_permitted(action)
+    act = generation(**given) if action == "generate" else action_of(action, **given)
+
+    async def work() -> int | None:
+        from .admin import ReassignAdmin
+
+        settings = admin_settings(command_config, API_TIMEOUT_MS)
+        at = {"bootstrap_controllers": bootstrap_controller, **settings._asdict()}
+        async with ReassignAdmin(bootstrap_server, **at) as admin:
+            await act(admin)
+        return 0
+
+    return run(work)
+
+
+def generation(
+    topics_to_move_json_file: TextIO | None, broker_list: str | None, disable_rack_aware: bool, **_: Any
+) -> Action:
+    """``--generate``. Raises UsageError, CommandError."""
+    from .generate import generate, parse_brokers, parse_topics
+
+    if topics_to_move_json_file is None:
+        raise click.UsageError('Missing required argument "[topics-to-move-json-file]"')
+    if broker_list is None:
+        raise click.UsageError('Missing required argument "[broker-list]"')
+    brokers, topics = parse_brokers(broker_list), parse_topics(topics_to_move_json_file.read())
+    return partial(generate, topics=topics, brokers=brokers, rack_aware=not disable_rack_aware)
+
+
+def action_of(
+    action: str,
     reassignment_json_file: TextIO | None,
     additional: bool,
     throttle: int,
@@ -73,46 +115,33 @@ def command(
     timeout_ms: int,
     preserve_throttles: bool,
     disallow_replication_factor_change: bool,
-) -> int:
-    """Checks the arguments and runs the action."""
-    action = exactly_one({"execute": execute, "verify": verify, "cancel": cancel, "list": list_})
-    check_permitted(action)
+    **_: Any,
+) -> Action:
+    """One of the other actions. Raises UsageError, CommandError."""
     from . import actions
-    from .plan import ReassignmentPlan, parse_plan
+    from .plan import parse_plan
 
-    plan = ReassignmentPlan([], {})
-    if action != "list":
-        if reassignment_json_file is None:
-            raise click.UsageError('Missing required argument "[reassignment-json-file]"')
-        plan = parse_plan(reassignment_json_file.read())
+    if action == "list":
+        return actions.print_list
+    if reassignment_json_file is None:
+        raise click.UsageError('Missing required argument "[reassignment-json-file]"')
+    plan = parse_plan(reassignment_json_file.read())
+    if action == "verify":
+        return partial(actions.verify, plan=plan, preserve_throttles=preserve_throttles)
+    if action == "cancel":
+        return partial(actions.cancel, plan=plan, preserve_throttles=preserve_throttles, timeout_ms=timeout_ms)
     options = actions.Execution(
         additional, throttle, replica_alter_log_dirs_throttle, timeout_ms, not disallow_replication_factor_change
     )
-
-    async def act(admin: ReassignAdmin) -> None:
-        if action == "list":
-            await actions.print_list(admin)
-        elif action == "verify":
-            await actions.verify(admin, plan, preserve_throttles=preserve_throttles)
-        elif action == "execute":
-            await actions.execute(admin, plan, options)
-        else:
-            await actions.cancel(admin, plan, preserve_throttles=preserve_throttles, timeout_ms=timeout_ms)
-
-    async def work() -> int | None:
-        from .admin import ReassignAdmin
-
-        settings = admin_settings(command_config, API_TIMEOUT_MS)
-        async with ReassignAdmin(bootstrap_server, **settings._asdict()) as admin:
-            await act(admin)
-        return 0
-
-    return run(work)
+    return partial(actions.execute, plan=plan, options=options)
 
 
 def check_permitted(action: str) -> None:
     """Raises UsageError for an option that does not go with the action."""
     context = click.get_current_context()
+    both = ("bootstrap_server", "bootstrap_controller")
+    if all(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in both):
+        raise click.UsageError("Please don't specify both --bootstrap-server and --bootstrap-controller")
     for name in set().union(*PERMITTED.values(), {"preserve_throttles"}) - PERMITTED[action]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f'Option "{name.replace("_ms", "").replace("_", "-")}" can\'t be used with {action}')

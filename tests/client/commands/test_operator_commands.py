@@ -11,6 +11,9 @@ import pytest
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.producer import Producer
+from odradek.protocol.metadata_versions import FEATURE_LEVELS, LEVELS
+from support.eventually import eventually
+from support.kafka.added_controller import AddedController
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import KafkaTools, ToolOutput
 
@@ -134,8 +137,26 @@ def test_features(bootstrap: str, both: Both) -> None:
         ("downgrade", "--feature", "transaction.version=1", "--dry-run"),
         ("downgrade", "--feature", "metadata.version=3", "--unsafe"),
         ("disable", "--feature", "group.version", "--dry-run"),
+        ("upgrade", "--release-version", "4.3", "--metadata", "4.3"),
+        ("downgrade", "--release-version", "none"),
     ):
         both.same("features", *server, *arguments)
+
+
+@pytest.mark.java
+def test_features_of_releases(both: Both) -> None:
+    """No broker is asked. The mapping of every release is Kafka's."""
+    for release in LEVELS:
+        assert f"({release})" in both.same("features", "version-mapping", "--release-version", release)
+    assert "4.3-IV0" in both.same("features", "version-mapping")
+    both.same("features", "version-mapping", "--release-version", "3.9.1")
+    both.same("features", "version-mapping", "--release-version", "1.0")
+    for name, levels in FEATURE_LEVELS.items():
+        for level in range(len(levels) + 1):
+            both.same("features", "feature-dependencies", "--feature", f"{name}={level}")
+    both.same("features", "feature-dependencies", "--feature", "metadata.version=30", "--feature", "kraft.version=1")
+    both.same("features", "feature-dependencies", "--feature", "metadata.version=99")
+    both.same("features", "feature-dependencies", "--feature", "unknown.version=1")
 
 
 @pytest.mark.java
@@ -153,9 +174,72 @@ def test_the_controllers_themselves(tmp_path: Path, both: Both) -> None:
         assert "controller" in both.same("cluster", "list-endpoints", *controller)
         assert "4.3-IV0" in both.same("features", *controller, "describe")
         both.same("features", *controller, "disable", "--feature", "share.version")
+        both.same("features", *controller, "upgrade", "--release-version", "4.3-IV0", "--dry-run")
+        both.same("features", *controller, "downgrade", "--release-version", "4.2-IV1", "--dry-run")
         assert "LeaderId:" in both.same("metadata-quorum", *controller, "describe", "--status")
         assert "\tLeader" in both.same("metadata-quorum", *controller, "describe", "--replication")
         both.same("metadata-quorum", *controller, "describe", "--replication", "--human-readable")
+
+
+@pytest.mark.java
+@pytest.mark.ci
+def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: Both) -> None:
+    with RealKafka(tmp_path / "first", {"controller.quorum.auto.join.enable": "false"}) as kafka:
+        first = f"127.0.0.1:{kafka.controller_port}"
+        with AddedController(tmp_path / "second", 2, first) as second:
+            quorum, server = "metadata-quorum", ("--bootstrap-server", kafka.bootstrap_servers)
+            add = (*server, "--command-config", str(second.configuration), "add-controller")
+            output = both.same(quorum, *add, "--dry-run")
+            directory_id = re.findall(r"directory id (\S+)", output)[0]
+            remove = ("--controller-id", "2", "--controller-directory-id", directory_id)
+
+            def voters() -> str:
+                status = both.ours(quorum, *server, "describe", "--status").out
+                return status.partition("CurrentVoters:")[2].partition("CurrentObservers:")[0]
+
+            # The leader takes a voter only if it has caught up.
+            eventually("the controller is added", lambda: both.ours(quorum, *add).code == 0)
+            assert directory_id in voters()
+            both.same(quorum, *add)  # it is one already
+            both.same(quorum, *server, "remove-controller", *remove, "--dry-run")
+            assert both.ours(quorum, "-C", first, "remove-controller", *remove).out == (
+                f"Removed  KRaft controller 2 with directory id {directory_id}\n"
+            )
+            assert directory_id not in voters()
+            both.same(quorum, *server, "remove-controller", *remove)
+            both.same(quorum, *server, "remove-controller", "--controller-id", "2", "--controller-directory-id", "AA")
+            both.same(quorum, *server, "remove-controller", "--controller-id", "-2", *remove[2:])
+
+
+@pytest.mark.java
+def test_files_that_do_not_name_a_controller(bootstrap: str, tmp_path: Path, both: Both) -> None:
+    """Each file lacks one thing more; both tools name it."""
+    file = tmp_path / "controller.properties"
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for line, named in (
+        ("process.roles=controller", "node.id not found"),
+        ("node.id=-1", "was negative"),
+        ("node.id=4", "Neither metadata.log.dir"),
+        (f"log.dirs={logs}", "Unable to read meta.properties"),
+    ):
+        with file.open("a") as out:
+            out.write(f"{line}\n")
+        arguments = ("--bootstrap-server", bootstrap, "--command-config", str(file), "add-controller", "--dry-run")
+        both.same("metadata-quorum", *arguments)
+        assert named in both.ours("metadata-quorum", *arguments).err
+    (logs / "meta.properties").write_text(f"version=1\ncluster.id=c\nnode.id=4\ndirectory.id={'A' * 21}E\n")
+    for line, named in (
+        ("listeners=CONTROLLER://:9093", "controller.listener.names was not found"),
+        ("controller.listener.names=OTHER", "Cannot find information"),
+    ):
+        with file.open("a") as out:
+            out.write(f"{line}\n")
+        both.same("metadata-quorum", *arguments)
+        assert named in both.ours("metadata-quorum", *arguments).err
+    with file.open("a") as out:
+        out.write("controller.listener.names=CONTROLLER,IPV6\nadvertised.listeners=IPV6://[::1]:9094\n")
+    assert "CONTROLLER://localhost:9093, IPV6://[::1]:9094" in both.same("metadata-quorum", *arguments)
 
 
 @pytest.mark.parametrize(

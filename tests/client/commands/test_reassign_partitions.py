@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
+from odradek.client.commands.reassign.generate import NO_RACK, place, racks_of
+from odradek.client.commands.running import CommandError
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers
 from support.kafka.tools import KafkaTools, ToolOutput
@@ -95,6 +99,61 @@ def test_the_same_output(
 
 
 @pytest.mark.java
+def test_the_same_assignment_is_generated(
+    bootstrap: str, topic: str, broker: int, tmp_path: Path, tools: KafkaTools, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On one broker there is only one assignment; errors have the same sentences."""
+    file = tmp_path / "topics.json"
+
+    def both(brokers: str, *topics: str, **more: object) -> tuple[str, ToolOutput]:
+        file.write_text(json.dumps({"topics": [{"topic": one} for one in topics], "version": 1, **more}))
+        arguments = ["--bootstrap-server", bootstrap, "--generate", "--topics-to-move-json-file", str(file)]
+        arguments += ["--broker-list", brokers]
+        theirs = ToolOutput(**tools.order({"tool": TOOL, "arguments": arguments}))
+        output = ours(capfd, *arguments)
+        assert output.code == theirs.code, (output, theirs)
+        return theirs.out, output
+
+    theirs, output = both(str(broker), topic)
+    assert output.out == theirs
+    assert json.loads(theirs.splitlines()[4])["partitions"][1]["replicas"] == [broker]
+    for arguments in (
+        (f"{broker},{broker}", topic),
+        (str(broker), topic, topic),
+        (str(broker + 1), topic),
+        (str(broker), f"{topic}-no"),
+        ("one", topic),
+    ):
+        theirs, output = both(*arguments)
+        assert output.err.removeprefix("odradek reassign-partitions: ").strip() in theirs, (theirs, output)
+    theirs, output = both(str(broker), topic, version=2)
+    assert "Not supported version" in theirs
+    assert "Not supported version" in output.err
+
+
+def test_generated_replicas_are_spread_over_brokers_and_racks() -> None:
+    """Every broker leads and follows as often as every other; no two replicas are in one rack if that is possible."""
+    racks = {"a": [1, 2], "b": [3, 4], "c": [5, 6]}
+    of = {broker: rack for rack, brokers in racks.items() for broker in brokers}
+    for seed in range(50):
+        placed = place(racks, 12, 3, Random(seed))
+        assert all(len({of[broker] for broker in replicas}) == 3 for replicas in placed)
+        assert set(Counter(replicas[0] for replicas in placed).values()) == {2}
+        assert set(Counter(broker for replicas in placed for broker in replicas).values()) == {6}
+        without = place({NO_RACK: [1, 2, 3]}, 9, 2, Random(seed))
+        assert set(Counter(replicas[0] for replicas in without).values()) == {3}
+        assert set(Counter(broker for replicas in without for broker in replicas).values()) == {6}
+        uneven = place({"a": [1, 2, 3], "b": [4]}, 8, 4, Random(seed))
+        assert all(sorted(replicas) == [1, 2, 3, 4] for replicas in uneven)
+
+
+def test_brokers_without_racks_beside_others_are_refused() -> None:
+    assert racks_of({1: "a", 2: None}, rack_aware=False) == {NO_RACK: [1, 2]}
+    with pytest.raises(CommandError, match="Not all brokers have rack information"):
+        racks_of({1: "a", 2: None}, rack_aware=True)
+
+
+@pytest.mark.java
 @pytest.mark.ci
 def test_partitions_move_between_brokers_and_back(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with (
@@ -137,6 +196,10 @@ def has_replicas(bootstrap: str, wanted: list[int]) -> bool:
         ((), "exactly one action"),
         (("--list", "--verify"), "exactly one action"),
         (("--verify",), "reassignment-json-file"),
+        (("--generate", "--broker-list", "1"), "topics-to-move-json-file"),
+        (("--generate", "--throttle", "1"), "can't be used with generate"),
+        (("--execute", "--bootstrap-controller", "h:1"), "can't be used with execute"),
+        (("--list", "--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "both"),
         (("--list", "--additional"), "can't be used with list"),
         (("--verify", "--throttle", "5"), "can't be used with verify"),
     ],

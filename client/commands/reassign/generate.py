@@ -1,0 +1,126 @@
+"""``--generate``: prints the present assignment of topics, and one over the brokers that are given.
+
+Source: ``ReassignPartitionsCommand.generateAssignment``, ``StripedReplicaPlacer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from ...types import TopicPartition
+from ..partition_json import field, parse_json
+from ..running import CommandError
+from .moves import places
+from .plan import Replica, plan_text
+
+if TYPE_CHECKING:
+    from .admin import ReassignAdmin
+
+Item = TypeVar("Item")
+Racks = Mapping[str, Sequence[int]]
+"""Rack -> its brokers."""
+NO_RACK = ""
+
+
+def parse_topics(text: str) -> list[str]:
+    """The topics of the file. Raises CommandError in Kafka's words."""
+    document = parse_json(text, "The input string is not a valid JSON")
+    version = field(document, "version", int) if "version" in document else 1
+    if version != 1:
+        raise CommandError(f"Not supported version field value {version}")
+    topics = [field(one, "topic", str) for one in document.get("topics", [])]
+    twice = sorted({topic for topic in topics if topics.count(topic) > 1})
+    if twice:
+        raise CommandError(f"List of topics to reassign contains duplicate entries: [{', '.join(twice)}]")
+    return topics
+
+
+def parse_brokers(text: str) -> list[int]:
+    """The ids of ``--broker-list``. Raises CommandError in Kafka's words."""
+    ids = []
+    for one in text.split(","):
+        try:
+            ids.append(int(one))
+        except ValueError:
+            raise CommandError(f'For input string: "{one}"') from None
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if twice:
+        raise CommandError(f"Broker list contains duplicate entries: [{', '.join(map(str, twice))}]")
+    return ids
+
+
+async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], *, rack_aware: bool) -> None:
+    """Prints both assignments. Raises CommandError."""
+    from .actions import current_replicas
+
+    current = await current_replicas(admin, topics)
+    for topic in topics:
+        if topic not in current:
+            raise CommandError(f"Topic {topic} not found.")
+    alive = {broker.node_id: broker.rack for broker in (await admin.describe_cluster()).brokers}
+    assigned = {TopicPartition(topic, n): found for topic, parts in current.items() for n, found in parts.items()}
+    known = [Replica(broker, part) for part, found in assigned.items() for broker in found if broker in alive]
+    log_dirs = {one: place.current for one, place in (await places(admin, known)).items() if place.current}
+    racks = racks_of({one: alive[one] for one in brokers if one in alive}, rack_aware=rack_aware)
+    proposed: dict[TopicPartition, list[int]] = {}
+    for topic, partitions in current.items():
+        placed = place(racks, len(partitions), len(partitions[0]), Random())
+        proposed.update({TopicPartition(topic, number): found for number, found in enumerate(placed)})
+    click.echo(f"Current partition replica assignment\n{plan_text(assigned, log_dirs)}\n")
+    click.echo(f"Proposed partition reassignment configuration\n{plan_text(proposed, {})}")
+
+
+def racks_of(brokers: Mapping[int, str | None], *, rack_aware: bool) -> dict[str, list[int]]:
+    """The brokers by their racks. Raises CommandError if only some of them have one."""
+    racks: dict[str, list[int]] = {}
+    for broker, rack in sorted(brokers.items()):
+        racks.setdefault((rack or NO_RACK) if rack_aware else NO_RACK, []).append(broker)
+    if NO_RACK in racks and len(racks) > 1:
+        raise CommandError(
+            "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
+            "assignment without rack information."
+        )
+    return racks
+
+
+def place(racks: Racks, partitions: int, replication_factor: int, chance: Random) -> list[list[int]]:
+    """The replicas of each partition: each broker leads and follows as often as the others, replicas of a partition
+    are in different racks if there are enough.
+
+    Raises CommandError if there are too few brokers.
+    """
+    count = sum(map(len, racks.values()))
+    if not count:
+        raise CommandError("All brokers are currently fenced, or have all their log directories cordoned.")
+    if replication_factor > count:
+        raise CommandError(
+            f"The target replication factor of {replication_factor} cannot be reached because only {count} broker(s) "
+            "are registered or some brokers have all their log directories cordoned."
+        )
+    in_racks = [_turned(list(brokers), chance.randrange(len(brokers))) for brokers in racks.values()]
+    in_racks = _turned(in_racks, chance.randrange(len(in_racks)))
+    placed = []
+    for number in range(partitions):
+        if number and number % count == 0:
+            for brokers in in_racks:
+                chance.shuffle(brokers)
+            chance.shuffle(in_racks)
+        first = number % len(in_racks)
+        turns = [_turned(brokers, number // len(in_racks)) for brokers in _turned(in_racks, first)]
+        placed.append([broker for broker, _ in zip(_striped(turns), range(replication_factor), strict=False)])
+    return placed
+
+
+def _turned(values: list[Item], by: int) -> list[Item]:
+    start = by % len(values)
+    return values[start:] + values[:start]
+
+
+def _striped(racks: Sequence[Sequence[int]]) -> Iterator[int]:
+    """One broker of each rack, then the next of each."""
+    for turn in range(max(map(len, racks))):
+        yield from (brokers[turn] for brokers in racks if turn < len(brokers))
