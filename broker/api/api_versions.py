@@ -14,7 +14,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ..dispatch.request import RequestContext
-from ..dispatch.served import ANNOUNCED, NOT_IN_A_CLUSTER, served_versions
+from ..dispatch.served import ANNOUNCED, served_versions
 from ..metadata.published import PublishedMetadata
 from ..quorum.forwarded_apis import FORWARDED
 from ..server.broker import Broker
@@ -50,7 +50,7 @@ def _served(broker: Broker) -> list[ApiVersionsResponse.ApiVersion]:
     versions = {api_key: served_versions(api_key) for api_key in ANNOUNCED}
     if broker.is_cluster_member:
         # What is passed on is answered in the versions of the controllers, and by no one where they don't know it.
-        for api_key in FORWARDED | NOT_IN_A_CLUSTER:
+        for api_key in FORWARDED:
             versions.pop(api_key, None)
         versions.update(broker.forwarded_versions())
     return [

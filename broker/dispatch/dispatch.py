@@ -29,7 +29,7 @@ from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request import ConnectionRefusal, RequestContext
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
-from .served import ANNOUNCED, NOT_IN_A_CLUSTER, Handler, handler, served_versions
+from .served import ANNOUNCED, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
@@ -267,11 +267,8 @@ class Dispatcher:
     def _route(self, kind: int) -> Route | None:
         """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""
         api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
-        if self._forward is not None:
-            if api_key in self._forwarded:
-                return self._forwarding_route(kind, api_key, version)
-            if api_key in NOT_IN_A_CLUSTER:
-                return None
+        if self._forward is not None and api_key in self._forwarded:
+            return self._forwarding_route(kind, api_key, version)
         if api_key not in ANNOUNCED:
             return None
         lowest, highest = served_versions(api_key)

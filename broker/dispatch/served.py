@@ -79,9 +79,6 @@ DISABLED: frozenset[int] = frozenset(
 ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
 """Every API key that is answered."""
 
-NOT_IN_A_CLUSTER: frozenset[int] = frozenset({ApiKey.ALTER_REPLICA_LOG_DIRS})
-"""What a broker of a cluster does not serve: the controllers would have to be told of the new directory."""
-
 
 def served_versions(api_key: int) -> tuple[int, int]:
     """The lowest and highest version of an announced API; unstable latest versions are left out, as Kafka does."""

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.followed import FollowedMetadata
-from ..metadata.image import MetadataDelta, MetadataImage
+from ..metadata.image import MetadataDelta, MetadataImage, Replica
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import ControllerChannel
@@ -29,6 +30,8 @@ class AssignmentsManager:
         self._channel = channel
         self._assignments = DirectoryAssignments(metadata.node_id)
         self._wake = asyncio.Event()
+        self._awaited: dict[Replica, tuple[bytes, asyncio.Future[None]]] = {}
+        """Replica -> the directory id that the metadata must name, and what waits for it."""
         self._complaint = RepeatedComplaint("the directories of replicas could not be reported", time.monotonic)
 
     def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
@@ -36,10 +39,36 @@ class AssignmentsManager:
         self._assignments.placed(topic_id, index, directory_id)
         self._wake.set()
 
+    async def assigned(self, replica: Replica, directory_id: bytes) -> None:
+        """Reports the directory of a replica, and returns when the metadata names it.
+
+        Returns at once if the cluster's metadata has no directories.
+        """
+        image = self._metadata.image
+        if image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED or self._is_named(image, replica, directory_id):
+            return
+        self.placed(*replica, directory_id)
+        named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._awaited[replica] = directory_id, named
+        try:
+            await named
+        finally:
+            if self._awaited.get(replica) == (directory_id, named):
+                del self._awaited[replica]
+
+    def _is_named(self, image: MetadataImage, replica: Replica, directory_id: bytes) -> bool:
+        topic = image.topics_by_id.get(replica[0])
+        partition = None if topic is None else topic.partitions.get(replica[1])
+        return partition is not None and partition.directory_of(self._metadata.node_id) == directory_id
+
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """A subscriber of the metadata: what waited for a topic, or for a feature level, may be sendable now."""
         if delta.deleted_topics:
             self._assignments.topics_deleted(delta.deleted_topics.keys())
+        for replica, (directory_id, named) in self._awaited.items():
+            is_named = replica in delta.changed_partitions and self._is_named(image, replica, directory_id)
+            if is_named and not named.done():
+                named.set_result(None)
         self._wake.set()
         yield
 

@@ -32,5 +32,10 @@ class ReplicaFollowing(ABC):
         """Copies a partition from its leader from now on; a later epoch replaces an earlier one. Raises KafkaError."""
 
     @abstractmethod
+    def use_log(self, topic: str, index: int, log: Log) -> None:
+        """Goes on in another log with the same records: the replica was moved to another directory. Harmless if the
+        partition is not followed."""
+
+    @abstractmethod
     def unfollow(self, topic: str, index: int) -> None:
         """Copies a partition no longer; harmless if it is not followed."""

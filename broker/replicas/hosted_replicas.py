@@ -58,6 +58,10 @@ class HostedReplicas:
         metadata says; None if nothing asks for it."""
         self.leaders: Leaders | None = None
         """Leads partitions with several replicas; None for a broker that is its own controller."""
+        self.dropped: Callable[[str, int], None] | None = None
+        """Called with topic and index if a replica was moved to other brokers."""
+        self.leaves_for: dict[tuple[str, int], bytes] = {}
+        """Partition -> the directory id that a move has announced; its log still lies in another directory."""
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
 
@@ -146,7 +150,7 @@ class HostedReplicas:
         key = topic.name, index
         if assigned not in ANYWHERE or key not in self._assigned:
             self._assigned[key] = assigned
-        if self.placed is None:
+        if self.placed is None or self.leaves_for.get(key) == assigned:
             return
         holder = self._directories.holder(topic.name, index)
         if holder is None or holder.directory_id == assigned:
@@ -184,6 +188,8 @@ class HostedReplicas:
         logger.info("%s-%d was moved to other brokers, its files are removed", topic, index)
         if self.replication is not None:
             self.replication.unfollow(topic, index)
+        if self.dropped is not None:
+            self.dropped(topic, index)
         partition = self._partitions.find(topic, index)
         if partition is not None and partition.refusal is None:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -199,6 +205,42 @@ class HostedReplicas:
         is_nameless = holder is not None and holder.topic_id_of(partition.topic, partition.index) is None
         if is_nameless or (partition.topic in INTERNAL_TOPICS) == (holder is not None):
             partition.log  # noqa: B018
+
+    def open_replica(self, topic: str, index: int) -> Partition:
+        """The partition of a replica that lies here; its log is open. It may be led, followed, or without a leader.
+
+        Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE (only other brokers have replicas, or it is
+        not created yet), KAFKA_STORAGE_ERROR.
+        """
+        partition = self._partitions.get(topic, index)
+        if partition.refusal is ErrorCode.KAFKA_STORAGE_ERROR:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Partition {topic}-{index} is offline")
+        if partition.refusal is None:
+            partition.log  # noqa: B018 - opens it if it was not used yet
+        elif self._directories.holder(topic, index) is None:
+            raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} has no replica here")
+        else:
+            self._log(topic, index, partition.topic_id)
+        return partition
+
+    def use_log(self, partition: Partition, log: Log) -> None:
+        """The replica was moved to another directory of this broker, where its log is now."""
+        if partition.refusal is None:
+            partition.use_log(log)
+        elif self.replication is not None:
+            self.replication.use_log(partition.topic, partition.index, log)
+
+    def stays(self, topic: str, index: int, announced: bytes) -> None:
+        """A move was announced and has failed: tells the controllers where the log still lies.
+
+        ``announced``: the directory id. Another one may have been announced since.
+        """
+        if self.leaves_for.get((topic, index)) != announced:
+            return
+        del self.leaves_for[topic, index]
+        holder, partition = self._directories.holder(topic, index), self._partitions.find(topic, index)
+        if self.placed is not None and holder is not None and partition is not None:
+            self.placed(partition.topic_id, index, holder.directory_id)
 
     def open_some(self, count: int) -> bool:
         """Opens up to ``count`` partitions that were not used since the start. Returns whether there are more.

@@ -88,6 +88,10 @@ class Leading:
         """The lowest log start offset among the replicas whose brokers are there (KIP-107)."""
         return self._isr.low_watermark(self._log.log_start_offset)
 
+    def use_log(self, log: Log) -> None:
+        """Goes on in another log with the same records and offsets: the replica was moved to another directory."""
+        self._log = log
+
     def lead(self, image: PartitionImage, min_isr: int) -> None:
         """Takes an election, or a change of the replicas or the ISR, from the metadata."""
         log, isr = self._log, self._isr

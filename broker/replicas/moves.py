@@ -8,7 +8,7 @@ it takes over. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsTh
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 UNIQUE_CHARACTERS = 32
 TAIL_OFFSETS = 10_000
 """If at most this number of offsets is left, appends wait while the rest is copied."""
+THROTTLE_LOOK_S = 1.0
+"""How often a throttled move looks at its limit, which may have been raised."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
@@ -39,12 +41,13 @@ class _MoveEndedError(Exception):
 class ActiveMove:
     """A move and its task. Set `stop` to end it."""
 
-    __slots__ = ("discards", "move", "stop", "task")
+    __slots__ = ("discards", "is_announced", "move", "stop", "task")
 
     def __init__(self, move: ReplicaMove) -> None:
         self.move = move
         self.stop = asyncio.Event()
         self.discards = False
+        self.is_announced = False
         self.task: asyncio.Task[None] | None = None
 
 
@@ -57,19 +60,22 @@ class ReplicaMoves:
         hosting: HostedReplicas,
         partitions: Partitions,
         metadata: PublishedMetadata,
+        announce: Callable[[Replica, bytes], Coroutine[None, None, None]],
         assign: Callable[[Mapping[Replica, bytes], int], None],
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         max_bytes_per_second: Callable[[], int],
         threads: int | None,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch. ``threads``: the number of partitions that are copied at a time
-        (``num.replica.alter.log.dirs.threads``); None: the number of directories.
+        """``announce`` returns when the controllers know the directory that a replica is about to lie in; ``assign``
+        is called in one step with the exchange. ``clock_ms``: milliseconds since the epoch. ``threads``: the number of
+        partitions that are copied at a time (``num.replica.alter.log.dirs.threads``); None: the number of directories.
         """
         self._directories = directories
         self._hosting = hosting
         self._partitions = partitions
         self._metadata = metadata
+        self._announce = announce
         self._assign = assign
         self._group_commit = group_commit
         self._clock_ms = clock_ms
@@ -83,21 +89,19 @@ class ReplicaMoves:
         """Moves a partition to a directory. If it is there already, only ends a move elsewhere.
 
         Raises KafkaError: INVALID_TOPIC_EXCEPTION (the name is too long), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the
-        directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION.
+        directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION,
+        REPLICA_NOT_AVAILABLE (no replica here, or a client should retry).
         """
         if len(f"{topic}-{index}.{FUTURE_DIRECTORY_SUFFIX}") + UNIQUE_CHARACTERS > MAX_NAME_LENGTH:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
         target = self._target(path)
-        partition = self._partitions.get(topic, index)
-        if partition.refusal is not None:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Partition {topic}-{index} is offline")
+        partition = self._hosting.open_replica(topic, index)
         key = topic, index
         active = self._moves.get(key)
         if active is not None:
             if active.move.target is target:
                 return
             self._cancel(key)
-        partition.log  # noqa: B018 - opens it if it was not used yet
         source = self._directories.holder(topic, index)
         if source is not None and source is not target:
             if key in target.futures:
@@ -121,12 +125,10 @@ class ReplicaMoves:
         """Resumes the moves that the last stop interrupted."""
         for directory in list(self._directories.online):
             for topic, index in list(directory.found_futures):
-                partition = self._partitions.find(topic, index)
                 source = self._directories.holder(topic, index)
-                if partition is not None and partition.refusal is None and source is not None:
+                if source is not None and self._partitions.find(topic, index) is not None:
                     try:
-                        partition.log  # noqa: B018
-                        self._begin(partition, source, directory)
+                        self._begin(self._hosting.open_replica(topic, index), source, directory)
                     except KafkaError as error:
                         logger.error("%s-%d stays in %s: %s", topic, index, source.path, error)
 
@@ -149,6 +151,11 @@ class ReplicaMoves:
         for key in [key for key in self._moves if key[0] == topic]:
             self._cancel(key)
 
+    def replica_dropped(self, topic: str, index: int) -> None:
+        """Ends the move of a replica that this broker has no more."""
+        if (topic, index) in self._moves:
+            self._cancel((topic, index))
+
     async def stop(self) -> None:
         """Stops copying. The next start resumes the moves."""
         for active in self._moves.values():
@@ -170,6 +177,8 @@ class ReplicaMoves:
         if active.discards:
             if self._moves.get(key) is active:
                 del self._moves[key]
+            if active.is_announced:
+                self._hosting.stays(*key, move.target.directory_id)
             try:
                 move.cancel(self._clock_ms())
             except KafkaError as error:
@@ -190,6 +199,9 @@ class ReplicaMoves:
                 move.target.flusher.complete(flushes, self._clock_ms())
             if move.lag > TAIL_OFFSETS:
                 continue
+            if not active.is_announced:
+                await self._announce_target(partition, active)
+                continue
             exchanged: asyncio.Future[bool] = loop.create_future()
             exchange = partial(self._exchange, partition, active, exchanged)
             self._metadata.turns.acquire(partial(partition.between_appends, exchange))
@@ -199,6 +211,23 @@ class ReplicaMoves:
             finally:
                 self._metadata.turns.release()
 
+    async def _announce_target(self, partition: Partition, active: ActiveMove) -> None:
+        """Tells the controllers. Raises _MoveEndedError if the move is cancelled before they know."""
+        directory_id = active.move.target.directory_id
+        self._hosting.leaves_for[active.move.key] = directory_id
+        active.is_announced = True
+        loop = asyncio.get_running_loop()
+        known = loop.create_task(self._announce((partition.topic_id, partition.index), directory_id))
+        stopped = loop.create_task(active.stop.wait())
+        try:
+            await asyncio.wait((known, stopped), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            known.cancel()
+            stopped.cancel()
+        if active.stop.is_set():
+            raise _MoveEndedError
+        known.result()
+
     async def _copy_existing_records(self, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()
         move = active.move
@@ -207,11 +236,19 @@ class ReplicaMoves:
             if chunk is None:
                 return
             began = loop.time()
-            copied = await loop.run_in_executor(None, move.append, chunk, self._clock_ms())
-            wait_s = copied / max(self._max_bytes_per_second(), 1) - (loop.time() - began)
-            if wait_s > 0:
+            try:
+                copied = await loop.run_in_executor(None, move.append, chunk, self._clock_ms())
+            except KafkaError:
+                if not move.is_outdated(chunk):
+                    raise
+                copied = 0
+            if move.is_outdated(chunk):
+                move.undo(chunk)
+                continue
+            while (wait_s := copied / max(self._max_bytes_per_second(), 1) - (loop.time() - began)) > 0:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(active.stop.wait(), wait_s)
+                    await asyncio.wait_for(active.stop.wait(), min(wait_s, THROTTLE_LOOK_S))
+                    break
         raise _MoveEndedError
 
     def _exchange(self, partition: Partition, active: ActiveMove, done: "asyncio.Future[bool]") -> None:
@@ -227,8 +264,9 @@ class ReplicaMoves:
             lies_in = {(partition.topic_id, partition.index): move.target.directory_id}
             self._assign(lies_in, now_ms)
             new = move.exchange(now_ms)
-            partition.use_log(new)
+            self._hosting.use_log(partition, new)
             self._group_commit.replace(old, new)
+            self._hosting.leaves_for.pop(move.key, None)
             self._moves.pop(move.key, None)
             logger.info("%s-%d: is now in %s", *move.key, move.target.path)
             done.set_result(True)

@@ -103,6 +103,8 @@ class Partition:
         """Serves this log from now on: the replica was moved to another directory."""
         self._log = log
         log.assign_epoch(self.leader_epoch)
+        if self.leading is not None:
+            self.leading.use_log(log)
         self.notify(0)
 
     def refuse(self, code: ErrorCode) -> None:

@@ -6,6 +6,7 @@ Shell. Owns: one task for each leader that is followed. Never does: knowing who 
 import asyncio
 from collections.abc import Callable
 
+from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
 from ..replicas.following import Following, ReplicaFollowing
@@ -71,6 +72,13 @@ class ReplicaFetchers(ReplicaFollowing):
         partition = FollowedPartition(following.topic_id, index, following.leader_epoch, self._settings.backoff_ms)
         self._fetcher(leader_id).follow(Copy(topic, partition, log, self._group_commit))
         self._followed[topic, index] = key, leader_id
+
+    def use_log(self, topic: str, index: int, log: Log) -> None:
+        """See :class:`ReplicaFollowing`."""
+        known = self._followed.get((topic, index))
+        if known is not None:
+            key, leader_id = known
+            self._fetchers[leader_id].copies[key].log = log
 
     def unfollow(self, topic: str, index: int) -> None:
         """See :class:`ReplicaFollowing`."""

@@ -160,7 +160,7 @@ class BrokerServer:
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
-        log_dirs.promote_futures(replicas.assigned_directory, now_ms)
+        log_dirs.promote_futures(replicas.assigned_directory, now_ms, keeps_source=role.placed is not None)
         return parts
 
     def _role(self) -> Role:
@@ -200,12 +200,14 @@ class BrokerServer:
             hosting,
             partitions,
             metadata,
+            role.announce,
             role.assign,
             group_commit,
             clock_ms,
             lambda: move_throttle(metadata.image, metadata.node_id),
             config["num.replica.alter.log.dirs.threads"],
         )
+        hosting.dropped = moves.replica_dropped
         coordinators = Coordinators(
             config_under(metadata.image, config, metadata.node_id),
             metadata,

@@ -160,9 +160,12 @@ class ClusterMember(Role):
             await self._joined.unfenced()
             await self._joined.reached(self._forwarding.knows_versions)
 
+    async def announce(self, replica: Replica, directory_id: bytes) -> None:
+        """See :class:`Role`."""
+        await self._assignments.assigned(replica, directory_id)
+
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
-        """No replica moves between directories here (``NOT_IN_A_CLUSTER``)."""
-        raise AssertionError("a broker of a cluster moves no replica between directories")
+        """The controllers know it since :meth:`announce`."""
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
         """See :class:`Role`."""

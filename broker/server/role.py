@@ -61,6 +61,11 @@ class Role(ABC):
         """All partitions are served: returns when this broker may take requests. Raises ConfigError."""
 
     @abstractmethod
+    async def announce(self, replica: Replica, directory_id: bytes) -> None:
+        """A replica is about to lie in another directory: returns when the controllers know. A failure of either
+        directory would else move or keep the wrong leaders."""
+
+    @abstractmethod
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Replicas lie in other directories now. Raises KafkaError."""
 

@@ -82,6 +82,9 @@ class Standalone(Role):
     async def activate(self) -> None:
         """Nothing is to be waited for: :meth:`register` has unfenced this broker."""
 
+    async def announce(self, replica: Replica, directory_id: bytes) -> None:
+        """:meth:`assign` tells the metadata in one step with the exchange."""
+
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """See :class:`Role`."""
         metadata = self.metadata

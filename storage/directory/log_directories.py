@@ -131,18 +131,22 @@ class LogDirectories:
                     )
                 seen[key] = found.path
 
-    def promote_futures(self, assigned: Callable[[str, int], bytes | None], now_ms: int) -> None:
+    def promote_futures(
+        self, assigned: Callable[[str, int], bytes | None], now_ms: int, *, keeps_source: bool = False
+    ) -> None:
         """Completes moves that a crash interrupted after the metadata named their target.
 
-        Call it before logs are opened. `assigned` returns the directory id of a partition in the metadata. Raises
-        StorageError. Source: LogManager.recoverAbandonedFutureLogs.
+        Call it before logs are opened. `assigned` returns the directory id of a partition in the metadata. With
+        `keeps_source` a copy whose source is still there waits for :meth:`ReplicaMove.begin`: it may lack the last
+        records, because controllers learn of the target before the last step. Raises StorageError. Source:
+        LogManager.recoverAbandonedFutureLogs.
         """
         for directory in self.online:
             for key in list(directory.found_futures):
                 holder = self.holder(*key)
                 if holder is directory:
                     discard_future(directory, key, now_ms)
-                elif assigned(*key) == directory.directory_id:
+                elif assigned(*key) == directory.directory_id and (holder is None or not keeps_source):
                     logger.info("Promoting future replica %s-%d in %s", *key, directory.path)
                     if holder is not None:
                         holder.delete_log(*key, now_ms)

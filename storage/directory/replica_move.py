@@ -3,12 +3,14 @@
     move = ReplicaMove.begin(...)       `<topic>-<partition>.<32 hex>-future` in the target
     chunk = move.next_chunk()           on the loop: the next part to copy; None if the copy has caught up
     move.append(chunk)                  on a thread
+    move.is_outdated(chunk)             on the loop: the source was truncated meanwhile; then move.undo(chunk)
     move.catch_up(now_ms)               on the loop; no appends until the exchange move.exchange(now_ms)
     on the loop, once the metadata names the target
 
 Owns: the copy. Never does: writing metadata, choosing the time. Invariant: after a crash at any time, one complete log
 exists: under the partition's name, or, fully synced, under `-future` in the directory that the metadata names. Source:
-Kafka's ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113.
+Kafka's ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113. The source may be a follower's log,
+which its leader truncates: the copy is then cut where the two differ, by their leader epochs (KIP-101).
 """
 
 from typing import NamedTuple
@@ -27,11 +29,13 @@ CHUNK_BYTES = 1 << 20
 
 class Chunk(NamedTuple):
     """Batches of the source. `start`: the log start offset of the source, if it no longer has the records at the copy's
-    end.
+    end. `end` and `truncations`: the copy's end and the source's truncations at the time of the reading.
     """
 
     data: bytes | FileRegion
     start: int | None
+    end: int
+    truncations: int
 
 
 class ReplicaMove:
@@ -43,6 +47,7 @@ class ReplicaMove:
         self.source = source
         self.target = target
         self.future = future
+        self._truncations = source.logs[key].offsets.truncations
 
     @classmethod
     def begin(
@@ -51,9 +56,8 @@ class ReplicaMove:
         """Starts to copy the partition, or continues an earlier copy."""
         log = source.logs[key]
         future = open_future(target, key, config, now_ms, log.topic_id)
-        if future.log_end_offset > log.log_end_offset:
-            # A crash lost the unsynced end of the source; other records will get these offsets.
-            future.truncate_to(log.log_end_offset)
+        # A crash lost the unsynced end of the source, or the leader cut it; other records have these offsets.
+        cut_where_different(future, log)
         return cls(key, source, target, future)
 
     @property
@@ -72,14 +76,31 @@ class ReplicaMove:
     def next_chunk(self) -> Chunk | None:
         """The next part to append; None if the copy has caught up."""
         log = self.log
+        if log.offsets.truncations != self._truncations:
+            self._truncations = log.offsets.truncations
+            cut_where_different(self.future, log)
         begins_anew = self.future.log_end_offset < log.log_start_offset
         offset = log.log_start_offset if begins_anew else self.future.log_end_offset
         if offset >= log.log_end_offset and not begins_anew:
             return None
         most = min(CHUNK_BYTES, self.future.config.segment_bytes)
         return Chunk(
-            log.read(offset, most, upper_bound_offset=log.log_end_offset).data, offset if begins_anew else None
+            log.read(offset, most, upper_bound_offset=log.log_end_offset).data,
+            offset if begins_anew else None,
+            self.future.log_end_offset,
+            self._truncations,
         )
+
+    def is_outdated(self, chunk: Chunk) -> bool:
+        """Whether the source was truncated since the chunk was chosen: its bytes may be of before, after, or both."""
+        return self.log.offsets.truncations != chunk.truncations
+
+    def undo(self, chunk: Chunk) -> None:
+        """Removes an outdated chunk from the copy."""
+        if chunk.start is not None:
+            self.future.truncate_fully_and_start_at(self.log.log_start_offset)
+        else:
+            self.future.truncate_to(chunk.end)
 
     def append(self, chunk: Chunk, now_ms: int) -> int:
         """Appends a chunk, on any thread. Returns the number of bytes read."""
@@ -116,6 +137,8 @@ class ReplicaMove:
         assert old.log_end_offset == self.future.log_end_offset, "the copy has not caught up"
         cleaned = self.source.cleaner_offsets.get(self.key)
         self.future.offsets.increment_log_start_offset(min(old.log_start_offset, self.future.high_watermark))
+        if old.offsets.has_high_watermark:
+            self.future.offsets.set_high_watermark(old.high_watermark)
         self.source.delete_log(*self.key, now_ms)
         log = promote_future(self.target, self.key)
         assert log is not None
@@ -132,3 +155,24 @@ class ReplicaMove:
             discard_future(self.target, self.key, now_ms)
         else:
             self.future.abort()
+
+
+def cut_where_different(future: Log, log: Log) -> None:
+    """Truncates a copy to the offset up to which it has the same records as the log.
+
+    Two logs have the same records up to the lower end of the last leader epoch that both have. Source: KIP-101,
+    AbstractFetcherThread.getOffsetTruncationState.
+    """
+    epoch = future.offsets.latest_epoch
+    while epoch >= 0:
+        found = log.offsets.epoch_end_offset(epoch)
+        if found is None:  # the log has only earlier epochs, or none
+            found = log.offsets.latest_epoch, log.log_end_offset
+        common_epoch, end = found
+        own = future.offsets.epoch_end_offset(common_epoch)
+        future.truncate_to(min(end, future.log_start_offset if own is None else own[1]))
+        if future.offsets.latest_epoch == epoch:
+            break
+        epoch = future.offsets.latest_epoch
+    if future.log_end_offset > log.log_end_offset:
+        future.truncate_to(log.log_end_offset)

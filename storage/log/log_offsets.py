@@ -41,6 +41,8 @@ class LogOffsets:
         """
         self.wants_sync = flush_policy.asks_for_syncs
         """Whether `GroupCommit` must be called after an append: the flush policy asks for it, or a segment rolled."""
+        self.truncations = 0
+        """How often the end was cut off, for a copy of the log that must follow (`ReplicaMove`)."""
         self._high_watermark: int | None = None
         self._holds_back = False
         producer_state.forget_unreplicated(log_end_offset)
@@ -146,6 +148,7 @@ class LogOffsets:
 
     def cut_offsets(self, offset: int) -> None:
         """Lowers the offsets after a truncation to `offset`."""
+        self.truncations += 1
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)

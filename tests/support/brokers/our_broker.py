@@ -47,6 +47,16 @@ class OurBroker:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def log_dirs(self) -> list[Path]:
+        """Its log directories; the first one is ``log_dir``."""
+        return [Path(text) for text in self.keys()["log.dirs"].split(",")]
+
+    def holder(self, topic: str, index: int = 0) -> Path:
+        """The log directory in which a partition lies."""
+        [found] = [path for path in self.log_dirs if (path / f"{topic}-{index}").is_dir()]
+        return found
+
+    @property
     def pid(self) -> int:
         """The broker's process id."""
         assert self._process is not None

@@ -34,8 +34,10 @@ class OurCluster:
         brokers: int,
         configs: Mapping[str, str] | None = None,
         controller_configs: Mapping[str, str] | None = None,
+        *,
+        log_dirs: int = 1,
     ) -> None:
-        """``configs``: of each broker."""
+        """``configs``: of each broker. ``log_dirs``: their number; see ``OurBroker.log_dirs``."""
         self.controller = EmbeddedController(
             directory / "controller", {**SESSION, **(controller_configs or {})}, cluster_id=CLUSTER_ID
         )
@@ -43,6 +45,7 @@ class OurCluster:
         self._directory = directory
         self._count = brokers
         self._configs = configs or {}
+        self._log_dirs = log_dirs
 
     def __getitem__(self, node_id: int) -> OurBroker:
         return self.brokers[node_id]
@@ -70,6 +73,9 @@ class OurCluster:
         """A broker on a new directory; it is not started."""
         directory = self._directory / f"b{node_id}"
         keys = {"node.id": str(node_id), "controller.quorum.voters": self.controller.voters}
+        if self._log_dirs > 1:
+            more = (directory / f"logs{number}" for number in range(2, self._log_dirs + 1))
+            keys["log.dirs"] = ",".join(map(str, [directory / "logs", *more]))
         broker = self.brokers[node_id] = OurBroker(directory, {**MEMBER, **keys, **self._configs})
         format_member(broker.log_dir, node_id)
         return broker

@@ -1,0 +1,176 @@
+"""Moves of a replica that follows another broker: its leader truncates it during the copy. Without a broker."""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.replica_move import ReplicaMove
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from support.data.log_model import records_of
+
+NOW = 1_700_000_000_000
+KEY = ("t", 0)
+CONFIG = LogConfig(segment_bytes=2_000)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> LogDirectories:
+    """Two formatted directories; the replica lies in the first one."""
+    return opened(tmp_path)
+
+
+def opened(root: Path) -> LogDirectories:
+    found = LogDirectories.open([root / "a", root / "b"], lambda _: Files())
+    for number, directory in enumerate(found.online):
+        if directory.meta is None:
+            directory.format("A" * 22, 1, bytes([number + 1]) * 16)
+    found.find_logs(NOW, lambda topic, partition, topic_id: False)
+    return found
+
+
+def replica(both: LogDirectories) -> Log:
+    return both.online[0].open_log(*KEY, CONFIG, NOW, bytes(range(16)))
+
+
+def write(log: Log, epoch: int, *texts: str) -> None:
+    for text in texts:
+        log.append_as_leader(encode_batch([Record(0, NOW, b"k", text.ljust(40).encode(), [])]), epoch, NOW)
+
+
+def texts(log: Log) -> list[str]:
+    found: list[str] = []
+    while (offset := log.log_start_offset + len(found)) < log.log_end_offset:
+        found += [(record.value or b"").decode().strip() for record in records_of(log.read(offset, 10_000).data)]
+    return found
+
+
+def begin(both: LogDirectories) -> ReplicaMove:
+    source, target = both.online
+    return ReplicaMove.begin(KEY, source, target, CONFIG, NOW)
+
+
+def copy(move: ReplicaMove) -> None:
+    while (chunk := move.next_chunk()) is not None:
+        move.append(chunk, NOW)
+
+
+def names(letter: str, count: int) -> list[str]:
+    return [f"{letter}{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 9, 10])
+def test_copy_follows_a_truncation(both: LogDirectories, cut: int) -> None:
+    """The leader of epoch 4 lacks what follows ``cut``; the copy had it already."""
+    log = replica(both)
+    write(log, 3, *names("a", 10))
+    move = begin(both)
+    copy(move)
+    assert texts(move.future) == names("a", 10)
+    log.truncate_to(cut)
+    write(log, 4, *names("b", 20))
+    copy(move)
+    expected = [*names("a", cut), *names("b", 20)]
+    assert texts(move.future) == texts(log) == expected
+    assert move.future.leader_epochs.entries == log.leader_epochs.entries
+    assert texts(move.exchange(NOW)) == expected
+
+
+def test_copy_follows_truncations_over_several_epochs(both: LogDirectories) -> None:
+    log = replica(both)
+    for epoch in (1, 2, 5):
+        write(log, epoch, *names(str(epoch), 3))
+    move = begin(both)
+    copy(move)
+    log.truncate_to(4)
+    write(log, 6, "ff")
+    copy(move)
+    assert texts(move.future) == texts(log) == ["10", "11", "12", "20", "ff"]
+    assert move.future.leader_epochs.entries == [(1, 0), (2, 3), (6, 4)]
+
+
+def test_copy_begins_again_if_the_replica_does(both: LogDirectories) -> None:
+    """The leader has deleted everything that the replica had."""
+    log = replica(both)
+    write(log, 3, *names("a", 10))
+    move = begin(both)
+    copy(move)
+    log.truncate_fully_and_start_at(50)
+    write(log, 5, "bb")
+    copy(move)
+    assert (move.future.log_start_offset, texts(move.future)) == (50, ["bb"])
+
+
+@pytest.mark.parametrize("written_again", [0, 10])
+def test_chunk_of_before_a_truncation_is_undone(both: LogDirectories, written_again: int) -> None:
+    """A thread reads the chunk after the truncation: it gets other bytes than were chosen, or too few."""
+    log = replica(both)
+    write(log, 3, *names("a", 5))
+    move = begin(both)
+    copy(move)
+    write(log, 3, *names("c", 5))
+    chunk = move.next_chunk()
+    assert chunk is not None
+    log.truncate_to(5)
+    write(log, 4, *names("b", written_again))
+    assert move.is_outdated(chunk)
+    try:
+        move.append(chunk, NOW)
+    except KafkaError:
+        assert not written_again
+    move.undo(chunk)
+    copy(move)
+    assert texts(move.future) == texts(log) == [*names("a", 5), *names("b", written_again)]
+
+
+def test_high_watermark_moves_along(both: LogDirectories) -> None:
+    log = replica(both)
+    write(log, 3, *names("a", 10))
+    log.offsets.set_high_watermark(7)
+    move = begin(both)
+    copy(move)
+    moved = move.exchange(NOW)
+    assert (moved.high_watermark, moved.log_end_offset, moved.offsets.has_high_watermark) == (7, 10, True)
+
+
+def test_interrupted_copy_waits_while_its_source_is_there(tmp_path: Path, both: LogDirectories) -> None:
+    """The controllers learned of the target, then the broker died: what was appended since is in the source alone."""
+    log = replica(both)
+    write(log, 3, *names("a", 5))
+    move = begin(both)
+    copy(move)
+    target = both.online[1].directory_id
+    write(log, 3, "zz")
+    log.flush()
+    both.abort()
+    again = opened(tmp_path)
+    again.promote_futures(lambda topic, partition: target, NOW, keeps_source=True)
+    assert again.holder(*KEY) is again.online[0]
+    found = replica(again)
+    assert texts(found) == [*names("a", 5), "zz"]
+    move = begin(again)
+    copy(move)
+    assert texts(move.exchange(NOW)) == [*names("a", 5), "zz"]
+    again.abort()
+
+
+def test_interrupted_exchange_is_completed(tmp_path: Path, both: LogDirectories) -> None:
+    """The source has gone already: the copy is the only log."""
+    log = replica(both)
+    write(log, 3, *names("a", 5))
+    move = begin(both)
+    copy(move)
+    move.future.flush()
+    both.online[0].delete_log(*KEY, NOW)
+    target = both.online[1].directory_id
+    both.abort()
+    again = opened(tmp_path)
+    again.promote_futures(lambda topic, partition: target, NOW, keeps_source=True)
+    assert again.holder(*KEY) is again.online[1]
+    assert texts(again.online[1].open_log(*KEY, CONFIG, NOW)) == names("a", 5)
+    again.abort()
