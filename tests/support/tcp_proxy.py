@@ -4,13 +4,14 @@
         connect to 127.0.0.1:proxy.port
         proxy.hang()
 
-One proxy stands before one port. It runs in a thread of its own; its methods return once the fault is there.
+One proxy stands before one port. It runs in a thread of its own; its methods return once the fault is there. A proxy
+that can tell who connects has a line of its own for each source, which can be broken alone: ``proxy.line(2).hang()``.
 """
 
 import asyncio
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -51,21 +52,134 @@ class Link:
             writer.transport.abort()
 
 
-class TcpProxy:
-    """A proxy before a port of 127.0.0.1. Its own port is :attr:`port`."""
+class TcpLine:
+    """The connections from one source to a server, and what is wrong with them."""
 
-    def __init__(self, server_port: int) -> None:
-        """``server_port``: where the server listens, now or later."""
-        self.port = 0
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """``loop``: the proxy's."""
         self.accepted = 0
         """Connections that were accepted so far."""
+        self.links: set[Link] = set()
+        self.swallowed: frozenset[Direction] = frozenset()
+        self.refuses = False
+        self.delay_s = 0.0
+        self._loop = loop
+
+    def cut(self, *, refuse: bool = False) -> None:
+        """Resets all connections. ``refuse``: resets new ones too, until :meth:`heal`."""
+
+        def reset() -> None:
+            self.refuses = refuse
+            for link in list(self.links):
+                link.abort()
+
+        self._in_loop(reset)
+
+    def hang(self, directions: frozenset[Direction] = BOTH) -> None:
+        """The connections that are open now stay open and lose all bytes. New connections work."""
+
+        def swallow() -> None:
+            for link in self.links:
+                link.swallowed |= directions
+
+        self._in_loop(swallow)
+
+    def swallow(self, directions: frozenset[Direction] = BOTH) -> None:
+        """All connections, and those to come, lose all bytes until :meth:`heal`."""
+        self._in_loop(lambda: setattr(self, "swallowed", directions))
+
+    def delay(self, seconds: float) -> None:
+        """Bytes of each direction arrive later by this, in their order."""
+        self._in_loop(lambda: setattr(self, "delay_s", seconds))
+
+    def heal(self) -> None:
+        """New connections work, and bytes pass at once. Connections that lost bytes are reset, as their ends wait for
+        what never comes."""
+
+        def repair() -> None:
+            lossy = [link for link in self.links if link.swallowed | self.swallowed]
+            self.refuses, self.swallowed, self.delay_s = False, frozenset(), 0.0
+            for link in lossy:
+                link.abort()
+
+        self._in_loop(repair)
+
+    def _in_loop(self, change: Callable[[], None]) -> None:
+        async def run() -> None:
+            change()
+
+        asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    async def serve(self, from_client: asyncio.StreamReader, client: asyncio.StreamWriter, server_port: int) -> None:
+        """Carries the bytes of one connection until an end closes it."""
+        self.accepted += 1
+        if self.refuses:
+            client.transport.abort()
+            return
+        try:
+            from_server, server = await asyncio.open_connection("127.0.0.1", server_port)
+        except OSError:
+            client.transport.abort()
+            return
+        link = Link(client, server)
+        self.links.add(link)
+        try:
+            await asyncio.gather(
+                self._pump(link, from_client, Direction.TO_SERVER), self._pump(link, from_server, Direction.TO_CLIENT)
+            )
+        except OSError:
+            pass  # one end has reset the connection, the other one is reset below
+        finally:
+            self.links.discard(link)
+            link.abort()
+
+    async def _pump(self, link: Link, source: asyncio.StreamReader, direction: Direction) -> None:
+        target = link.target(direction)
+        while data := await source.read(READ_BYTES):
+            if direction in link.swallowed | self.swallowed:
+                continue
+            now_s = self._loop.time()
+            if self.delay_s or link.due_s[direction] > now_s:
+                self._later(link, direction, partial(target.write, data))
+            else:
+                target.write(data)
+                await target.drain()
+        if direction not in link.swallowed | self.swallowed and target.can_write_eof():
+            self._later(link, direction, target.write_eof)
+
+    def _later(self, link: Link, direction: Direction, act: Callable[[], None]) -> None:
+        """Calls ``act`` after the delay, and after what was delayed before it."""
+        due_s = max(self._loop.time() + self.delay_s, math.nextafter(link.due_s[direction], math.inf))
+        link.due_s[direction] = due_s
+
+        def unless_closed() -> None:
+            if link in self.links:
+                act()
+
+        self._loop.call_at(due_s, unless_closed)
+
+
+class TcpProxy(TcpLine):
+    """A proxy before a port of 127.0.0.1. Its own port is :attr:`port`. Itself, it is the line of everyone that has no
+    line of its own."""
+
+    def __init__(self, server_port: int, source_of: Callable[[int, int], int] | None = None) -> None:
+        """``server_port``: where the server listens, now or later. ``source_of``: the port that a connection comes from
+        and the proxy's own port -> who made it. It is called in the proxy's thread, while the connection is open."""
+        super().__init__(asyncio.new_event_loop())
+        self.port = 0
         self._server_port = server_port
-        self._links: set[Link] = set()
-        self._swallowed: frozenset[Direction] = frozenset()
-        self._refuses = False
-        self._delay_s = 0.0
-        self._loop = asyncio.new_event_loop()
+        self._source_of = source_of
+        self._lines: dict[int, TcpLine] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"proxy of {server_port}", daemon=True)
+
+    def line(self, source: int) -> TcpLine:
+        """The connections from one source, from now on."""
+        return self._lines.setdefault(source, TcpLine(self._loop))
+
+    def named_lines(self) -> Iterator[tuple[int, TcpLine]]:
+        """The lines that were named, with their sources."""
+        yield from self._lines.items()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -80,108 +194,24 @@ class TcpProxy:
         self._thread.join()
         self._loop.close()
 
-    def cut(self, *, refuse: bool = False) -> None:
-        """Resets all connections. ``refuse``: resets new ones too, until :meth:`heal`."""
-
-        def reset() -> None:
-            self._refuses = refuse
-            for link in list(self._links):
-                link.abort()
-
-        self._in_loop(reset)
-
-    def hang(self, directions: frozenset[Direction] = BOTH) -> None:
-        """The connections that are open now stay open and lose all bytes. New connections work."""
-
-        def swallow() -> None:
-            for link in self._links:
-                link.swallowed |= directions
-
-        self._in_loop(swallow)
-
-    def swallow(self, directions: frozenset[Direction] = BOTH) -> None:
-        """All connections, and those to come, lose all bytes until :meth:`heal`."""
-        self._in_loop(lambda: setattr(self, "_swallowed", directions))
-
-    def delay(self, seconds: float) -> None:
-        """Bytes of each direction arrive later by this, in their order."""
-        self._in_loop(lambda: setattr(self, "_delay_s", seconds))
-
-    def heal(self) -> None:
-        """New connections work, and bytes pass at once. Connections that lost bytes are reset, as their ends wait for
-        what never comes."""
-
-        def repair() -> None:
-            lossy = [link for link in self._links if link.swallowed | self._swallowed]
-            self._refuses, self._swallowed, self._delay_s = False, frozenset(), 0.0
-            for link in lossy:
-                link.abort()
-
-        self._in_loop(repair)
-
-    def _in_loop(self, change: Callable[[], None]) -> None:
-        async def run() -> None:
-            change()
-
-        asyncio.run_coroutine_threadsafe(run(), self._loop).result()
-
     async def _listen(self) -> int:
-        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._listener = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
     async def _close(self) -> None:
         self._listener.close()
-        for link in list(self._links):
-            link.abort()
+        for line in (self, *self._lines.values()):
+            for link in list(line.links):
+                link.abort()
         others = asyncio.all_tasks(self._loop) - {asyncio.current_task(self._loop)}
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _serve(self, from_client: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
-        self.accepted += 1
-        if self._refuses:
-            client.transport.abort()
-            return
-        try:
-            from_server, server = await asyncio.open_connection("127.0.0.1", self._server_port)
-        except OSError:
-            client.transport.abort()
-            return
-        link = Link(client, server)
-        self._links.add(link)
-        try:
-            await asyncio.gather(
-                self._pump(link, from_client, Direction.TO_SERVER), self._pump(link, from_server, Direction.TO_CLIENT)
-            )
-        except OSError:
-            pass  # one end has reset the connection, the other one is reset below
-        finally:
-            self._links.discard(link)
-            link.abort()
-
-    async def _pump(self, link: Link, source: asyncio.StreamReader, direction: Direction) -> None:
-        target = link.target(direction)
-        while data := await source.read(READ_BYTES):
-            if direction in link.swallowed | self._swallowed:
-                continue
-            now_s = self._loop.time()
-            if self._delay_s or link.due_s[direction] > now_s:
-                self._later(link, direction, partial(target.write, data))
-            else:
-                target.write(data)
-                await target.drain()
-        if direction not in link.swallowed | self._swallowed and target.can_write_eof():
-            self._later(link, direction, target.write_eof)
-
-    def _later(self, link: Link, direction: Direction, act: Callable[[], None]) -> None:
-        """Calls ``act`` after the delay, and after what was delayed before it."""
-        due_s = max(self._loop.time() + self._delay_s, math.nextafter(link.due_s[direction], math.inf))
-        link.due_s[direction] = due_s
-
-        def unless_closed() -> None:
-            if link in self._links:
-                act()
-
-        self._loop.call_at(due_s, unless_closed)
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line: TcpLine = self
+        if self._source_of is not None:
+            source = self._source_of(writer.get_extra_info("peername")[1], self.port)
+            line = self._lines.get(source, self)
+        await line.serve(reader, writer, self._server_port)

@@ -63,6 +63,12 @@ class OurBroker:
         return self._process.pid
 
     @property
+    def running_pid(self) -> int | None:
+        """The process id if it was started, and neither stopped nor killed since. Other threads may ask too."""
+        process = self._process
+        return None if process is None else process.pid
+
+    @property
     def process(self) -> subprocess.Popen[bytes]:
         """The broker's process; who ends it by other means than :meth:`stop` and :meth:`kill` waits for it too."""
         assert self._process is not None

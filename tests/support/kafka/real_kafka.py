@@ -109,6 +109,12 @@ class RealKafka:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def running_pid(self) -> int | None:
+        """The process id if it was started, and neither stopped nor killed since. Other threads may ask too."""
+        process = self._process
+        return None if process is None else process.pid
+
+    @property
     def output(self) -> str:
         """The broker's output so far."""
         path = self.directory / "out.log"

@@ -1,0 +1,60 @@
+"""The metadata log that a controller has written, read from its directory while it runs: each change of a partition."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionImage
+from odradek.broker.metadata.log_reader import checked_records
+from odradek.broker.metadata.replay import replay
+from odradek.protocol.messages.metadata_records import PartitionChangeRecord, PartitionRecord
+from odradek.protocol.records.batch import iterate_headers
+
+METADATA = "__cluster_metadata-0"
+
+
+class PartitionChange(NamedTuple):
+    """A partition as one record of the log left it."""
+
+    topic: str
+    index: int
+    partition: PartitionImage
+
+
+class MetadataHistory:
+    """All records of a log that no snapshot has shortened yet. :meth:`read` takes what was added."""
+
+    def __init__(self, log_dir: Path) -> None:
+        """``log_dir``: a controller's, or a broker's with its copy."""
+        self.image = MetadataImage()
+        self.changes: list[PartitionChange] = []
+        self._directory = log_dir / METADATA
+        self._positions: dict[Path, int] = {}
+
+    def read(self) -> MetadataImage:
+        """Replays the records that came since the last call."""
+        for path in sorted(self._directory.glob("*.log")):
+            with path.open("rb") as file:
+                file.seek(self._positions.get(path, 0))
+                data = file.read()
+            whole = data[: whole_batches_size(data)]
+            for record in checked_records(whole, path):
+                message = record.message
+                replay(self.image, message, MetadataDelta(), record.version)
+                if isinstance(message, PartitionRecord | PartitionChangeRecord):
+                    topic = self.image.topics_by_id[message.topic_id]
+                    index = message.partition_id
+                    self.changes.append(PartitionChange(topic.name, index, topic.partitions[index]))
+            self._positions[path] = self._positions.get(path, 0) + len(whole)
+        return self.image
+
+    def of(self, topic: str, index: int = 0) -> list[PartitionImage]:
+        """The states of one partition, in their order."""
+        return [one.partition for one in self.changes if (one.topic, one.index) == (topic, index)]
+
+
+def whole_batches_size(data: bytes) -> int:
+    """The bytes of ``data`` that whole batches take; the last one may still be written."""
+    end = 0
+    for position, header in iterate_headers(data):
+        end = position + header.size_in_bytes
+    return end
