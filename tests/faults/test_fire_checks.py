@@ -14,7 +14,10 @@ from support.fire.history import (
     IDEMPOTENT,
     PLAIN,
     TRANSACTIONAL,
+    UNCOMMITTED_READER,
+    WATCHER,
     History,
+    Offsets,
     Place,
     Poll,
     Send,
@@ -22,7 +25,8 @@ from support.fire.history import (
     Transaction,
     read_journals,
 )
-from support.fire.worker import TRANSACTION_TIMEOUT_MS, FireWorker, Specification
+from support.fire.worker import TRANSACTION_TIMEOUT_MS, Specification
+from support.fire.worker_process import FireWorker
 
 
 def clean() -> History:
@@ -54,6 +58,15 @@ def clean() -> History:
         Poll("g", GROUP_READER, 350, seen[:2], True),
         Poll("g", GROUP_READER, 360, seen[1:], True),
     ]
+    history.everything = {**history.final, Place(1, 3): 31}
+    history.glimpses = [Poll("u", UNCOMMITTED_READER, 350, [(Place(0, 0), 1), (Place(1, 3), 31)], True)]
+    history.offsets = [
+        Offsets("w", WATCHER, None, {0: 4}),
+        Offsets("w", WATCHER, None, {0: 4, 1: 6}),
+        Offsets("w", WATCHER, "g", {0: 1}),
+        Offsets("m", GROUP_READER, "g", {0: 4}),
+    ]
+    history.committed = {"g": {0: 4}}
     return history
 
 
@@ -128,6 +141,18 @@ def keep_from_group(history: History) -> None:
         poll.records[:] = [(place, value) for place, value in poll.records if value != 41]
 
 
+def change_what_was_seen(history: History) -> None:
+    history.everything[Place(1, 3)] = 32
+
+
+def lower_the_high_watermark(history: History) -> None:
+    history.offsets.append(Offsets("w", WATCHER, None, {1: 5}))
+
+
+def lose_a_commit(history: History) -> None:
+    history.committed["g"][0] = 1
+
+
 PLANTED: dict[str, Callable[[History], None]] = {
     "lost-write": lose,
     "unseen": lose_the_last,
@@ -144,6 +169,9 @@ PLANTED: dict[str, Callable[[History], None]] = {
     "int-nonmonotonic-send": send_back_within,
     "zombie-commit": commit_as_zombie,
     "unseen-by-group": keep_from_group,
+    "changed-read": change_what_was_seen,
+    "falling-high-watermark": lower_the_high_watermark,
+    "falling-commit": lose_a_commit,
 }
 
 
@@ -160,6 +188,12 @@ def test_a_planted_fault_is_found(name: str) -> None:
     history = clean()
     PLANTED[name](history)
     assert name in anomalies(history)
+
+
+def test_a_commit_that_goes_back_and_comes_again_is_found() -> None:
+    history = clean()
+    history.offsets += [Offsets("w", WATCHER, "g", {0: 3}), Offsets("w", WATCHER, "g", {0: 2})]
+    assert list(anomalies(history)) == ["falling-commit"]
 
 
 def test_plain_writers_may_repeat_and_reorder() -> None:

@@ -9,14 +9,14 @@ writer is promised:
 | idempotent | acks=all, idempotence on | the same, once, and in the order of sending |
 | transactional | transactional.id | the same for committed transactions, all or nothing; aborted ones are never seen |
 
-Readers read committed records. Source of the names: ``jepsen/tests/kafka.clj``; torn transactions and zombies' commits
-are ours.
+Readers read committed records. Source of the names: ``jepsen/tests/kafka.clj``; the others (torn transactions, zombies'
+commits, what falls) are ours.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from support.fire.history import CONSUMER_READER, GROUP_READER, PLAIN, History, Place, Poll, Started
+from support.fire.history import CONSUMER_READER, GROUP_READER, PLAIN, WATCHER, History, Place, Poll, Started
 
 Check = Callable[[History], list[str]]
 
@@ -218,6 +218,43 @@ def unseen_by_group(history: History) -> list[str]:
     return found
 
 
+def changed_read(history: History) -> list[str]:
+    """A record that a reader has seen, of an aborted transaction too, is gone or is another one at the end."""
+    return [
+        f"{value} at {place}, then {history.everything.get(place)}, by {poll.process}"
+        for poll in history.glimpses
+        for place, value in poll.records
+        if history.everything.get(place) != value
+    ]
+
+
+def falling_high_watermark(history: History) -> list[str]:
+    """A partition's high watermark fell from one answer to the next one, whoever led it."""
+    return [line for group, line in _falls(history) if group is None]
+
+
+def falling_commit(history: History) -> list[str]:
+    """A group's committed offset went back, or is lower at the end than one that was acknowledged or read before."""
+    found = [line for group, line in _falls(history) if group is not None]
+    for one in history.offsets:
+        if one.group is not None:
+            for partition, offset in one.by_partition.items():
+                last = history.committed[one.group].get(partition, -1)
+                if last < offset:
+                    found.append(f"{one.process}: {one.group} at {partition}: {offset}, {last} at the end")
+    return found
+
+
+def _falls(history: History) -> Iterator[tuple[str | None, str]]:
+    before: dict[tuple[str, str | None, int], int] = {}
+    for one in history.offsets:
+        for partition, offset in one.by_partition.items():
+            key = one.process, one.group, partition
+            if offset < before.get(key, 0) and one.kind == WATCHER:
+                yield one.group, f"{one.process}: {one.group} at {partition}: {before[key]} then {offset}"
+            before[key] = offset
+
+
 CHECKS: dict[str, Check] = {
     "lost-write": lost_write,
     "unseen": unseen,
@@ -234,6 +271,9 @@ CHECKS: dict[str, Check] = {
     "int-nonmonotonic-send": int_nonmonotonic_send,
     "zombie-commit": zombie_commit,
     "unseen-by-group": unseen_by_group,
+    "changed-read": changed_read,
+    "falling-high-watermark": falling_high_watermark,
+    "falling-commit": falling_commit,
 }
 
 

@@ -10,6 +10,9 @@ A line of a journal is a JSON array: time (ns of the monotonic clock, which all 
     committing TXN, committed TXN, aborting TXN, aborted TXN    before asking, and after the answer
     assigned PARTITIONS        a reader's positions were set anew
     poll [[PARTITION, OFFSET, VALUE], ...]
+    glimpse [[PARTITION, OFFSET, VALUE], ...]    records that may be of open or aborted transactions
+    ends [[PARTITION, OFFSET], ...]              high watermarks, as the leaders answer
+    offsets GROUP [[PARTITION, OFFSET], ...]     committed offsets: acknowledged to a member, or read by the watcher
     told COUNT                 so many transfers were carried out
     fenced, again REASON       another one has taken over; it begins anew after an error
 """
@@ -25,6 +28,8 @@ PLAIN, IDEMPOTENT, TRANSACTIONAL = "plain", "idempotent", "transactional"
 ASSIGNED_READER, GROUP_READER = "assigned-reader", "group-reader"
 CONSUMER_READER = "consumer-reader"
 """A reader in a group of the consumer protocol (KIP-848)."""
+UNCOMMITTED_READER, WATCHER = "uncommitted-reader", "watcher"
+"""A reader of all records, and the process that asks for high watermarks and committed offsets."""
 ASKER, TELLER = "asker", "teller"
 """The process that requests transfers between accounts, and the one that carries them out."""
 
@@ -104,6 +109,15 @@ class Poll(NamedTuple):
     after_assignment: bool
 
 
+class Offsets(NamedTuple):
+    """Offsets of partitions that a process was told. ``group``: of the committed ones; None: high watermarks."""
+
+    process: str
+    kind: str
+    group: str | None
+    by_partition: dict[int, int]
+
+
 @dataclass
 class History:
     """All journals together, and what stands in the topic at the end."""
@@ -114,6 +128,12 @@ class History:
     transactions: dict[str, Transaction] = field(default_factory=dict)
     started: list[Started] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
+    glimpses: list[Poll] = field(default_factory=list)
+    offsets: list[Offsets] = field(default_factory=list)
+    committed: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Group -> partition -> the offset that is committed at the end."""
+    everything: dict[Place, int] = field(default_factory=dict)
+    """What a reader of all records finds at the end."""
     final: dict[Place, int] = field(default_factory=dict)
     """What a reader of committed records finds when all has come to rest, from the first offset to the last."""
 
@@ -171,7 +191,12 @@ class _Reading:
             history.transactions[facts[0]].outcome = event
         elif event == "assigned":
             self._assigned = True
-        elif event == "poll":
+        elif event in ("poll", "glimpse"):
             records = [(Place(partition, offset), value) for partition, offset, value in facts[0]]
-            history.polls.append(Poll(self._process, self._kind, at, records, self._assigned))
+            polls = history.polls if event == "poll" else history.glimpses
+            polls.append(Poll(self._process, self._kind, at, records, self._assigned))
             self._assigned = False
+        elif event == "ends":
+            history.offsets.append(Offsets(self._process, self._kind, None, dict(facts[0])))
+        elif event == "offsets":
+            history.offsets.append(Offsets(self._process, self._kind, facts[0], dict(facts[1])))

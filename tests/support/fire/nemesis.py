@@ -1,4 +1,4 @@
-"""Seeded faults: kills, pauses and takeovers while writers, readers and tellers work.
+"""Seeded faults of one broker and its clients: kills, pauses and takeovers while writers, readers and tellers work.
 
 Each fault waits until every process has made progress since the last one. It therefore hits a working system, and the
 schedule shows that the system recovers from every fault. Faults depend only on the seed, their times on the machine.
@@ -7,88 +7,36 @@ schedule shows that the system recovers from every fault. Faults depend only on 
 import os
 import signal
 import time
-from pathlib import Path
 from random import Random
 
 from support.brokers.our_broker import OurBroker
-from support.eventually import eventually
-from support.fire.history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
-from support.fire.worker import PYTHON_WORKER, SESSION_TIMEOUT_MS, FireWorker, Specification
+from support.fire.crew import FAULTS_OF_WORKERS, FireCrew
 
-PATIENCE_S = 300.0
-FAULTS = (
-    "kill-broker",
-    "pause-broker",
-    "kill-worker",
-    "pause-worker",
-    "take-over",
-    "take-over-from-paused",
-    "kill-broker-twice",
-)
-MAY_BE_KILLED = (TRANSACTIONAL, TELLER, GROUP_READER)
-MAY_BE_TAKEN_OVER = (TRANSACTIONAL, TELLER)
+FAULTS = ("kill-broker", "pause-broker", *FAULTS_OF_WORKERS, "kill-broker-twice")
 
 
 class Nemesis:
-    """The broker, the workers at work, and the faults."""
+    """The faults of a broker and of the crew."""
 
-    def __init__(self, broker: OurBroker, directory: Path, seed: int, commands: dict[str, list[str]]) -> None:
-        """``commands``: the programs of roles that are not Python's, by the name of the role."""
-        self.done: list[str] = []
-        self.workers: list[FireWorker] = []
+    def __init__(self, broker: OurBroker, crew: FireCrew, chance: Random) -> None:
         self._broker = broker
-        self._directory = directory
-        self._chance = Random(seed)
-        self._commands = commands
-        self._left: list[FireWorker] = []
+        self._crew = crew
+        self._chance = chance
         self._bag: list[str] = []
-
-    @property
-    def journals(self) -> list[Path]:
-        """The journals of all workers that ever ran."""
-        return [worker.journal for worker in (*self._left, *self.workers)]
-
-    def start(self, kind: str, name: str) -> FireWorker:
-        """One more worker."""
-        number = len(self.workers) + len(self._left) + 1
-        journal = self._directory / f"{number:03d}-{name}.journal"
-        command = self._commands.get(name, PYTHON_WORKER)
-        worker = FireWorker(self._broker.bootstrap_servers, journal, Specification(kind, name, number), command)
-        self.workers.append(worker)
-        return worker
-
-    def wait_for_all(self) -> None:
-        """Waits until every worker has made progress. Raises AssertionError if one does not."""
-        for worker in list(self.workers):
-            if worker.specification.kind != ASKER:  # the tellers get no further without it
-                self._wait_for(worker)
-
-    def _wait_for(self, worker: FireWorker) -> None:
-        start = worker.journal.stat().st_size
-
-        def has_got_on() -> bool:
-            nonlocal worker, start
-            if worker.has_got_on(start):
-                return True
-            if worker.outlasted_its_transaction:  # on a busy machine without any fault of ours
-                worker.wait()
-                worker, start = self._succeed(worker), 0
-            assert worker.is_alive, found()
-            return False
-
-        def found() -> str:
-            tail, log = worker.journal.read_text()[-500:], worker.log_file.read_text()[-2000:]
-            return f"{worker.specification} goes on after {self.done}:\n{tail}\n{log}"
-
-        eventually(found, has_got_on, patience_s=PATIENCE_S)
 
     def strike(self) -> None:
         """The next fault; each kind is used before any is repeated."""
         if not self._bag:
             self._bag = self._chance.sample(FAULTS, len(FAULTS))
         fault = self._bag.pop()
-        victim = self._chance.choice([w for w in self.workers if w.specification.kind in self._victims(fault)])
-        self.done.append(f"{fault} {victim.specification.name}" if "broker" not in fault else fault)
+        if fault in FAULTS_OF_WORKERS:
+            self._crew.strike(fault)
+        else:
+            self._strike_broker(fault)
+        self._crew.wait_for_all()
+
+    def _strike_broker(self, fault: str) -> None:
+        self._crew.done.append(fault)
         seconds = self._chance.uniform(0.3, 2.0)
         match fault:
             case "kill-broker":
@@ -105,87 +53,5 @@ class Nemesis:
                 os.kill(self._broker.pid, signal.SIGSTOP)
                 time.sleep(seconds)
                 os.kill(self._broker.pid, signal.SIGCONT)
-            case "kill-worker":
-                self._replace(victim)
-            case "pause-worker":
-                victim.pause()
-                time.sleep(seconds if self._chance.random() < 0.5 else SESSION_TIMEOUT_MS / 1000 + 1)
-                self._resume(victim)
-            case "take-over":
-                self._settle(victim, self._succeed(victim))
-            case "take-over-from-paused":
-                victim.pause()
-                successor = self._succeed(victim)
-                self._wait_until_started(successor)
-                victim.resume()
-                self._settle(victim, successor)
-        self.wait_for_all()
-
-    def _victims(self, fault: str) -> tuple[str, ...]:
-        return MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
-
-    def _resume(self, victim: FireWorker) -> None:
-        """Continues, or is fenced and replaced: a pause may outlast the timeout of its transaction."""
-        start = victim.journal.stat().st_size
-        victim.resume()
-        eventually(
-            f"{victim.specification} goes on after {self.done}",
-            lambda: not victim.is_alive or victim.has_got_on(start),
-            patience_s=PATIENCE_S,
-        )
-        if not victim.is_alive:
-            victim.wait()
-            assert '"fenced"' in victim.journal.read_text(), victim.log_file.read_text()
-            self._succeed(victim)
-
-    def _replace(self, victim: FireWorker) -> None:
-        victim.kill()
-        self._succeed(victim)
-
-    def _succeed(self, victim: FireWorker) -> FireWorker:
-        """Another one in the same role, with the same transactional id."""
-        self.workers.remove(victim)
-        self._left.append(victim)
-        return self.start(victim.specification.kind, victim.specification.name)
-
-    def _settle(self, victim: FireWorker, successor: FireWorker) -> None:
-        """Waits until one of two with one transactional id was fenced; nearly always the first.
-
-        It may have met another error before, and have taken the id back.
-        """
-        eventually(
-            f"one of two {successor.specification} is fenced after {self.done}",
-            lambda first=victim, second=successor: not (first.is_alive and second.is_alive),  # type: ignore[misc]
-            patience_s=PATIENCE_S,
-        )
-        if victim.is_alive:
-            self.workers[self.workers.index(successor)] = victim
-            self._left[self._left.index(victim)] = successor
-            victim, successor = successor, victim
-        victim.wait()
-
-    def _wait_until_started(self, worker: FireWorker) -> None:
-        """Until it has its transactional id."""
-
-        def has_started() -> bool:
-            assert worker.is_alive or '"started"' in worker.journal.read_text(), worker.log_file.read_text()
-            return '"started"' in worker.journal.read_text()
-
-        eventually(
-            lambda: f"{worker.specification} starts:\n{worker.log_file.read_text()}", has_started, patience_s=PATIENCE_S
-        )
-
-    def end(self, kinds: tuple[str, ...]) -> None:
-        """Ends the workers of some kinds in order."""
-        ending = [worker for worker in self.workers if worker.specification.kind in kinds]
-        for worker in ending:
-            worker.end()
-        for worker in ending:
-            worker.wait()
-            self.workers.remove(worker)
-            self._left.append(worker)
-
-    def kill_all(self) -> None:
-        """Ends all processes of the test."""
-        for worker in (*self.workers, *self._left):
-            worker.kill()
+            case _:
+                raise ValueError(fault)

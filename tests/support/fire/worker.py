@@ -11,7 +11,6 @@ import faulthandler
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -29,15 +28,18 @@ from support.fire.history import (
     PLAIN,
     TELLER,
     TRANSACTIONAL,
+    UNCOMMITTED_READER,
+    WATCHER,
     FireJournal,
 )
 
-TESTS = Path(__file__).parent.parent.parent
 TOPIC, TRANSFERS, POSTINGS = "numbers", "transfers", "postings"
 PARTITIONS = 3
 TRANSFER_PARTITIONS = 6
 """More than there are tellers at any time: each has some, and finds out that it was fenced."""
 READERS_GROUP, TELLERS_GROUP = "readers", "tellers"
+GROUPS = {READERS_GROUP: (TOPIC, PARTITIONS), TELLERS_GROUP: (TRANSFERS, TRANSFER_PARTITIONS)}
+"""Their topics."""
 REQUEST_S = 6.0
 """How long a step of a transaction may take until the worker begins anew."""
 MESSAGE_TIMEOUT_MS = 120_000
@@ -53,8 +55,6 @@ POLL_S = 0.2
 END_TIMEOUT_S = 120.0
 UNDER_WAY = 100
 """So many records a writer may have under way before it waits."""
-GETTING_ON = (b'"acked"', b'"committed"', b'"poll"', b'"told"')
-BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
 
 
 class Specification(NamedTuple):
@@ -63,76 +63,6 @@ class Specification(NamedTuple):
     kind: str
     name: str
     number: int
-
-
-class FireWorker:
-    """The process, as the test holds it."""
-
-    def __init__(self, servers: str, journal: Path, specification: Specification, command: list[str]) -> None:
-        """``command``: the program; servers, journal and specification are its arguments."""
-        self.specification = specification
-        self.journal = journal
-        self.log_file = journal.with_suffix(".log")
-        journal.touch()
-        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-        arguments = [*command, servers, str(journal), json.dumps(specification)]
-        with self.log_file.open("ab") as out:
-            self._process = subprocess.Popen(arguments, stdout=out, stderr=subprocess.STDOUT, env=environment)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.poll() is None
-
-    def has_got_on(self, since: int) -> bool:
-        """Whether it has made progress since its journal had ``since`` bytes."""
-        with self.journal.open("rb") as journal:
-            journal.seek(since)
-            written = journal.read()
-        return any(word in written for word in GETTING_ON)
-
-    @property
-    def outlasted_its_transaction(self) -> bool:
-        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it."""
-        if self.is_alive:
-            return False
-        last_ns = 0
-        for line in self.journal.read_text().splitlines():
-            at_ns, event, *_ = json.loads(line)
-            if event in BETWEEN_TRANSACTIONS:
-                last_ns = at_ns
-            elif event == "fenced":
-                return bool(at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000)
-        return False
-
-    def pause(self) -> None:
-        """Pauses the process (SIGSTOP)."""
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Continues the process (SIGCONT)."""
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """SIGKILL; does nothing if it has ended."""
-        if self.is_alive:
-            self._process.kill()
-        self._process.wait()
-
-    def end(self) -> None:
-        """Asks it to end in order, without waiting."""
-        self._process.send_signal(signal.SIGTERM)
-
-    def wait(self) -> None:
-        """Waits for its end. Raises AssertionError with its log if the exit code is not 0."""
-        code = self._process.wait(END_TIMEOUT_S)
-        assert code == 0, f"{self.specification} ended with {code}:\n{self.log_file.read_text()[-3000:]}"
-
-
-PYTHON_WORKER = [sys.executable, "-m", "support.fire.worker"]
-
-
-# The worker's side --------------------------------------------------------
 
 
 class StepTimeoutError(Exception):
@@ -282,10 +212,10 @@ def write_transactions(worker: Worker) -> None:
     worker.begin_anew(session)
 
 
-def _note(worker: Worker, messages: list[Any]) -> None:
+def _note(worker: Worker, messages: list[Any], event: str = "poll") -> None:
     records = [[m.partition(), m.offset(), int(m.value())] for m in messages if m.error() is None]
     if records:
-        worker.journal.write("poll", records)
+        worker.journal.write(event, records)
 
 
 def read_assigned(worker: Worker) -> None:
@@ -296,6 +226,36 @@ def read_assigned(worker: Worker) -> None:
     while not worker.leave.is_set():
         _note(worker, consumer.consume(200, POLL_S))
     consumer.close()
+
+
+def read_uncommitted(worker: Worker) -> None:
+    """All partitions from the beginning, aborted transactions included."""
+    consumer = worker.consumer("nobody", **{"isolation.level": "read_uncommitted"})
+    consumer.assign([TopicPartition(TOPIC, index, 0) for index in range(PARTITIONS)])
+    worker.journal.write("started", UNCOMMITTED_READER, None)
+    while not worker.leave.is_set():
+        _note(worker, consumer.consume(200, POLL_S), "glimpse")
+    consumer.close()
+
+
+def watch(worker: Worker) -> None:
+    """Asks for the high watermarks, and for what the groups have committed."""
+    consumers = {group: worker.consumer(group, **{"isolation.level": "read_uncommitted"}) for group in GROUPS}
+    worker.journal.write("started", WATCHER, None)
+    while not worker.leave.is_set():
+        for group, (topic, count) in GROUPS.items():
+            partitions = [TopicPartition(topic, index) for index in range(count)]
+            try:
+                if topic == TOPIC:
+                    ends = [(one, consumers[group].get_watermark_offsets(one, REQUEST_S)) for one in partitions]
+                    worker.journal.write("ends", [[one.partition, end] for one, (_, end) in ends])
+                found = consumers[group].committed(partitions, REQUEST_S)
+                worker.journal.write("offsets", group, [[p.partition, p.offset] for p in found if p.offset >= 0])
+            except KafkaException as exception:
+                worker.journal.write("again", str(exception.args[0]))
+        worker.leave.wait(POLL_S)
+    for consumer in consumers.values():
+        consumer.close()
 
 
 def read_as_member(worker: Worker) -> None:
@@ -310,7 +270,8 @@ def read_as_member(worker: Worker) -> None:
         _note(worker, messages)
         if any(message.error() is None for message in messages):
             try:
-                consumer.commit(asynchronous=False)
+                done = consumer.commit(asynchronous=False)
+                worker.journal.write("offsets", READERS_GROUP, [[p.partition, p.offset] for p in done if not p.error])
             except KafkaException as exception:
                 # It reads it again, or another member does.
                 worker.journal.write("again", str(exception.args[0]))
@@ -377,6 +338,8 @@ KINDS = {
     GROUP_READER: read_as_member,
     ASKER: ask,
     TELLER: tell,
+    UNCOMMITTED_READER: read_uncommitted,
+    WATCHER: watch,
 }
 
 

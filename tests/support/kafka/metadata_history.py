@@ -13,10 +13,10 @@ METADATA = "__cluster_metadata-0"
 
 
 class PartitionChange(NamedTuple):
-    """A partition as one record of the log left it."""
+    """A partition as one record of the log left it. ``place``: its index in the topic."""
 
     topic: str
-    index: int
+    place: int
     partition: PartitionImage
 
 
@@ -49,7 +49,7 @@ class MetadataHistory:
 
     def of(self, topic: str, index: int = 0) -> list[PartitionImage]:
         """The states of one partition, in their order."""
-        return [one.partition for one in self.changes if (one.topic, one.index) == (topic, index)]
+        return [one.partition for one in self.changes if (one.topic, one.place) == (topic, index)]
 
 
 def whole_batches_size(data: bytes) -> int:

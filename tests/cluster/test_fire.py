@@ -1,0 +1,131 @@
+"""Nothing promised is broken in a cluster under fire: brokers of ours only, and ours beside Apache Kafka's.
+
+Writers with acks=all, readers, groups and transfers between accounts work on three brokers while ``cluster_nemesis``
+kills, pauses and isolates brokers and breaks the lines between them. ``support.fire.checks`` names the promises.
+``FIRE_SEED`` sets the order of the faults.
+"""
+
+import os
+import time
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from support.fire.cluster import KAFKA, OURS, FireCluster
+from support.fire.cluster_nemesis import FAULTS, FIRST, ClusterNemesis, until_healed
+from support.fire.crew import FireCrew
+from support.fire.history import (
+    ASKER,
+    ASSIGNED_READER,
+    GROUP_READER,
+    IDEMPOTENT,
+    TELLER,
+    TRANSACTIONAL,
+    UNCOMMITTED_READER,
+    WATCHER,
+)
+from support.fire.replicas import until_equal
+from support.fire.run import conclude, create_topics, strike_until
+from support.kafka.java import java_or_skip
+
+pytestmark = [pytest.mark.java]
+
+KINDS = {"ours": (OURS, OURS, OURS), "mixed": (OURS, OURS, KAFKA)}
+CREW = (
+    (IDEMPOTENT, "idempotent"),
+    (TRANSACTIONAL, "books-1"),
+    (ASSIGNED_READER, "all"),
+    (UNCOMMITTED_READER, "uncommitted"),
+    (GROUP_READER, "member-1"),
+    (GROUP_READER, "member-2"),
+    (WATCHER, "watcher"),
+    (ASKER, "asker"),
+    (TELLER, "teller-1"),
+)
+MORE = ((IDEMPOTENT, "idempotent-2"), (TRANSACTIONAL, "books-2"), (TELLER, "teller-2"))
+EQUAL_WITHIN_S = 60.0
+
+
+def assert_one_leader_for_each_epoch(cluster: FireCluster) -> None:
+    """The metadata log names one leader at most for each leader epoch of a partition."""
+    history = cluster.history()
+    history.read()
+    leaders: dict[tuple[str, int, int], int] = {}
+    for topic, place, partition in history.changes:
+        if partition.has_leader:
+            key = topic, place, partition.leader_epoch
+            assert leaders.setdefault(key, partition.leader) == partition.leader, key
+
+
+class Plan(NamedTuple):
+    """The length of a run."""
+
+    crew: tuple[tuple[str, str], ...]
+    faults: tuple[str, ...]
+    count: int | None
+    """The number of faults, or None for as many as fit the time."""
+    seconds: float
+
+
+SHORT = Plan(CREW, FIRST, len(FIRST), 0)
+TEN_MINUTES = Plan((*CREW, *MORE), FAULTS, None, 600)
+
+
+def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
+    """The whole run; returns its figures and its schedule. AssertionError if a promise is broken."""
+    chance = Random(seed)
+    servers = cluster.bootstrap_servers
+    create_topics(servers, 3)
+    crew = FireCrew(servers, directory, chance, {})
+    nemesis = ClusterNemesis(cluster, crew, chance, plan.faults)
+    try:
+        for kind, role in plan.crew:
+            crew.start(kind, role)
+        crew.wait_for_all()
+        strike_until(crew.done, nemesis.strike, faults=plan.count, seconds=plan.seconds)
+        began_s = time.monotonic()
+        until_healed(cluster)
+        healed_s = time.monotonic() - began_s
+        outcome = conclude(servers, crew)
+    finally:
+        crew.kill_all()
+    assert not outcome.broken, f"{outcome.broken} after {crew.done}"
+    outcome.assert_something_happened()
+    until_equal({node_id: broker.log_dir for node_id, broker in cluster.brokers.items()}, EQUAL_WITHIN_S)
+    for node_id, broker in cluster.brokers.items():
+        nemesis.replicas.note(node_id, broker.log_dir)
+    assert not nemesis.replicas.two_appenders
+    assert_one_leader_for_each_epoch(cluster)
+    return f"{len(crew.done)} faults, {outcome}, in sync after {healed_s:.1f} s\n{', '.join(crew.done)}"
+
+
+def run(directory: Path, name: str, plan: Plan, default_seed: int) -> str:
+    """Starts the cluster and burns it; a failure names the line that repeats the faults."""
+    java_or_skip()
+    seed = int(os.environ.get("FIRE_SEED", str(default_seed)))
+    which = "ten_minutes" if plan is TEN_MINUTES else "nothing_promised"
+    replay = f"FIRE_SEED={seed} python -m pytest tests/cluster/test_fire.py -k '{which} and {name}'"
+    try:
+        with FireCluster(directory, KINDS[name]) as cluster:
+            return burn(cluster, directory, seed, plan)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\nagain: {replay}") from error
+
+
+@pytest.mark.ci
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_promised_is_broken_under_fire(tmp_path: Path, name: str) -> None:
+    """The faults of a short run, each once."""
+    run(tmp_path, name, SHORT, 40_001)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", KINDS)
+def test_ten_minutes_under_fire(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All faults, again and again."""
+    figures = run(tmp_path, name, TEN_MINUTES, 40_002)
+    with capsys.disabled():
+        print(f"\n{figures}")

@@ -1,0 +1,160 @@
+"""The end of a run under fire: writers end, readers catch up, and the checks look at the journals and the topics."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from support.eventually import eventually
+from support.fire.checks import anomalies, transfer_anomalies
+from support.fire.crew import FireCrew
+from support.fire.history import (
+    ASKER,
+    ASSIGNED_READER,
+    GROUP_READER,
+    IDEMPOTENT,
+    PLAIN,
+    TELLER,
+    TRANSACTIONAL,
+    UNCOMMITTED_READER,
+    WATCHER,
+    History,
+    Place,
+    read_journals,
+)
+from support.fire.worker import (
+    ACCOUNTS,
+    PARTITIONS,
+    POSTINGS,
+    READERS_GROUP,
+    TELLERS_GROUP,
+    TOPIC,
+    TRANSFER_PARTITIONS,
+    TRANSFERS,
+)
+
+TIMEOUT_S = 300.0
+COUNTS = {TOPIC: PARTITIONS, TRANSFERS: TRANSFER_PARTITIONS, POSTINGS: PARTITIONS}
+BALANCE = 1_000
+
+
+def create_topics(servers: str, replication_factor: int) -> None:
+    """Creates the topics of the workers."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    new = [NewTopic(topic, partitions, replication_factor) for topic, partitions in COUNTS.items()]
+    for created in admin.create_topics(new).values():
+        created.result(TIMEOUT_S)
+
+
+def strike_until(done: list[str], strike: Callable[[], None], *, faults: int | None, seconds: float) -> None:
+    """Strikes a number of times, or as often as fits a time."""
+    began = time.monotonic()
+    while len(done) < faults if faults is not None else time.monotonic() < began + seconds:
+        strike()
+
+
+def read_to_end(servers: str, topic: str, isolation: str = "read_committed") -> dict[Place, bytes]:
+    """All records of a topic up to its last stable offset or its high watermark."""
+    consumer: Any = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "final",
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.assign([TopicPartition(topic, index, 0) for index in range(COUNTS[topic])])
+    found: dict[Place, bytes] = {}
+    ended: set[int] = set()
+    while len(ended) < COUNTS[topic]:
+        message = consumer.poll(TIMEOUT_S)
+        assert message is not None, "nothing more comes, and it is not the end: a transaction hangs"
+        error = message.error()
+        if error is None:
+            found[Place(message.partition(), message.offset())] = message.value()
+        else:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            ended.add(message.partition())
+    consumer.close()
+    return found
+
+
+def committed_offsets(servers: str, group: str, topic: str) -> dict[int, int]:
+    """The offset that a group has committed for each partition."""
+    consumer: Any = Consumer({"bootstrap.servers": servers, "group.id": group})
+    try:
+        asked = [TopicPartition(topic, partition) for partition in range(COUNTS[topic])]
+        return {found.partition: found.offset for found in consumer.committed(asked, TIMEOUT_S)}
+    finally:
+        consumer.close()
+
+
+def wait_until_caught_up(servers: str, group: str, topic: str, ends: dict[int, int]) -> None:
+    """Waits until the group has committed what stands in the topic."""
+
+    def behind() -> dict[int, int]:
+        offsets = committed_offsets(servers, group, topic)
+        return {partition: offsets[partition] for partition, end in ends.items() if offsets[partition] < end}
+
+    eventually(lambda: f"{group} at {ends}, not {behind()}", lambda: not behind(), patience_s=TIMEOUT_S, every_s=0.2)
+
+
+def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
+    """Behind the last record of each partition (which may be followed by markers)."""
+    ends: dict[int, int] = {}
+    for place in found:
+        ends[place.partition] = max(place.offset + 1, ends.get(place.partition, 0))
+    return ends
+
+
+@dataclass
+class Outcome:
+    """What a run has left, with what the checks found."""
+
+    history: History
+    transfers: int
+    broken: dict[str, list[str]]
+    """By the name of the anomaly, the first of its cases."""
+
+    def __str__(self) -> str:
+        committed = sum(one.is_committed for one in self.history.transactions.values())
+        return (
+            f"{len(self.history.promised())} promised records, {committed} transactions, {self.transfers} transfers, "
+            f"{sum(len(poll.records) for poll in self.history.polls)} records read"
+        )
+
+    def assert_something_happened(self) -> None:
+        """AssertionError if a run without anomalies is one in which nothing was at work."""
+        assert self.history.promised()
+        assert any(transaction.is_committed for transaction in self.history.transactions.values())
+        assert any(poll.records for poll in self.history.polls)
+
+
+def conclude(servers: str, crew: FireCrew) -> Outcome:
+    """Ends the crew in order, and checks what it has written."""
+    crew.end((PLAIN, IDEMPOTENT, TRANSACTIONAL, ASKER))
+    final = read_to_end(servers, TOPIC)
+    everything = read_to_end(servers, TOPIC, "read_uncommitted")
+    wait_until_caught_up(servers, READERS_GROUP, TOPIC, ends_of(final))
+    transfers = read_to_end(servers, TRANSFERS)
+    wait_until_caught_up(servers, TELLERS_GROUP, TRANSFERS, ends_of(transfers))
+    crew.end((ASSIGNED_READER, UNCOMMITTED_READER, GROUP_READER, TELLER, WATCHER))
+    postings = read_to_end(servers, POSTINGS)
+    history = read_journals(crew.journals)
+    history.final = {place: int(value) for place, value in final.items()}
+    history.everything = {place: int(value) for place, value in everything.items()}
+    history.committed[READERS_GROUP] = committed_offsets(servers, READERS_GROUP, TOPIC)
+    history.committed[TELLERS_GROUP] = committed_offsets(servers, TELLERS_GROUP, TRANSFERS)
+    found = anomalies(history)
+    asked = {}
+    for value in transfers.values():
+        number, source, target, amount = json.loads(value)
+        asked[number] = source, target, amount
+    balances = dict.fromkeys(range(ACCOUNTS), BALANCE)
+    found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances)
+    return Outcome(history, len(asked), {name: lines[:5] for name, lines in found.items()})
