@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     crew: tuple[tuple[str, str], ...]
     faults: tuple[str, ...]
-    count: int | None
+    strikes: int | None
     """The number of faults, or None for as many as fit the time."""
     seconds: float
 
@@ -84,7 +84,7 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
         for kind, role in plan.crew:
             crew.start(kind, role)
         crew.wait_for_all()
-        strike_until(crew.done, nemesis.strike, faults=plan.count, seconds=plan.seconds)
+        strike_until(crew.done, nemesis.strike, faults=plan.strikes, seconds=plan.seconds)
         began_s = time.monotonic()
         until_healed(cluster)
         healed_s = time.monotonic() - began_s

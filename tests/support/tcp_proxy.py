@@ -9,6 +9,7 @@ that can tell who connects has a line of its own for each source, which can be b
 """
 
 import asyncio
+import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -154,7 +155,8 @@ class TcpLine:
 
         def unless_closed() -> None:
             if link in self.links:
-                act()
+                with contextlib.suppress(OSError):  # the other end has reset it, and its pump has not seen that yet
+                    act()
 
         self._loop.call_at(due_s, unless_closed)
 

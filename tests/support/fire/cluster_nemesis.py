@@ -1,8 +1,8 @@
 """Seeded faults of a cluster: brokers die, hang, stop and lose their disks, and lines between nodes break.
 
-Each fault waits until every process has made progress since the last one. Faults depend only on the seed, their times on
-the machine. A fault lasts as long as the seed says, then it is undone; at most one broker is down at a time, except in
-``kill-two``, where partitions wait for the brokers to return.
+Each fault waits until every process has made progress since the last one. Faults depend only on the seed, their times
+on the machine. A fault lasts as long as the seed says, then it is undone. At most one broker is down at a time, except
+in ``kill-two``, where partitions wait for the brokers to return.
 """
 
 import signal
@@ -63,7 +63,7 @@ class ClusterNemesis:
         if fault in FAULTS_OF_WORKERS:
             self._crew.strike(fault)
         else:
-            self._crew.done.append(f"{fault} {first} {second} {seconds:.1f}")
+            self._crew.note(f"{fault} {first} {second} {seconds:.1f}")
             if fault in FAULTS_OF_BROKERS:
                 self._strike_broker(fault, first, second, seconds)
             elif fault in FAULTS_OF_LINES:

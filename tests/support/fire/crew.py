@@ -30,6 +30,12 @@ class FireCrew:
         self._commands = commands
         self._left: list[FireWorker] = []
 
+    def note(self, fault: str) -> None:
+        """Notes a fault that begins now, in a file too, whose times are those of the brokers' logs."""
+        self.done.append(fault)
+        with (self._directory / "faults.log").open("a") as file:
+            file.write(f"{time.strftime('%H:%M:%S')} {fault}\n")
+
     @property
     def journals(self) -> list[Path]:
         """The journals of all workers that ever ran."""
@@ -47,8 +53,10 @@ class FireCrew:
     def wait_for_all(self) -> None:
         """Waits until every worker has made progress. Raises AssertionError if one does not."""
         for worker in list(self.workers):
-            if worker.specification.kind != ASKER:  # the tellers get no further without it
+            if worker.specification.kind != ASKER:
                 self._wait_for(worker)
+            else:  # the tellers get no further without it
+                assert worker.is_alive, f"{worker.log_file.read_text()[-2000:]} after {self.done}"
 
     def _wait_for(self, worker: FireWorker) -> None:
         start = worker.journal.stat().st_size
@@ -74,7 +82,7 @@ class FireCrew:
         kinds = MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
         victim = self._chance.choice([w for w in self.workers if w.specification.kind in kinds])
         seconds = self._chance.uniform(0.3, 2.0)
-        self.done.append(f"{fault} {victim.specification.name}")
+        self.note(f"{fault} {victim.specification.name}")
         match fault:
             case "kill-worker":
                 self._replace(victim)

@@ -36,7 +36,7 @@ class Nemesis:
         self._crew.wait_for_all()
 
     def _strike_broker(self, fault: str) -> None:
-        self._crew.done.append(fault)
+        self._crew.note(fault)
         seconds = self._chance.uniform(0.3, 2.0)
         match fault:
             case "kill-broker":
