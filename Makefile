@@ -76,6 +76,9 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-fire: ten minutes of writers, readers and transfers under kills, pauses and takeovers
 test-long-fire: LONG = tests/faults/test_under_fire.py
 
+## test-long-cluster-fire: twice ten minutes of a cluster under fire: brokers of ours, and ours beside Apache Kafka's
+test-long-cluster-fire: LONG = tests/cluster/test_fire.py
+
 ## test-long-mutated: a million mutated records in the logs of the internal topics
 test-long-mutated: LONG = tests/faults/test_mutated_records.py
 
@@ -103,7 +106,7 @@ test-long-mixed: LONG = tests/faults/test_mixed_load.py
 ## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
 test-long-bombs: LONG = tests/pipeline/test_bombs.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -86,7 +86,9 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
         crew.wait_for_all()
         strike_until(crew.done, nemesis.strike, faults=plan.strikes, seconds=plan.seconds)
         began_s = time.monotonic()
+        crew.mark("the faults have ended")
         until_healed(cluster)
+        crew.mark("all is in sync")
         healed_s = time.monotonic() - began_s
         outcome = conclude(servers, crew)
     finally:

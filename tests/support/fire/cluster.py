@@ -78,7 +78,7 @@ class FireCluster:
         with contextlib.ExitStack() as undo:
             undo.enter_context(self.network)
             undo.callback(self._end)
-            session = {key: value for key, value in TIMES.items() if key.startswith("broker.")}
+            session = {key: value for key, value in self._configs.items() if key.startswith("broker.")}
             self.controllers = RealControllers(
                 self._directory / "controllers",
                 configs={**session, **REPLICATED},

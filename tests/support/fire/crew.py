@@ -31,10 +31,14 @@ class FireCrew:
         self._left: list[FireWorker] = []
 
     def note(self, fault: str) -> None:
-        """Notes a fault that begins now, in a file too, whose times are those of the brokers' logs."""
+        """Notes a fault that begins now."""
         self.done.append(fault)
+        self.mark(fault)
+
+    def mark(self, what: str) -> None:
+        """Writes a line with the time of day, as in the brokers' logs."""
         with (self._directory / "faults.log").open("a") as file:
-            file.write(f"{time.strftime('%H:%M:%S')} {fault}\n")
+            file.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
     @property
     def journals(self) -> list[Path]:
@@ -53,10 +57,8 @@ class FireCrew:
     def wait_for_all(self) -> None:
         """Waits until every worker has made progress. Raises AssertionError if one does not."""
         for worker in list(self.workers):
-            if worker.specification.kind != ASKER:
+            if worker.specification.kind != ASKER:  # the tellers get no further without it
                 self._wait_for(worker)
-            else:  # the tellers get no further without it
-                assert worker.is_alive, f"{worker.log_file.read_text()[-2000:]} after {self.done}"
 
     def _wait_for(self, worker: FireWorker) -> None:
         start = worker.journal.stat().st_size
@@ -65,6 +67,7 @@ class FireCrew:
             nonlocal worker, start
             if worker.has_got_on(start):
                 return True
+            assert all(one.is_alive for one in self.workers if one.specification.kind == ASKER), found()
             if worker.outlasted_its_transaction:  # on a busy machine without any fault of ours
                 worker.wait()
                 worker, start = self._succeed(worker), 0

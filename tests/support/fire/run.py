@@ -138,11 +138,14 @@ class Outcome:
 def conclude(servers: str, crew: FireCrew) -> Outcome:
     """Ends the crew in order, and checks what it has written."""
     crew.end((PLAIN, IDEMPOTENT, TRANSACTIONAL, ASKER))
+    crew.mark("the writers have ended")
     final = read_to_end(servers, TOPIC)
     everything = read_to_end(servers, TOPIC, "read_uncommitted")
     wait_until_caught_up(servers, READERS_GROUP, TOPIC, ends_of(final))
+    crew.mark("the readers have caught up")
     transfers = read_to_end(servers, TRANSFERS)
     wait_until_caught_up(servers, TELLERS_GROUP, TRANSFERS, ends_of(transfers))
+    crew.mark("the tellers have caught up")
     crew.end((ASSIGNED_READER, UNCOMMITTED_READER, GROUP_READER, TELLER, WATCHER))
     postings = read_to_end(servers, POSTINGS)
     history = read_journals(crew.journals)

@@ -49,7 +49,7 @@ TELLER_BATCH = 10
 ACCOUNTS = 12
 PAUSE_S = 0.01
 """Between what a worker does: the processes share the machine with the broker."""
-BACKLOG, SLOW_PAUSE_S = 600, 0.5
+BACKLOG, SLOW_PAUSE_S = 200, 0.5
 """Above this number of open transfers, new ones are requested slowly: the end of the test waits for all."""
 POLL_S = 0.2
 END_TIMEOUT_S = 120.0

@@ -1,0 +1,196 @@
+"""Three brokers of ours and three of Apache Kafka under the same script of faults: their controllers, which are Kafka's
+in both clusters, write the same sequence of leaders, ISRs and ELRs into the metadata log.
+
+The leader of a partition proposes its ISR, and a broker's heartbeats, fetches and shutdown decide on leaders. So the
+sequence shows that our brokers do all of this when Kafka's do.
+"""
+
+import signal
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import ElectionType, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from odradek.broker.metadata.image import NO_LEADER, PartitionImage
+from support.eventually import eventually
+from support.fire.cluster import KAFKA, OURS, FireCluster
+from support.kafka.java import java_or_skip
+from support.kafka.reassignment import reassign
+
+pytestmark = [pytest.mark.java, pytest.mark.ci, pytest.mark.timeout(600)]
+
+TOPIC = "script"
+TIMES = {"broker.session.timeout.ms": "4000", "replica.lag.time.max.ms": "3000"}
+ALL = {1, 2, 3}
+
+
+class State(NamedTuple):
+    """What of a partition's state both clusters must have alike. Sets are sorted: their order is an accident."""
+
+    leader: int
+    isr: list[int]
+    elr: list[int]
+    last_known_elr: list[int]
+    recovery: str
+    replicas: list[int]
+    adding: list[int]
+    removing: list[int]
+
+
+def state_of(partition: PartitionImage) -> State:
+    return State(
+        partition.leader,
+        sorted(partition.isr),
+        sorted(partition.eligible_leader_replicas),
+        sorted(partition.last_known_elr),
+        partition.leader_recovery_state.name,
+        list(partition.replicas),
+        sorted(partition.adding_replicas),
+        sorted(partition.removing_replicas),
+    )
+
+
+class Script:
+    """The faults, one after the other; each waits until the controller has written what follows from it."""
+
+    def __init__(self, cluster: FireCluster, directory: Path) -> None:
+        self._cluster = cluster
+        self._directory = directory
+        self._history = cluster.history()
+        self._values = iter(range(1_000_000))
+        self._admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+
+    def run(self) -> list[State]:
+        """The states of the partition, each once, in their order."""
+        new = NewTopic(TOPIC, 1, replica_assignment=[[1, 2, 3]], config={"min.insync.replicas": "2"})
+        self._admin.create_topics([new])[TOPIC].result(60)
+        self._until(1, ALL)
+        self.produce("all")
+        self.kill_the_leader_and_restart_it()
+        self.pause_a_follower()
+        self.cut_a_follower_from_the_leader()
+        self.stop_the_leader_and_restart_it()
+        self.elect_the_preferred_leader()
+        self.pause_all_one_after_the_other()
+        self.stop_two_one_after_the_other()
+        self.reassign()
+        self._cluster.until_in_sync(60)
+        states = [state_of(one) for one in self._history.of(TOPIC)]
+        return [one for place, one in enumerate(states) if place == 0 or one != states[place - 1]]
+
+    def produce(self, acks: str) -> None:
+        """Ten records."""
+        failed: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, _: object) -> None:
+            if error is not None:
+                failed.append(error)
+
+        producer = Producer({"bootstrap.servers": self._cluster.bootstrap_servers, "acks": acks, "log_level": 2})
+        for _ in range(10):
+            producer.produce(TOPIC, str(next(self._values)), on_delivery=delivered)
+        assert producer.flush(60) == 0
+        assert not failed
+
+    def kill_the_leader_and_restart_it(self) -> None:
+        self._cluster.brokers[1].kill()
+        self._until(2, {2, 3})
+        self.produce("all")
+        self._cluster.brokers[1].start()
+        self._until(2, ALL)
+
+    def pause_a_follower(self) -> None:
+        self._pause(3)
+        self._until(2, {1, 2})
+        self._continue(3)
+        self._until(2, ALL)
+
+    def cut_a_follower_from_the_leader(self) -> None:
+        """It stays registered: the leader removes it once it lags."""
+        self._cluster.network.line(1, 2).swallow()
+        self.produce("1")
+        self._until(2, {2, 3})
+        self._cluster.network.heal()
+        self._until(2, ALL)
+
+    def stop_the_leader_and_restart_it(self) -> None:
+        self._cluster.brokers[2].stop()
+        self._until(1, {1, 3})
+        self._cluster.brokers[2].start()
+        self._until(1, ALL)
+
+    def elect_the_preferred_leader(self) -> None:
+        self._cluster.brokers[1].stop()
+        self._until(2, {2, 3})
+        self._cluster.brokers[1].start()
+        self._until(2, ALL)
+        place = TopicPartition(TOPIC, 0)
+        self._admin.elect_leaders(ElectionType.PREFERRED, [place]).result(60)
+        self._until(1, ALL)
+
+    def pause_all_one_after_the_other(self) -> None:
+        """The last one leaves an ELR, and the first of it that comes back leads (KIP-966)."""
+        self._pause(2)
+        self._until(1, {1, 3})
+        self._pause(3)
+        self._until(1, {1}, {3})
+        self._pause(1)
+        self._until(NO_LEADER, set(), {1, 3})
+        self._continue(2)
+        self._until_unfenced(2)
+        self._continue(3)
+        self._until(3, {2, 3})
+        self._continue(1)
+        self._until(3, ALL)
+
+    def stop_two_one_after_the_other(self) -> None:
+        """A clean stop leaves a replica in the ELR when it registers again."""
+        self._cluster.brokers[1].stop()
+        self._until(3, {2, 3})
+        self._cluster.brokers[2].stop()
+        self._until(3, {3}, {2})
+        self._cluster.brokers[2].start()
+        self._until(3, {2, 3})
+        self._cluster.brokers[1].start()
+        self._until(3, ALL)
+
+    def reassign(self) -> None:
+        """Away from a replica that does not lead, and back with another order."""
+        servers = self._cluster.bootstrap_servers
+        reassign(servers, TOPIC, [3, 2], self._directory)
+        self._until(3, {2, 3})
+        self.produce("all")
+        reassign(servers, TOPIC, [1, 2, 3], self._directory)
+        self._until(3, ALL)
+
+    def _pause(self, node_id: int) -> None:
+        self._cluster.signal(node_id, signal.SIGSTOP)
+
+    def _continue(self, node_id: int) -> None:
+        self._cluster.signal(node_id, signal.SIGCONT)
+
+    def _until_unfenced(self, node_id: int) -> None:
+        eventually(f"broker {node_id} is unfenced", lambda: not self._history.read().brokers[node_id].fenced)
+
+    def _until(self, leader: int, isr: set[int], elr: frozenset[int] | set[int] = frozenset()) -> None:
+        def now() -> State:
+            partition = self._history.read().partition(TOPIC, 0)
+            return state_of(partition) if partition is not None else State(NO_LEADER, [], [], [], "", [], [], [])
+
+        wanted = leader, sorted(isr), sorted(elr)
+        eventually(lambda: f"leader, ISR and ELR {wanted}: {now()}", lambda: now()[:3] == wanted)
+
+
+def sequence(directory: Path, kind: str) -> list[State]:
+    directory.mkdir()
+    with FireCluster(directory, (kind,) * 3, TIMES) as cluster:
+        return Script(cluster, directory).run()
+
+
+def test_the_same_faults_give_the_same_leaders_isrs_and_elrs(tmp_path: Path) -> None:
+    java_or_skip()
+    ours = sequence(tmp_path / "ours", OURS)
+    assert len(ours) > 20
+    assert ours == sequence(tmp_path / "kafka", KAFKA)
