@@ -106,7 +106,10 @@ test-long-mixed: LONG = tests/faults/test_mixed_load.py
 ## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
 test-long-bombs: LONG = tests/pipeline/test_bombs.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire)
+## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
+test-long-rolling: LONG = tests/cluster/test_rolling.py
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire rolling)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -1,47 +1,92 @@
-"""A cluster of three Apache Kafka brokers is replaced by ours, broker by broker over the same directories, and back."""
+"""A cluster of three Apache Kafka brokers becomes one of ours under load, broker by broker, and goes back."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
+from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers
+from support.rolling.java_clients import TOPIC as VERIFIED
+from support.rolling.java_clients import JavaClients
 from support.rolling.load import Load
-from support.rolling.places import ADMIN_TIMEOUT_S, REPLICAS, Kind, Places
+from support.rolling.places import ADMIN_TIMEOUT_S, QUORUM, REPLICAS, Kind, Places
 from support.rolling.reading import COUNTS, settle
 
-pytestmark = [pytest.mark.java, pytest.mark.ci]
+pytestmark = [pytest.mark.java, pytest.mark.timeout(1800)]
+
+FIRST_THREE, OTHER_THREE = (1, 2, 3), (4, 5, 6)
 
 
-SESSION = {"broker.session.timeout.ms": "3000"}
-"""A busy machine does not fence a broker that is there, and a broker that comes back waits 3 s at most."""
+@contextlib.contextmanager
+def under_load(directory: Path, count: int = REPLICAS) -> Iterator[tuple[Places, Load]]:
+    """Brokers 1 to 3 as Apache Kafka's with all clients at work; at the end everything is compared.
 
-
-def rolled(directory: Path, kinds: list[Kind]) -> list[str]:
-    """Replaces all brokers by each kind in turn, under load; the first kind is the one they start as."""
-    report = []
+    No client may have seen an error, nothing may be lost, repeated or set back. ``count``: of the places.
+    """
     with (
-        RealControllers(directory / "controllers", configs=SESSION) as controllers,
-        Places(directory, controllers) as places,
+        RealControllers(directory / "controllers", configs=QUORUM) as controllers,
+        Places(directory, controllers, count=count) as places,
     ):
-        places.start(kinds[0])
+        places.start("kafka", FIRST_THREE)
         topics = [NewTopic(topic, partitions, REPLICAS) for topic, partitions in COUNTS.items()]
         for created in places.admin.create_topics(topics).values():
             created.result(ADMIN_TIMEOUT_S)
         load = Load(places.bootstrap_servers, directory)
         load.start()
         load.until_progress()
-        for kind in kinds[1:]:
-            for node_id in places.node_ids:
-                places.replace(node_id, kind)
-                load.until_progress()
-        report.append(settle(load, places.bootstrap_servers))
+        yield places, load
+        print("\n" + settle(load, places.bootstrap_servers))
         for node_id in places.node_ids:
-            assert " ERROR " not in places[node_id].ours.log()
-    return report
+            assert " ERROR " not in places[node_id].our_log()
 
 
-@pytest.mark.timeout(900)
+def replace_each(places: Places, load: Load, kinds: list[Kind]) -> None:
+    """Replaces all brokers by each kind in turn, over their directories."""
+    for kind in kinds:
+        for node_id in FIRST_THREE:
+            places.replace(node_id, kind)
+            load.until_progress()
+
+
+@pytest.mark.ci
 def test_three_brokers_are_replaced_and_replaced_back_under_load(tmp_path: Path) -> None:
-    """No client sees an error, and nothing is lost, repeated or set back."""
-    print(rolled(tmp_path, ["kafka", "ours", "kafka"]))
+    """Each broker is replaced in place, and the next one when all ISRs are full."""
+    with under_load(tmp_path) as (places, load):
+        replace_each(places, load, ["ours", "kafka"])
+
+
+@pytest.mark.long
+def test_three_brokers_are_replaced_again_and_again_under_load(tmp_path: Path) -> None:
+    """Three times there and back, with Apache Kafka's own clients, too."""
+    with under_load(tmp_path) as (places, load):
+        new = NewTopic(VERIFIED, 3, REPLICAS)
+        places.admin.create_topics([new])[VERIFIED].result(ADMIN_TIMEOUT_S)
+        with JavaClients(places.bootstrap_servers, tmp_path) as java:
+            replace_each(places, load, ["ours", "kafka"] * 3)
+            print("\n" + java.settle())
+
+
+@pytest.mark.long
+def test_partitions_move_to_new_brokers_and_back_under_load(tmp_path: Path) -> None:
+    """Brokers with other ids join, take all replicas, and the former ones leave; then the other way round."""
+    with under_load(tmp_path, count=6) as (places, load):
+        for kind, joining, leaving in (("ours", OTHER_THREE, FIRST_THREE), ("kafka", FIRST_THREE, OTHER_THREE)):
+            places.start("ours" if kind == "ours" else "kafka", joining)
+            places.move_all(joining, tmp_path)
+            places.until_full_isr()
+            places.elect_preferred()
+            load.until_progress()
+            for node_id in leaving:
+                places[node_id].stop()
+                unregister(places, node_id)
+            load.until_progress()
+
+
+def unregister(places: Places, node_id: int) -> None:
+    """Removes a broker from the cluster's metadata, with Kafka's tool."""
+    arguments = ("unregister", "--bootstrap-server", places.bootstrap_servers, "--id", str(node_id))
+    result = run_class("org.apache.kafka.tools.ClusterTool", *arguments, timeout_s=120)
+    assert result.returncode == 0, result.stdout + result.stderr

@@ -7,7 +7,7 @@ kind over the same directory, port and node.id.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +20,11 @@ from confluent_kafka.admin import AdminClient
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers, RealMember
+from support.kafka.reassignment import reassign_all
 
 Kind = Literal["kafka", "ours"]
 REPLICAS = 3
 CONFIGS = {
-    "default.replication.factor": str(REPLICAS),
-    "min.insync.replicas": "2",
     "offsets.topic.replication.factor": str(REPLICAS),
     "transaction.state.log.replication.factor": str(REPLICAS),
     "transaction.state.log.min.isr": "2",
@@ -33,6 +32,13 @@ CONFIGS = {
     "log.segment.bytes": "1048576",
     "group.min.session.timeout.ms": "1000",
 }
+QUORUM = {
+    "broker.session.timeout.ms": "3000",
+    "default.replication.factor": str(REPLICAS),
+    "min.insync.replicas": "2",
+}
+"""The controllers' configuration. With a session of 3 s a busy machine does not fence a broker that is there, and a
+broker that comes back waits 3 s at most."""
 FULL_ISR_PATIENCE_S = 180.0
 ADMIN_TIMEOUT_S = 60
 
@@ -64,8 +70,11 @@ class Place:
 
     def log(self) -> str:
         """The output of both kinds so far."""
-        ours = self.ours.log() if self.ours.log_file.exists() else ""
-        return f"{self.kafka.output}\n{ours}"
+        return f"{self.kafka.output}\n{self.our_log()}"
+
+    def our_log(self) -> str:
+        """The output of ours so far."""
+        return self.ours.log() if self.ours.log_file.exists() else ""
 
 
 class Places:
@@ -102,11 +111,22 @@ class Places:
         """The addresses of all, which stay the same."""
         return ",".join(place.kafka.bootstrap_servers for place in self._places.values())
 
-    def start(self, kind: Kind) -> None:
-        """Starts all at once as brokers of one kind."""
-        with ThreadPoolExecutor(len(self._places)) as pool:
-            for _ in pool.map(lambda place: place.start(kind), self._places.values()):
+    def start(self, kind: Kind, node_ids: Sequence[int] = ()) -> None:
+        """Starts these brokers, or all, at once as brokers of one kind."""
+        places = [self._places[node_id] for node_id in node_ids or self.node_ids]
+        with ThreadPoolExecutor(len(places)) as pool:
+            for _ in pool.map(lambda place: place.start(kind), places):
                 pass
+
+    def move_all(self, node_ids: Sequence[int], directory: Path) -> None:
+        """Moves all partitions to these brokers, which take turns as the first one. ``directory``: for the plan."""
+        topics = self.admin.list_topics(timeout=ADMIN_TIMEOUT_S).topics
+        wanted = {
+            (name, index): [node_ids[(index + place) % len(node_ids)] for place in range(len(node_ids))]
+            for name, topic in topics.items()
+            for index in topic.partitions
+        }
+        reassign_all(self.bootstrap_servers, wanted, directory)
 
     def replace(self, node_id: int, kind: Kind) -> None:
         """Stops a broker, starts one of this kind on its directory, and returns when every ISR is full and every
