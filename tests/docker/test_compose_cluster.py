@@ -89,7 +89,7 @@ def controller(directory: Path, environment: Mapping[str, str]) -> subprocess.Po
 
 
 def entrypoint(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """What our image's entry point runs."""
+    """The command that our image's entry point runs."""
     spec = importlib.util.spec_from_file_location("odradek-entrypoint", DOCKER / "entrypoint.py")
     assert spec is not None
     assert spec.loader is not None
