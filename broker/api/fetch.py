@@ -3,8 +3,10 @@
 Versions: 0 to 18. 0, 1: messages of format 0 (1: throttle time). 2, 3: of format 1 (3: the maximum size of the answer);
 Kafka 3.9 still converted to these, 4 does not. 4: record batches, isolation level, aborted transactions. 5: log start
 offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4 sends
-in any version with batches. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the replica's
-state is a field of its own. 16: node endpoints. 17, 18: for followers.
+in any version with batches. 11: rack (KIP-392). 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the
+replica's state is a field of its own. 16: node endpoints. 17, 18: for followers.
+A consumer with a rack may get the id of another replica to read from. A follower serves consumers of version 11 and
+later up to its high watermark; between that and its end they get nothing, beyond the end OFFSET_OUT_OF_RANGE.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (the replica id of a client that is not a replica; up to version 5 instead
 of KAFKA_STORAGE_ERROR, too), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk), UNSUPPORTED_COMPRESSION_TYPE
@@ -28,6 +30,7 @@ from ..fetch.read import (
     FetchLimits,
     FetchRead,
     PartitionRead,
+    RackedConsumer,
     read_in_steps,
     read_partitions,
     second_read,
@@ -48,6 +51,8 @@ FEW = 64
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
 STORAGE_ERROR_SINCE = 6
+RACK_SINCE = 11
+"""Only clients of this version and later are served from a copy, or sent to one (KIP-392)."""
 REPLICA_STATE_SINCE = 15
 UNKNOWN_BROKER_EPOCH = -1
 LEADER_SINCE = 16
@@ -80,17 +85,21 @@ def _session(
 
 
 def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:
-    follower = None
+    follower = consumer = None
     if context.api_version < REPLICA_STATE_SINCE:
         if request.replica_id >= 0:
             follower = FetchingFollower(request.replica_id, UNKNOWN_BROKER_EPOCH)
     elif request.replica_state.replica_id >= 0:
         follower = FetchingFollower(request.replica_state.replica_id, request.replica_state.replica_epoch)
+    if request.rack_id and follower is None:
+        consumer = RackedConsumer(request.rack_id, context.listener_name)
     return FetchLimits(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
         follower=follower,
         check_crcs=broker.fetch_check_crcs,
+        only_leader=context.api_version < RACK_SINCE or follower is not None,
+        consumer=consumer,
     )
 
 
@@ -140,7 +149,9 @@ def _growing(read: FetchRead) -> list[Source]:
     if read.follower is None:
         return [one.partition for one in read.reads if one.partition is not None]
     return [
-        one.partition.leading for one in read.reads if one.partition is not None and one.partition.leading is not None
+        one.partition.leading
+        for one in read.reads
+        if one.partition is not None and one.partition.leading is not None and not one.is_throttled
     ]
 
 
@@ -212,13 +223,14 @@ def _has_grown(read: PartitionRead) -> bool:
     partition = read.partition
     if partition is None:
         return False
-    return partition.open_log is None or partition.open_log.high_watermark > read.data.high_watermark
+    log = partition.open_log if partition.copy is None else partition.copy
+    return log is None or log.high_watermark > read.data.high_watermark
 
 
 def _has_more_to_copy(read: PartitionRead) -> bool:
     """:func:`_has_grown` for a follower, which reads to the end of the log."""
     partition = read.partition
-    if partition is None:
+    if partition is None or read.is_throttled:
         return False
     return partition.open_log is None or partition.open_log.log_end_offset > read.wanted.fetch_offset
 
@@ -298,7 +310,7 @@ def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead
             partition_read.records_bytes,
             data.high_watermark,
             data.log_start_offset,
-            data.diverging_epoch.epoch >= 0,
+            data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
         )
         if news or not fetch.incremental:
             named.append(partition_read)
@@ -318,12 +330,21 @@ def _response(
     broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], context: RequestContext
 ) -> FetchResponse:
     """The answer with these topics."""
+    if read.follower is not None:
+        _count_copied(read)
     response = FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=topics)
     if read.completes and context.api_version >= LEADER_SINCE:
         _name_leaders(broker, read, response, context.listener_name)
     elif read.completes and context.api_version < STORAGE_ERROR_SINCE:
         _hide_storage_errors(read)
     return response
+
+
+def _count_copied(read: FetchRead) -> None:
+    """Counts what a follower gets for the leader's throttle. Kafka counts the other fields of the answer, too."""
+    for one in read.reads:
+        if one.partition is not None and one.partition.leading is not None and one.records_bytes:
+            one.partition.leading.copied(one.records_bytes)
 
 
 def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:

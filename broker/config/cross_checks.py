@@ -10,6 +10,8 @@ from .typed_values import TypedValues
 
 MINUTE_MS = 60 * 1000
 HOUR_MS = 60 * MINUTE_MS
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The only ``replica.selector.class`` that Kafka brings (KIP-392)."""
 
 
 def log_retention_ms(config: TypedValues) -> int:
@@ -49,6 +51,15 @@ def cordoned_entries(entries: Sequence[str], log_dirs: Sequence[str]) -> Iterato
         )
 
 
+def _replica_selector(config: TypedValues) -> Iterator[str]:
+    name = config["replica.selector.class"]
+    if name not in (None, RACK_AWARE_SELECTOR):
+        yield (
+            f"replica.selector.class: {name} is not served here; it may be {RACK_AWARE_SELECTOR}, or unset for reading"
+            " from leaders"
+        )
+
+
 def single_values(config: TypedValues) -> Iterator[str]:
     """A sentence for each pair of contradictory values, except those of listeners."""
     if config["node.id"] != config["broker.id"]:
@@ -57,6 +68,7 @@ def single_values(config: TypedValues) -> Iterator[str]:
     yield from _logs(config)
     yield from _groups(config)
     yield from _connections(config)
+    yield from _replica_selector(config)
     if config.get_list("config.providers"):
         yield (
             "config.providers: values from providers are not resolved here; "

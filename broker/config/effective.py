@@ -95,7 +95,9 @@ EFFECTIVE: dict[str, str] = {
     "replica.socket.timeout.ms": "How long a follower waits for an answer.",
     "replication.quota.window.num": "The number of samples over which the rate of throttled replication is measured.",
     "replication.quota.window.size.seconds": "The time of one of these samples.",
-    "broker.rack": "The rack of this broker, as clients get it.",
+    "broker.rack": "The rack of this broker, as clients and replica.selector.class get it.",
+    "replica.selector.class": "Unset, or org.apache.kafka.common.replica.RackAwareReplicaSelector: consumers are sent"
+    " to an in-sync replica in their client.rack.",
     # directories
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",
     "log.dirs": "The log directories, separated by commas.",
@@ -167,6 +169,8 @@ EFFECTIVE: dict[str, str] = {
 DYNAMIC_EFFECTIVE: dict[str, str] = {
     "follower.replication.throttled.rate": "The maximum rate at which this broker copies replicas that are throttled"
     " and out of sync.",
+    "leader.replication.throttled.rate": "The maximum rate at which throttled followers that are out of sync copy from"
+    " this broker.",
     "replica.alter.log.dirs.io.max.bytes.per.second": "The maximum rate of all copies between log directories.",
 }
 """Keys with an effect that exist only as dynamic configs, not in a file."""

@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchResponse
 from ...protocol.records.varint import MAX_INT32
 from ...protocol.steps import Steps
-from ...storage.log.log import ReadResult
+from ...storage.log.log import Log, ReadResult
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .session import SessionPartition
@@ -31,7 +31,8 @@ class FetchLimits:
     """The limits of one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked
     first.
     ``max_partition_bytes``: of one partition, even if the client requests more. ``follower``: who copies
-    the partitions.
+    the partitions. ``only_leader``: a copy is not read, for followers and for clients from before version 11.
+    ``consumer``: who may be sent to another replica; None for followers and for clients without a rack.
 
     Not frozen: a frozen one takes 1 us to make, and each request makes one.
     """
@@ -41,6 +42,8 @@ class FetchLimits:
     follower: "FetchingFollower | None"
     check_crcs: bool = False
     max_partition_bytes: int = MAX_INT32
+    only_leader: bool = False
+    consumer: "RackedConsumer | None" = None
 
 
 class FetchingFollower(NamedTuple):
@@ -51,10 +54,19 @@ class FetchingFollower(NamedTuple):
     is_second_read: bool = False
 
 
+class RackedConsumer(NamedTuple):
+    """A consumer with ``client.rack``, and the listener that it uses."""
+
+    rack: str
+    listener_name: str
+
+
 class PartitionRead:
     """The result for one partition. ``partition`` is None if ``data`` has an error."""
 
     __slots__ = ("data", "partition", "wanted")
+    is_throttled = False
+    """Whether a follower got no records because of the leader's throttle."""
 
     def __init__(
         self, wanted: SessionPartition, partition: Partition | None, data: FetchResponse.PartitionData
@@ -75,10 +87,17 @@ class PartitionRead:
             close()
 
 
+class ThrottledRead(PartitionRead):
+    """The result for a throttled follower: no records. It does not wait for this partition either."""
+
+    __slots__ = ()
+    is_throttled = True
+
+
 @dataclass(slots=True)
 class FetchRead:
-    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch). ``follower``:
-    who has asked, if it was a broker."""
+    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch, a preferred read
+    replica). ``follower``: who has asked, if it was a broker."""
 
     reads: list[PartitionRead]
     total_bytes: int
@@ -93,7 +112,13 @@ class FetchRead:
     def add(self, read: PartitionRead) -> None:
         """Adds the result for one more partition."""
         data = read.data
-        if read.partition is None or data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
+        diverging = data.diverging_epoch
+        if (
+            read.partition is None
+            or diverging.epoch >= 0
+            or diverging.end_offset >= 0
+            or data.preferred_read_replica >= 0
+        ):
             self.completes = True
         self.total_bytes += read.records_bytes
         self.reads.append(read)
@@ -157,7 +182,7 @@ def read_partition(
     partition = partitions.get_checked(name, want.topic_id, want.index)
     # Unlike in other requests, any epoch below 0 counts as not given (FetchRequest.optionalEpoch).
     partition.check_leader_epoch(max(want.current_leader_epoch, -1))
-    log = partition.log
+    log = partition.log if partition.copy is None else partition.log_to_fetch(only_leader=limits.only_leader)
     offsets = log.offsets
     if limits.follower is not None:
         _check_follower(partition, want, limits.follower)
@@ -172,7 +197,9 @@ def read_partition(
         aborted_transactions=None,
         records=NO_RECORDS,
     )
-    if want.last_fetched_epoch >= 0 and _diverges(partition, want, data):
+    if limits.consumer is not None and _reads_elsewhere(partition, want, limits.consumer, data):
+        return PartitionRead(want, partition, data)
+    if want.last_fetched_epoch >= 0 and _diverges(log, want, data):
         return PartitionRead(want, partition, data)
     if not log_start_offset <= want.fetch_offset <= offsets.log_end_offset:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -181,6 +208,8 @@ def read_partition(
     if limits.follower is not None:
         _note_follower(partition, want, limits.follower)
         data.high_watermark, committed_only, bound = offsets.high_watermark, False, offsets.log_end_offset
+        if partition.leading is not None and partition.leading.is_throttled(limits.follower.broker_id):
+            return ThrottledRead(want, partition, data)
     result: ReadResult | None = None
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
@@ -219,10 +248,26 @@ def _note_follower(partition: Partition, want: SessionPartition, follower: Fetch
         partition.leading.fetched(follower.broker_id, follower.broker_epoch, want.fetch_offset, want.log_start_offset)
 
 
-def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
-    """If the client's last fetched epoch ends earlier here, sets the offset to truncate to in ``data`` (KIP-595)."""
-    end = partition.log.offsets.epoch_end_offset(want.last_fetched_epoch)
-    if end is None:
+def _reads_elsewhere(
+    partition: Partition, want: SessionPartition, consumer: RackedConsumer, data: FetchResponse.PartitionData
+) -> bool:
+    """Names another replica in ``data`` if the consumer should read there (KIP-392)."""
+    if partition.leading is None:
+        return False
+    preferred = partition.leading.preferred_read_replica(consumer.rack, consumer.listener_name, want.fetch_offset)
+    if preferred is None:
+        return False
+    data.preferred_read_replica = preferred
+    return True
+
+
+def _diverges(log: Log, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
+    """If the client's last fetched epoch ends earlier here, sets the offset to truncate to in ``data`` (KIP-595).
+
+    Below the start of the log the offset is out of range even then (KAFKA-12996).
+    """
+    end = log.offsets.epoch_end_offset(want.last_fetched_epoch)
+    if end is None or want.fetch_offset < log.log_start_offset:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     epoch, end_offset = end
     if epoch < want.last_fetched_epoch or end_offset < want.fetch_offset:

@@ -80,10 +80,13 @@ class SessionPartition:
         self.log_start_offset = wanted.log_start_offset
 
     def must_answer(
-        self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, diverging: bool
+        self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, is_elsewhere: bool
     ) -> bool:
-        """Whether an incremental answer must include this partition. Stores the values that are sent."""
-        answer = records_bytes > 0 or diverging
+        """Whether an incremental answer must include this partition. Stores the values that are sent.
+
+        ``is_elsewhere``: the answer has a diverging epoch or a preferred read replica.
+        """
+        answer = records_bytes > 0 or is_elsewhere
         if self.sent_high_watermark != high_watermark:
             answer = True
             self.sent_high_watermark = high_watermark

@@ -12,16 +12,16 @@ from ...storage.log.log import Log
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A partition to follow. ``open_log`` gives its log, and raises KafkaError; ``high_watermark`` is what its
-    checkpoint has."""
+    """A partition to follow, with its log. ``visible`` gets the bytes that consumers of this copy see from now on, 0 if
+    the copy was truncated."""
 
     topic: str
     topic_id: bytes
     index: int
     leader_id: int
     leader_epoch: int
-    high_watermark: int
-    open_log: Callable[[], Log]
+    log: Log
+    visible: Callable[[int], None]
 
 
 class ReplicaFollowing(ABC):
@@ -29,7 +29,7 @@ class ReplicaFollowing(ABC):
 
     @abstractmethod
     def follow(self, following: Following) -> None:
-        """Copies a partition from its leader from now on; a later epoch replaces an earlier one. Raises KafkaError."""
+        """Copies a partition from its leader from now on; a later epoch replaces an earlier one."""
 
     @abstractmethod
     def use_log(self, topic: str, index: int, log: Log) -> None:

@@ -90,6 +90,9 @@ class HostedReplicas:
 
     def _host(self, topic: TopicImage, index: int, image: PartitionImage) -> None:
         partition = self._partitions.find(topic.name, index)
+        is_new = partition is None
+        if partition is None:
+            partition = self._add(topic, index, image.leader_epoch)
         if self._node_id in image.replicas:
             self._take_directory(topic, index, image.directory_of(self._node_id))
         open_log = partial(self._log, topic.name, index, topic.topic_id)
@@ -99,27 +102,32 @@ class HostedReplicas:
                 self._drop_replica(topic.name, index)
             if leads:
                 self.replication.unfollow(topic.name, index)
-            elif len(image.replicas) > 1:
-                self._follow(self.replication, topic, index, image, open_log)
-        if partition is not None and partition.refusal is None and leads:
+            elif self._node_id in image.replicas and len(image.replicas) > 1:
+                self._follow(self.replication, partition, image)
+                return
+        if not is_new and partition.refusal is None and leads:
             partition.lead(image.leader_epoch)
             self._lead_followers(partition, image)
             return
-        if partition is None:
-            partition = Partition(
-                topic.name, topic.topic_id, index, image.leader_epoch, open_log, self._group_commit, self._writers
-            )
-            self._partitions.add(partition)
         if leads and self._has_failed(topic.name, index):
             partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
         elif leads:
             partition.serve(image.leader_epoch, open_log)
             self._open_where_needed(partition)
             self._lead_followers(partition, image)
+            partition.notify(0)  # consumers that have waited on a follower
         else:
             partition.leader_epoch = image.leader_epoch
             if partition.refusal is None:
                 partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _add(self, topic: TopicImage, index: int, leader_epoch: int) -> Partition:
+        open_log = partial(self._log, topic.name, index, topic.topic_id)
+        partition = Partition(
+            topic.name, topic.topic_id, index, leader_epoch, open_log, self._group_commit, self._writers
+        )
+        self._partitions.add(partition)
+        return partition
 
     def _lead_followers(self, partition: Partition, image: PartitionImage) -> None:
         """Leads the other replicas of a partition, if there are any. Raises KafkaError if its log can't be opened."""
@@ -158,40 +166,46 @@ class HostedReplicas:
         if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
             self.placed(topic.topic_id, index, holder.directory_id)
 
-    def _follow(
-        self,
-        replication: ReplicaFollowing,
-        topic: TopicImage,
-        index: int,
-        image: PartitionImage,
-        open_log: Callable[[], Log],
-    ) -> None:
-        """Follows a partition with several replicas if one of them is here and another broker leads it."""
-        is_followed = self._node_id in image.replicas and image.leader != NO_LEADER
-        if not is_followed or self._has_failed(topic.name, index):
-            replication.unfollow(topic.name, index)
+    def _follow(self, replication: ReplicaFollowing, partition: Partition, image: PartitionImage) -> None:
+        """Follows a partition of which one of several replicas is here. Raises KafkaError.
+
+        Without a leader the copy stays as it is, and consumers may read it.
+        """
+        topic, index = partition.topic, partition.index
+        is_new_epoch = partition.leader_epoch != image.leader_epoch
+        partition.leader_epoch = image.leader_epoch
+        if self._has_failed(topic, index):
+            replication.unfollow(topic, index)
+            if partition.refusal is None:
+                partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
-        partition = self._partitions.find(topic.name, index)
-        if partition is not None and partition.refusal is None:
+        log = partition.copy
+        if log is None or is_new_epoch:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # its appends end before the log follows another
-        high_watermark = self._checkpointed_high_watermark(topic.name, index)
+            log = self._log(topic, index, partition.topic_id)
+            if not log.offsets.has_high_watermark:
+                log.offsets.set_high_watermark(self._checkpointed_high_watermark(topic, index))
+            partition.copy = log
+        if image.leader == NO_LEADER:
+            replication.unfollow(topic, index)
+            return
         replication.follow(
-            Following(topic.name, topic.topic_id, index, image.leader, image.leader_epoch, high_watermark, open_log)
+            Following(topic, partition.topic_id, index, image.leader, image.leader_epoch, log, partition.notify)
         )
 
     def _drop_replica(self, topic: str, index: int) -> None:
         """The partition was moved to other brokers: its files are removed after ``file.delete.delay.ms``."""
         self._assigned.pop((topic, index), None)
+        if self.replication is not None:
+            self.replication.unfollow(topic, index)
         directory = self._directories.holder(topic, index)
         if directory is None:
             return
         logger.info("%s-%d was moved to other brokers, its files are removed", topic, index)
-        if self.replication is not None:
-            self.replication.unfollow(topic, index)
         if self.dropped is not None:
             self.dropped(topic, index)
         partition = self._partitions.find(topic, index)
-        if partition is not None and partition.refusal is None:
+        if partition is not None and (partition.refusal is None or partition.copy is not None):
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         directory.delete_log(topic, index, self._clock_ms(), self.config_of(topic).file_delete_delay_ms)
 
@@ -228,6 +242,8 @@ class HostedReplicas:
         if partition.refusal is None:
             partition.use_log(log)
         elif self.replication is not None:
+            if partition.copy is not None:
+                partition.copy = log
             self.replication.use_log(partition.topic, partition.index, log)
 
     def stays(self, topic: str, index: int, announced: bytes) -> None:

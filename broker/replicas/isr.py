@@ -14,12 +14,13 @@ a clock. Invariants: the high watermark never falls, and is at most the end of e
 KIP-903.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ..metadata.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
+from .replica_selector import ReplicaView
 
 UNKNOWN_OFFSET = -1
 NO_EPOCH = -1
@@ -258,6 +259,15 @@ class InSyncReplicas:
                 f"The size of the current ISR {sorted(self.isr)} is insufficient to satisfy the min.isr requirement of"
                 f" {self.min_isr}",
             )
+
+    def followers_with(self, offset: int) -> Iterator[ReplicaView]:
+        """The followers in the committed ISR that a consumer can read from at this offset (KIP-392).
+
+        Others may lag for long: a consumer that reads there would fall behind.
+        """
+        for replica, follower in self.followers.items():
+            if replica in self.isr and follower.log_start_offset <= offset <= follower.end_offset:
+                yield ReplicaView(follower.end_offset, follower.caught_up_ms, replica)
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The lowest log start offset of the leader and of the followers whose brokers are there."""

@@ -11,7 +11,7 @@ from ...storage.log.log_config import LogConfig
 from ..metadata.image import BrokerRegistration, PartitionImage
 from ..metrics.replica_state import IsrChanges, LedPartition
 from .isr import InSyncReplicas
-from .leading import Leading, SendChange
+from .leading import Leading, LeadingCommon
 from .partition import Partition
 
 LOOKS_A_STEP = 64
@@ -26,19 +26,20 @@ class Leaders:
         node_id: int,
         lag_max_ms: int,
         registration: Callable[[int], BrokerRegistration | None],
-        send: SendChange,
-        clock_ms: Callable[[], int],
+        common: LeadingCommon,
     ) -> None:
-        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image;
-        ``clock_ms``: a monotonic clock."""
+        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image."""
         self._node_id = node_id
         self.lag_max_ms = lag_max_ms
         self._registration = registration
-        self._send = send
-        self._clock_ms = clock_ms
-        self.isr_changes = IsrChanges()
+        self._common = common
         self._led: dict[Partition, None] = {}
         """Those that have ended are forgotten at the next look."""
+
+    @property
+    def isr_changes(self) -> IsrChanges:
+        """The changes of their ISRs."""
+        return self._common.isr_changes
 
     def lead(self, partition: Partition, image: PartitionImage, config: LogConfig, high_watermark: int) -> None:
         """Leads a partition with several replicas in the state that the metadata has.
@@ -53,14 +54,7 @@ class Leaders:
                 log.offsets.set_high_watermark(high_watermark)
             isr = InSyncReplicas(self._node_id, self.lag_max_ms, self._registration)
             leading = Leading(
-                partition.topic_id,
-                partition.index,
-                log,
-                isr,
-                partition.notify,
-                self._send,
-                self._clock_ms,
-                self.isr_changes,
+                partition.topic, partition.topic_id, partition.index, log, isr, partition.notify, self._common
             )
             partition.leading = leading
             self._led[partition] = None

@@ -8,6 +8,7 @@ NOT_LEADER_OR_FOLLOWER when the leadership ends. Source: Partition.scala; Delaye
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
@@ -15,6 +16,9 @@ from ...storage.log.log import Log
 from ..metadata.image import LeaderRecoveryState, PartitionImage
 from ..metrics.replica_state import IsrChanges
 from .isr import Committed, InSyncReplicas, Proposal
+from .replica_selector import RackAwareReplicaSelector
+from .replication_throttle import ReplicationThrottle
+from .unseen import UnseenAppends
 
 Replicated = Callable[[KafkaError | None], None]
 """Called with None once all in-sync replicas have an append, or with the error for the producer."""
@@ -26,55 +30,58 @@ SendChange = Callable[[bytes, Change, Callable[[ChangeAnswer], None]], None]
 """Sends a change of an ISR to the controllers: topic id, change, and who gets the answer."""
 
 
-MOST_SIZES = 1_000
-"""Sizes kept of appends above the high watermark; more are added up."""
+@dataclass(frozen=True, slots=True)
+class LeadingCommon:
+    """What all leaderships of a broker share. ``clock_ms``: a monotonic clock."""
+
+    send: SendChange
+    clock_ms: Callable[[], int]
+    isr_changes: IsrChanges
+    throttle: ReplicationThrottle
+    """Of what followers get."""
+    selector: RackAwareReplicaSelector | None
+    """None: consumers read from the leader."""
 
 
 class Leading:
     """One leadership of one partition, over one or several leader epochs."""
 
     __slots__ = (
-        "_appended",
-        "_changes",
-        "_clock_ms",
+        "_common",
         "_deletions",
         "_followers",
         "_has_ended",
         "_index",
         "_isr",
         "_log",
-        "_send",
+        "_topic",
         "_topic_id",
+        "_unseen",
         "_visible",
         "_waiting",
     )
 
     def __init__(
         self,
+        topic: str,
         topic_id: bytes,
         index: int,
         log: Log,
         isr: InSyncReplicas,
         visible: Callable[[int], None],
-        send: SendChange,
-        clock_ms: Callable[[], int],
-        changes: IsrChanges,
+        common: LeadingCommon,
     ) -> None:
-        """``visible`` gets the bytes that consumers see from now on. ``clock_ms``: a monotonic clock. ``changes``
-        counts those of the ISR.
-        """
+        """``visible`` gets the bytes that consumers see from now on."""
+        self._topic = topic
         self._topic_id = topic_id
         self._index = index
         self._log = log
         self._visible = visible
         self._has_ended = False
         self._isr = isr
-        self._send = send
-        self._changes = changes
-        self._clock_ms = clock_ms
+        self._common = common
         self._waiting: deque[tuple[int, Replicated]] = deque()
-        self._appended: deque[tuple[int, int]] = deque()
-        """End offset and size of each append above the high watermark, for the consumers that wait for bytes."""
+        self._unseen = UnseenAppends()
         self._followers: dict[Waiter, None] = {}
         self._deletions: list[tuple[int, Replicated]] = []
 
@@ -96,20 +103,20 @@ class Leading:
         """Takes an election, or a change of the replicas or the ISR, from the metadata."""
         log, isr = self._log, self._isr
         isr.min_isr = min_isr
-        isr.lead(image, log.log_end_offset, log.high_watermark, self._clock_ms())
+        isr.lead(image, log.log_end_offset, log.high_watermark, self._common.clock_ms())
         self._carry_out()
 
     def set_min_isr(self, min_isr: int) -> None:
         """Takes another ``min.insync.replicas``: a lower one lets the high watermark move."""
         if min_isr != self._isr.min_isr:
             self._isr.min_isr = min_isr
-            self._isr.appended(self._log.log_end_offset, self._clock_ms())
+            self._isr.appended(self._log.log_end_offset, self._common.clock_ms())
             self._carry_out()
 
     def appended(self, end_offset: int, size: int) -> None:
         """The log has grown to ``end_offset`` by ``size`` bytes: wakes the followers that wait."""
-        self._note_appended(end_offset, size)
-        self._isr.appended(self._log.log_end_offset, self._clock_ms())
+        self._unseen.appended(end_offset, size)
+        self._isr.appended(self._log.log_end_offset, self._common.clock_ms())
         self._carry_out()
         for waiter in list(self._followers):
             waiter(size)
@@ -117,13 +124,27 @@ class Leading:
     def fetched(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> None:
         """A follower has everything below ``offset``. See :meth:`InSyncReplicas.check_follower`."""
         self._isr.fetched(
-            replica_id, broker_epoch, offset, log_start_offset, self._log.log_end_offset, self._clock_ms()
+            replica_id, broker_epoch, offset, log_start_offset, self._log.log_end_offset, self._common.clock_ms()
         )
         self._carry_out()
 
+    def preferred_read_replica(self, rack: str, listener_name: str, offset: int) -> int | None:
+        """The follower that a consumer in this rack should read from; None if it should read here (KIP-392)."""
+        selector = self._common.selector
+        return None if selector is None else selector.select(rack, listener_name, self._isr.followers_with(offset))
+
+    def is_throttled(self, replica_id: int) -> bool:
+        """Whether a follower gets no records now: it is out of sync, and the rate of this leader is exceeded."""
+        is_in_sync = replica_id in self._isr.isr
+        return self._common.throttle.leaves_out(self._topic, self._index, is_in_sync, self._common.clock_ms())
+
+    def copied(self, size: int) -> None:
+        """A follower gets this many bytes of records."""
+        self._common.throttle.copied(self._topic, self._index, size, self._common.clock_ms())
+
     def time_passed(self) -> None:
         """Looks for followers that lag (every half of ``replica.lag.time.max.ms``)."""
-        self._isr.time_passed(self._log.log_end_offset, self._clock_ms())
+        self._isr.time_passed(self._log.log_end_offset, self._common.clock_ms())
         self._carry_out()
 
     def when_replicated(self, offset: int, callback: Replicated) -> None:
@@ -165,15 +186,6 @@ class Leading:
         for waiter in list(self._followers):
             waiter(0)
 
-    def _note_appended(self, end_offset: int, size: int) -> None:
-        """Notes the size of an append for the consumers that wait; a slow follower does not make this grow for ever."""
-        appended = self._appended
-        if appended and appended[-1][0] >= end_offset:
-            return  # a batch that was sent twice
-        if len(appended) >= MOST_SIZES:
-            size += appended.pop()[1]
-        appended.append((end_offset, size))
-
     def _outcome(self) -> KafkaError | None:
         """What an append with acks=all is answered that has reached the high watermark."""
         if not self._isr.is_under_min_isr:
@@ -194,7 +206,7 @@ class Leading:
         proposal = isr.unsent
         if proposal is not None:
             isr.unsent = None
-            self._send(
+            self._common.send(
                 self._topic_id,
                 _change(self._index, proposal),
                 lambda answer: self._answered(proposal, answer),
@@ -206,10 +218,7 @@ class Leading:
             outcome = self._outcome()
             while waiting and waiting[0][0] <= high_watermark:
                 waiting.popleft()[1](outcome)
-        size = 0
-        while self._appended and self._appended[0][0] <= high_watermark:
-            size += self._appended.popleft()[1]
-        self._visible(size)
+        self._visible(self._unseen.seen(high_watermark))
 
     def _answer_deletions(self) -> None:
         low_watermark = self.low_watermark
@@ -231,9 +240,9 @@ class Leading:
             recovery_state = LeaderRecoveryState(answer.leader_recovery_state)
             outcome = Committed(answer.leader_epoch, answer.partition_epoch, tuple(answer.isr), recovery_state)
         members = len(self._isr.isr)
-        self._isr.answered(proposal, outcome, self._log.log_end_offset, self._clock_ms())
-        self._changes.shrinks += len(self._isr.isr) < members
-        self._changes.expands += len(self._isr.isr) > members
+        self._isr.answered(proposal, outcome, self._log.log_end_offset, self._common.clock_ms())
+        self._common.isr_changes.shrinks += len(self._isr.isr) < members
+        self._common.isr_changes.expands += len(self._isr.isr) > members
         self._carry_out()
 
 

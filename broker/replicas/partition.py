@@ -1,4 +1,4 @@
-"""A partition that this broker leads: its log, its appends, and the fetches that wait for it to grow.
+"""A partition of this broker: its log, its appends, and the fetches that wait for it to grow.
 
 Pure but for the given log and the given writer threads. Owns: the log, the order of appends, the leader epoch, the
 waiting fetches. Never does: interpreting requests, using the log off the event loop. Invariants: with one replica the
@@ -49,6 +49,7 @@ class Partition:
         "_waiters",
         "_writers",
         "appends",
+        "copy",
         "group_commit",
         "index",
         "leader_epoch",
@@ -84,6 +85,9 @@ class Partition:
         """The followers and what waits for them; None for a partition with one replica."""
         self.refusal: ErrorCode | None = None
         """The error that every request gets; None if the partition is served."""
+        self.copy: Log | None = None
+        """The log if another broker leads the partition: consumers read it up to its high watermark (KIP-392). Other
+        requests get the refusal."""
 
     @property
     def log(self) -> Log:
@@ -93,6 +97,11 @@ class Partition:
             log = self._log = self._open_log()
             log.assign_epoch(self.leader_epoch)
         return log
+
+    def log_to_fetch(self, *, only_leader: bool) -> Log:
+        """The log to read for a fetch, which may be a copy. Raises KafkaError as :attr:`log`."""
+        copy = self.copy
+        return self.log if copy is None or only_leader else copy
 
     def wants_sync(self) -> bool:
         """:attr:`LogOffsets.wants_sync` of its log; every request reads it. Raises KafkaError as :attr:`log`."""
@@ -118,7 +127,7 @@ class Partition:
             raise KafkaError(code)
 
         self.refusal = code
-        self._log = None
+        self.copy = self._log = None
         self._open_log = refuse
         if self.appends is not None:
             self.appends.refuse(code)
@@ -135,6 +144,7 @@ class Partition:
     def serve(self, leader_epoch: int, open_log: Callable[[], Log]) -> None:
         """Leads the partition again, after :meth:`refuse`."""
         self.refusal = None
+        self.copy = None
         self.leader_epoch = leader_epoch
         self._open_log = open_log
 

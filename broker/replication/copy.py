@@ -6,12 +6,14 @@ high watermark of a copy is the leader's, or the copy's end if that is lower. So
 """
 
 import logging
+from collections.abc import Callable
 
 from ...protocol.messages.fetch import FetchRequest
 from ...protocol.records.batch import iterate_headers
 from ...protocol.records.buffers import Buffer
 from ...storage.log.log import Log
 from ..replicas.group_commit import GroupCommit
+from ..replicas.unseen import UnseenAppends
 from .follower import NO_EPOCH, AppendToCopy, FetchPosition, FollowedPartition, TruncateCopy, TruncateFully
 
 logger = logging.getLogger(__name__)
@@ -20,11 +22,21 @@ logger = logging.getLogger(__name__)
 class Copy:
     """One followed partition and its log."""
 
-    def __init__(self, topic: str, partition: FollowedPartition, log: Log, group_commit: GroupCommit) -> None:
+    def __init__(
+        self,
+        topic: str,
+        partition: FollowedPartition,
+        log: Log,
+        group_commit: GroupCommit,
+        visible: Callable[[int], None],
+    ) -> None:
+        """``visible`` gets the bytes that consumers see from now on; 0: the copy has changed in another way."""
         self.topic = topic
         self.partition = partition
         self.log = log
         self._group_commit = group_commit
+        self._visible = visible
+        self._unseen = UnseenAppends()
 
     @property
     def name(self) -> str:
@@ -50,10 +62,14 @@ class Copy:
         log = self.log
         for records in _pieces(step.records, log.config.segment_bytes):
             log.append_as_follower(records, now_ms)
+            self._unseen.appended(log.log_end_offset, len(records))
         if step.records and log.offsets.wants_sync:
             self._group_commit.appended(log)
         if step.high_watermark != NO_EPOCH:
+            seen_before = log.high_watermark
             log.offsets.set_high_watermark(step.high_watermark)
+            if log.high_watermark > seen_before:
+                self._visible(self._unseen.seen(log.high_watermark))
             self.partition.is_in_sync = log.log_end_offset >= step.high_watermark
         if step.log_start_offset > log.log_start_offset:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
@@ -72,12 +88,19 @@ class Copy:
         else:
             logger.info("%s: truncated to offset %d, where the leader's log differs", self.name, step.offset)
         log.truncate_to(step.offset)
+        self._changed()
 
     def truncate_fully(self, step: TruncateFully) -> None:
         """Begins again, empty, where the leader's log begins. Raises KafkaError."""
         logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
         self.log.truncate_fully_and_start_at(step.offset)
         self.log.offsets.set_high_watermark(step.offset)
+        self._changed()
+
+    def _changed(self) -> None:
+        """The log was cut: consumers that wait look again."""
+        self._unseen.clear()
+        self._visible(0)
 
 
 def _pieces(records: Buffer, most_bytes: int) -> list[Buffer]:

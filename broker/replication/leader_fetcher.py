@@ -20,12 +20,12 @@ from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
+from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
 from .fetch_session import FetchSessionHandler, Key, SessionRequest
 from .follower import AppendToCopy, FetchPosition, ListOffsets, Pause, Step, StopFetching, TruncateCopy, TruncateFully
-from .follower_throttle import FollowerThrottle
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class LeaderFetcher:
         node_id: int,
         broker_epoch: Callable[[], int],
         settings: FetcherSettings,
-        throttle: FollowerThrottle,
+        throttle: ReplicationThrottle,
         clock_ms: Callable[[], int],
     ) -> None:
         """``address``: of the leader, None while it is fenced. ``clock_ms``: wall clock, milliseconds since the
@@ -224,7 +224,7 @@ class LeaderFetcher:
     ) -> None:
         partition, log = copy.partition, copy.log
         if data.records:
-            self._throttle.fetched(copy.topic, partition.index, len(data.records), monotonic_ms())
+            self._throttle.copied(copy.topic, partition.index, len(data.records), monotonic_ms())
         step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
         if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)

@@ -11,12 +11,11 @@ from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
 from ..replicas.following import Following, ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
+from ..replicas.replication_throttle import ReplicationThrottle
 from .copy import Copy
 from .fetch_session import Key
 from .follower import FollowedPartition
-from .follower_throttle import FollowerThrottle
 from .leader_fetcher import FetcherSettings, LeaderFetcher
-from .replication_quota import ReplicationQuota
 
 
 class ReplicaFetchers(ReplicaFollowing):
@@ -27,6 +26,7 @@ class ReplicaFetchers(ReplicaFollowing):
         metadata: PublishedMetadata,
         config: ServerConfig,
         broker_epoch: Callable[[], int],
+        throttle: ReplicationThrottle,
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         task_ended: Callable[["asyncio.Task[None]"], None],
@@ -46,11 +46,7 @@ class ReplicaFetchers(ReplicaFollowing):
             config.get_int("replica.fetch.backoff.ms"),
             config.get_int("replica.socket.timeout.ms"),
         )
-        quota = ReplicationQuota(
-            config.get_int("replication.quota.window.num"),
-            config.get_int("replication.quota.window.size.seconds") * 1000,
-        )
-        self._throttle = FollowerThrottle(metadata.node_id, lambda: metadata.image, quota)
+        self._throttle = throttle
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._followed: dict[tuple[str, int], tuple[Key, int]] = {}
@@ -66,11 +62,8 @@ class ReplicaFetchers(ReplicaFollowing):
             if copy.partition.leader_epoch == following.leader_epoch:
                 return
         self.unfollow(topic, index)
-        log = following.open_log()
-        if not log.offsets.has_high_watermark:
-            log.offsets.set_high_watermark(following.high_watermark)
         partition = FollowedPartition(following.topic_id, index, following.leader_epoch, self._settings.backoff_ms)
-        self._fetcher(leader_id).follow(Copy(topic, partition, log, self._group_commit))
+        self._fetcher(leader_id).follow(Copy(topic, partition, following.log, self._group_commit, following.visible))
         self._followed[topic, index] = key, leader_id
 
     def use_log(self, topic: str, index: int, log: Log) -> None:

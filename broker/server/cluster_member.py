@@ -14,6 +14,7 @@ from typing import Any
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...storage.directory.log_directories import LogDirectories
+from ..config.cross_checks import RACK_AWARE_SELECTOR
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller
@@ -22,6 +23,7 @@ from ..log_dirs.identity import format_new, identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import BrokerRegistration, Endpoint, Replica
+from ..metrics.replica_state import IsrChanges
 from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
@@ -34,6 +36,10 @@ from ..quorum.topic_creation import ForwardedTopicCreation
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
+from ..replicas.leading import LeadingCommon
+from ..replicas.replica_selector import RackAwareReplicaSelector
+from ..replicas.replication_quota import ReplicationQuota
+from ..replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
 from ..replication.replica_fetchers import ReplicaFetchers
 from ..timers.monotonic import monotonic_ms
 from .broker import Broker
@@ -171,21 +177,37 @@ class ClusterMember(Role):
         """See :class:`Role`."""
         joined = self._joined
         self._fetchers = ReplicaFetchers(
-            self.metadata, self._config, lambda: joined.broker_epoch, group_commit, self._clock_ms, joined.task_ended
+            self.metadata,
+            self._config,
+            lambda: joined.broker_epoch,
+            self._throttle(FOLLOWER_KEYS),
+            group_commit,
+            self._clock_ms,
+            joined.task_ended,
         )
         return self._fetchers
 
     def leaders(self) -> Leaders:
         """See :class:`Role`."""
         lag_max_ms = self._config.get_int("replica.lag.time.max.ms")
+        selector = None
+        if self._config["replica.selector.class"] == RACK_AWARE_SELECTOR:
+            selector = RackAwareReplicaSelector(self.metadata.node_id, lambda: self.metadata.image)
         self._leaders = Leaders(
             self.metadata.node_id,
             lag_max_ms,
             self._registration,
-            self._isr_changes.submit,
-            monotonic_ms,
+            LeadingCommon(self._isr_changes.submit, monotonic_ms, IsrChanges(), self._throttle(LEADER_KEYS), selector),
         )
         return self._leaders
+
+    def _throttle(self, keys: ThrottleKeys) -> ReplicationThrottle:
+        config = self._config
+        quota = ReplicationQuota(
+            config.get_int("replication.quota.window.num"),
+            config.get_int("replication.quota.window.size.seconds") * 1000,
+        )
+        return ReplicationThrottle(self.metadata.node_id, lambda: self.metadata.image, quota, keys)
 
     def _registration(self, broker_id: int) -> BrokerRegistration | None:
         return self.metadata.image.brokers.get(broker_id)

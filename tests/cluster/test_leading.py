@@ -3,12 +3,19 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+)
 
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
@@ -20,6 +27,9 @@ from support.kafka.reassignment import reassign
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 OURS, KAFKA, OTHER = 1, 2, 3
+RATE_BYTES_S = 2_000_000
+MOST_AT_ONCE_BYTES = 1 << 20
+"""What one fetch brings, after which the rate is looked at again."""
 QUICK = {
     "replica.lag.time.max.ms": "3000",
     "replica.fetch.backoff.ms": "100",
@@ -90,8 +100,12 @@ def state(cluster: Cluster, topic: str) -> tuple[int, set[int]]:
     return partition.leader, set(partition.isrs)
 
 
+def log_of(broker: OurBroker | RealKafka, topic: str) -> bytes:
+    return (broker.log_dir / f"{topic}-0" / f"{0:020}.log").read_bytes()
+
+
 def logs(cluster: Cluster, topic: str) -> list[bytes]:
-    return [(broker.log_dir / f"{topic}-0" / f"{0:020}.log").read_bytes() for broker in cluster]
+    return [log_of(broker, topic) for broker in cluster]
 
 
 def is_whole(cluster: Cluster, topic: str) -> bool:
@@ -183,6 +197,25 @@ def test_single_replica_leaves_and_comes_back(cluster: Cluster, tmp_path: Path) 
     assert state(cluster, "moved") == (OURS, {OURS})
     produce(cluster, "moved", numbers(1_000, 3_000))
     assert consume(cluster, "moved", 4_000) == numbers(4_000)
+
+
+def test_leader_throttles_a_real_follower_out_of_sync(cluster: Cluster, tmp_path: Path) -> None:
+    """The rate is that of our leader only: the real follower throttles nothing."""
+    admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
+    rate = ConfigEntry(
+        "leader.replication.throttled.rate", str(RATE_BYTES_S), incremental_operation=AlterConfigOpType.SET
+    )
+    broker = ConfigResource(ConfigResource.Type.BROKER, str(OURS), incremental_configs=[rate])
+    for future in admin.incremental_alter_configs([broker]).values():
+        future.result(60)
+    create(cluster, "throttled", [OURS], **{"leader.replication.throttled.replicas": f"0:{OURS}"})
+    produce(cluster, "throttled", [b"%0100d" % number for number in range(80_000)])
+    copied_bytes = len(log_of(cluster[0], "throttled"))
+    began_s = time.monotonic()
+    reassign(bootstrap(cluster), "throttled", [OURS, KAFKA], tmp_path)
+    took_s = time.monotonic() - began_s
+    assert log_of(cluster[0], "throttled") == log_of(cluster[1], "throttled")
+    assert took_s > (copied_bytes - MOST_AT_ONCE_BYTES) / RATE_BYTES_S > 3
 
 
 def test_preferred_leader_is_elected_by_kafkas_tool(cluster: Cluster) -> None:

@@ -24,7 +24,7 @@ from odradek.broker.controller.elections import allows_unclean
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.dynamic_rates import dynamic_rate
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.replication.follower_throttle import RATE_KEY
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.metadata_publisher import move_throttle
 from odradek.protocol.errors import ErrorCode
@@ -74,10 +74,14 @@ def throttle(server: BrokerServer) -> object:
     return move_throttle(metadata.image, metadata.node_id)
 
 
-def follower_rate(server: BrokerServer) -> object:
-    """The rate limit of the followers of a broker in a cluster."""
-    metadata = server.broker.own_metadata
-    return dynamic_rate(metadata.image, metadata.node_id, RATE_KEY)
+def replication_rate(key: str) -> Callable[[BrokerServer], object]:
+    """The rate of a throttle of a broker in a cluster."""
+
+    def rate(server: BrokerServer) -> object:
+        metadata = server.broker.own_metadata
+        return dynamic_rate(metadata.image, metadata.node_id, key)
+
+    return rate
 
 
 def unclean(server: BrokerServer) -> object:
@@ -128,8 +132,9 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     # Kafka waits for as many replicas as there are at most: one. Another value would fail no Produce here either.
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
     "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
+    "leader.replication.throttled.rate": ("77777", replication_rate(LEADER_KEYS.rate), 77_777),
     "producer.id.expiration.ms": ("7777777", of_log("producer_id_expiration_ms"), 7_777_777),
-    "follower.replication.throttled.rate": ("77777", follower_rate, 77_777),
+    "follower.replication.throttled.rate": ("77777", replication_rate(FOLLOWER_KEYS.rate), 77_777),
     "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", throttle, 77_777),
     "transaction.partition.verification.enable": (
         "false",

@@ -165,6 +165,14 @@ def test_listeners_and_roles_that_cannot_be_are_refused(text: str, said: str) ->
     assert said in problems(text)
 
 
+def test_another_replica_selector_than_kafkas_is_refused_by_name() -> None:
+    rack_aware = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    assert ServerConfig.load(f"replica.selector.class={rack_aware}", [], {})["replica.selector.class"] == rack_aware
+    assert "replica.selector.class: com.example.Nearest is not served" in problems(
+        "replica.selector.class=com.example.Nearest"
+    )
+
+
 def test_dynamic_configs_that_contradict_the_rest_are_refused() -> None:
     server = ServerConfig.load("log.cleaner.min.compaction.lag.ms=5\n")
     validate_broker_configs({"log.cleaner.max.compaction.lag.ms": "5"}, per_broker=False, server=server)

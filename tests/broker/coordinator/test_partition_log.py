@@ -8,7 +8,6 @@ import pytest
 
 from odradek.broker.coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
 from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
-from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
@@ -18,6 +17,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from support.brokers.leading_common import leading_common
 
 LEADER, FOLLOWER, EPOCH = 1, 2, 7
 
@@ -29,14 +29,13 @@ def partition(tmp_path: Path) -> Partition:
     log.offsets.set_high_watermark(0)
     led = Partition("p", bytes(16), 0, 0, partial(_same, log), cast(GroupCommit, None), WriterThreads())
     led.leading = Leading(
+        "p",
         bytes(16),
         0,
         log,
         InSyncReplicas(LEADER, 100, registration),
         led.notify,
-        lambda *_: None,
-        lambda: 1_000,
-        IsrChanges(),
+        leading_common(LEADER, lambda: 1_000),
     )
     led.leading.lead(PartitionImage((LEADER, FOLLOWER), (bytes(16),) * 2, (LEADER,), LEADER, 0, 0), min_isr=2)
     return led

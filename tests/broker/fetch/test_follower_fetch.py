@@ -8,14 +8,14 @@ import pytest
 
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
-from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, AppendPath, batch, turns
+from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, turns
+from support.brokers.leading_common import leading_common
 
 LEADER, FOLLOWER, BROKER_EPOCH = 1, 2, 7
 TOPIC_ID = b"t" * 16
@@ -33,14 +33,13 @@ def lead(path: AppendPath, index: int) -> None:
     partition = path.partition(index)
     partition.log.offsets.set_high_watermark(0)
     partition.leading = Leading(
+        TOPIC,
         TOPIC_ID,
         index,
         partition.log,
         InSyncReplicas(LEADER, 30_000, registration),
         partition.notify,
-        lambda topic_id, change, answered: None,
-        lambda: NOW,
-        IsrChanges(),
+        leading_common(LEADER, lambda: NOW),
     )
     replicas = (LEADER, FOLLOWER)
     partition.leading.lead(PartitionImage(replicas, (bytes(16),) * 2, replicas, LEADER, 0, 0), 1)

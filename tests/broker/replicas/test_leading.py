@@ -9,14 +9,16 @@ from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
 from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
-from odradek.broker.replicas.leading import MOST_SIZES, ChangeAnswer, Leading
+from odradek.broker.replicas.leading import ChangeAnswer, Leading
 from odradek.broker.replicas.partition import Partition
+from odradek.broker.replicas.unseen import MOST_SIZES
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import AlterPartitionResponse
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
+from support.brokers.leading_common import leading_common
 
 LEADER, FOLLOWER, EPOCH = 1, 2, 7
 
@@ -32,9 +34,8 @@ class Led:
         self.sent: list[tuple[list[int], object]] = []
         isr = InSyncReplicas(LEADER, 100, registration)
         self.changes = IsrChanges()
-        self.leading = Leading(
-            bytes(16), 0, self.log, isr, self.seen.append, self.send, lambda: self.now_ms, self.changes
-        )
+        common = leading_common(LEADER, lambda: self.now_ms, send=self.send, changes=self.changes)
+        self.leading = Leading("orders", bytes(16), 0, self.log, isr, self.seen.append, common)
         self.leading.lead(image((LEADER, FOLLOWER), 0), min_isr)
         self.seen.clear()
 
@@ -149,7 +150,7 @@ def test_deletion_waits_for_the_follower(led: Led) -> None:
 def test_stalled_follower_does_not_cost_memory_for_each_append(led: Led) -> None:
     for _ in range(3 * MOST_SIZES):
         led.append()
-    assert len(led.leading._appended) == MOST_SIZES
+    assert len(led.leading._unseen._appended) == MOST_SIZES
     led.fetch(3 * MOST_SIZES)
     assert led.seen == [30 * MOST_SIZES]
 

@@ -13,12 +13,12 @@ from odradek.broker.metadata.image import Endpoint, MetadataImage, ResourceType
 from odradek.broker.metadata.published import PublishedMetadata
 from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.replication_quota import ReplicationQuota
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
 from odradek.broker.replication.copy import Copy
 from odradek.broker.replication.follower import FollowedPartition
-from odradek.broker.replication.follower_throttle import RATE_KEY, REPLICAS_KEY, FollowerThrottle
 from odradek.broker.replication.leader_fetcher import FetcherSettings, LeaderFetcher
 from odradek.broker.replication.replica_fetchers import ReplicaFetchers
-from odradek.broker.replication.replication_quota import ReplicationQuota
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -86,10 +86,10 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
         is_over.set()
         return None
 
-    throttle = FollowerThrottle(1, MetadataImage, ReplicationQuota(11, 1_000))
+    throttle = ReplicationThrottle(1, MetadataImage, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
     async with FakeNode(next_answer) as node:
         fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
-        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit()))
+        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit(), lambda size: None))
         task = asyncio.ensure_future(fetcher.run())
         await is_over.wait()
         task.cancel()
@@ -110,8 +110,8 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
 async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -> None:
     """Its first records exceed the rate, until that is removed."""
     image = MetadataImage()
-    image.configs[ResourceType.TOPIC, "t"] = {REPLICAS_KEY: "0:1"}
-    image.configs[ResourceType.BROKER, "1"] = {RATE_KEY: "0"}
+    image.configs[ResourceType.TOPIC, "t"] = {FOLLOWER_KEYS.replicas: "0:1"}
+    image.configs[ResourceType.BROKER, "1"] = {FOLLOWER_KEYS.rate: "0"}
     answers = [
         answer(7, PartitionData(records=batch(0), high_watermark=2, log_start_offset=0)),
         answer(0),
@@ -128,10 +128,10 @@ async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -
         is_over.set()
         return None
 
-    throttle = FollowerThrottle(1, lambda: image, ReplicationQuota(11, 3_600_000))
+    throttle = ReplicationThrottle(1, lambda: image, ReplicationQuota(11, 3_600_000), FOLLOWER_KEYS)
     async with FakeNode(next_answer) as node:
         fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
-        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit()))
+        fetcher.follow(Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit(), lambda size: None))
         task = asyncio.ensure_future(fetcher.run())
         await is_over.wait()
         task.cancel()
@@ -150,7 +150,8 @@ async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
     metadata = cast(PublishedMetadata, SimpleNamespace(node_id=1, image=Broken()))
     ended: asyncio.Future[asyncio.Task[None]] = asyncio.get_running_loop().create_future()
     config = ServerConfig.load(None, [], {})
-    fetchers = ReplicaFetchers(metadata, config, lambda: 17, group_commit(), lambda: NOW_MS, ended.set_result)
-    fetchers.follow(Following("t", TOPIC, 0, 2, 3, 0, lambda: log))
+    throttle = ReplicationThrottle(1, Broken, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
+    fetchers = ReplicaFetchers(metadata, config, lambda: 17, throttle, group_commit(), lambda: NOW_MS, ended.set_result)
+    fetchers.follow(Following("t", TOPIC, 0, 2, 3, log, lambda size: None))
     task = await ended
     assert isinstance(task.exception(), ValueError)

@@ -1,4 +1,4 @@
-"""The follower's throttle: its rate is that of Kafka's own class, and its configs decide what is left out. Seeded."""
+"""The throttles of replication: the rate is that of Kafka's own class, configs decide what is left out. Seeded."""
 
 import json
 import random
@@ -6,13 +6,14 @@ import random
 import pytest
 
 from odradek.broker.metadata.image import MetadataImage, ResourceType
-from odradek.broker.replication.follower_throttle import RATE_KEY, REPLICAS_KEY, FollowerThrottle
-from odradek.broker.replication.replication_quota import ReplicationQuota
+from odradek.broker.replicas.replication_quota import ReplicationQuota
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
 from support.kafka.java import java_class, java_or_skip, run_class
 
 NODE = 1
 SEEDS = 300
 EVENTS = 60
+BOTH = pytest.mark.parametrize("keys", [FOLLOWER_KEYS, LEADER_KEYS], ids=["follower", "leader"])
 
 
 def history(seed: int) -> dict[str, object]:
@@ -57,41 +58,49 @@ def test_rate_falls_as_time_passes() -> None:
 
 
 def throttle(
-    *, replicas: str | None = "0:1,3:2", own: str | None = None, default: str | None = None
-) -> FollowerThrottle:
-    """With 5,000 bytes fetched of partition 0 at time 0."""
+    keys: ThrottleKeys,
+    *,
+    replicas: str | None = "0:1,3:2",
+    own: str | None = None,
+    default: str | None = None,
+) -> ReplicationThrottle:
+    """With 5,000 bytes copied of partition 0 at time 0."""
     image = MetadataImage()
     if replicas is not None:
-        image.configs[ResourceType.TOPIC, "t"] = {REPLICAS_KEY: replicas}
+        image.configs[ResourceType.TOPIC, "t"] = {keys.replicas: replicas}
     for name, rate in ((str(NODE), own), ("", default)):
         if rate is not None:
-            image.configs[ResourceType.BROKER, name] = {RATE_KEY: rate}
-    throttle = FollowerThrottle(NODE, lambda: image, ReplicationQuota(11, 1_000))
-    throttle.fetched("t", 0, 5_000, 0)
+            image.configs[ResourceType.BROKER, name] = {keys.rate: rate}
+    throttle = ReplicationThrottle(NODE, lambda: image, ReplicationQuota(11, 1_000), keys)
+    throttle.copied("t", 0, 5_000, 0)
     return throttle
 
 
-def test_partition_out_of_sync_is_left_out_until_the_rate_is_low_enough() -> None:
-    throttled = throttle(own="1000")
+@BOTH
+def test_partition_out_of_sync_is_left_out_until_the_rate_is_low_enough(keys: ThrottleKeys) -> None:
+    throttled = throttle(keys, own="1000")
     left_out = [throttled.leaves_out("t", 0, False, now_ms) for now_ms in (0, 4_999, 5_000)]
     assert left_out == [True, True, False]
     assert not throttled.leaves_out("t", 0, True, 0), "a partition in sync is always fetched"
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("replicas", "left_out"),
     [("0:1", True), ("*", True), ("3:2, 0:1", True), ("0:2", False), ("1:1", False), ("", False), (None, False)],
 )
-def test_only_named_replicas_are_throttled(replicas: str | None, left_out: bool) -> None:
-    assert throttle(replicas=replicas, own="10").leaves_out("t", 0, False, 0) == left_out
+def test_only_named_replicas_are_throttled(keys: ThrottleKeys, replicas: str | None, left_out: bool) -> None:
+    assert throttle(keys, replicas=replicas, own="10").leaves_out("t", 0, False, 0) == left_out
 
 
-def test_other_partitions_share_the_rate_that_is_used_up() -> None:
-    throttled = throttle(replicas="*", own="1000")
+@BOTH
+def test_other_partitions_share_the_rate_that_is_used_up(keys: ThrottleKeys) -> None:
+    throttled = throttle(keys, replicas="*", own="1000")
     assert throttled.leaves_out("t", 7, False, 0)
     assert not throttled.leaves_out("other", 0, False, 0)
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("own", "default", "left_out"),
     [
@@ -104,5 +113,7 @@ def test_other_partitions_share_the_rate_that_is_used_up() -> None:
         ("4999", None, True),
     ],
 )
-def test_rate_of_this_broker_stands_over_that_of_all(own: str | None, default: str | None, left_out: bool) -> None:
-    assert throttle(own=own, default=default).leaves_out("t", 0, False, 0) == left_out
+def test_rate_of_this_broker_stands_over_that_of_all(
+    keys: ThrottleKeys, own: str | None, default: str | None, left_out: bool
+) -> None:
+    assert throttle(keys, own=own, default=default).leaves_out("t", 0, False, 0) == left_out

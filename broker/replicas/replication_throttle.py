@@ -1,0 +1,77 @@
+"""The throttles of replication (KIP-73): one for what this broker copies, one for what it hands to followers.
+
+Pure. Owns: the quota. Never does: reading a clock, holding configs: it looks into the newest image. Invariants: only
+replicas that the topic's config names are throttled; their bytes count also while they are in sync; a partition is left
+out only while it is out of sync and the rate is exceeded. Source: ReplicationQuotaManager, ReplicaFetcherThread,
+``AbstractFetcherThread.shouldFollowerThrottle``, ``ReplicaManager.shouldLeaderThrottle``, TopicConfigHandler.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..config.definition import topic_keys
+from ..config.stored import served_value
+from ..metadata.dynamic_rates import dynamic_rate
+from ..metadata.image import MetadataImage, ResourceType
+from .replication_quota import ReplicationQuota
+
+ALL_REPLICAS = "*"
+THROTTLED_TOPICS_CACHED = 1_000
+"""A config that names thousands of replicas is not parsed for each partition at each fetch."""
+
+
+class ThrottleKeys(NamedTuple):
+    """The topic's config that names replicas, and the broker's config with the rate."""
+
+    replicas: str
+    rate: str
+
+
+FOLLOWER_KEYS = ThrottleKeys("follower.replication.throttled.replicas", "follower.replication.throttled.rate")
+LEADER_KEYS = ThrottleKeys("leader.replication.throttled.replicas", "leader.replication.throttled.rate")
+"""The replicas that it names are the leaders: ``partition:broker`` stands for all followers of that leader."""
+
+
+class ReplicationThrottle:
+    """Which partitions to leave out of fetches or answers, and when."""
+
+    def __init__(
+        self, node_id: int, image: Callable[[], MetadataImage], quota: ReplicationQuota, keys: ThrottleKeys
+    ) -> None:
+        """``image``: the newest."""
+        self._node_id = node_id
+        self._image = image
+        self._quota = quota
+        self._keys = keys
+
+    def copied(self, topic: str, index: int, size: int, now_ms: int) -> None:
+        """Counts the bytes of a partition that an answer to a follower had."""
+        if self._is_throttled(topic, index):
+            self._quota.record(size, now_ms)
+
+    def leaves_out(self, topic: str, index: int, is_in_sync: bool, now_ms: int) -> bool:
+        """Whether not to copy a partition now. ``is_in_sync``: the follower."""
+        if is_in_sync or not self._is_throttled(topic, index):
+            return False
+        return self._quota.is_exceeded(dynamic_rate(self._image(), self._node_id, self._keys.rate), now_ms)
+
+    def _is_throttled(self, topic: str, index: int) -> bool:
+        key = self._keys.replicas
+        text = self._image().config_of(ResourceType.TOPIC, topic).get(key)
+        if text is None:
+            return False
+        partitions = _throttled_partitions(key, text, self._node_id)
+        return partitions is None or index in partitions
+
+
+@lru_cache(maxsize=THROTTLED_TOPICS_CACHED)
+def _throttled_partitions(key: str, text: str, node_id: int) -> frozenset[int] | None:
+    """The partitions of which a config names the replica on this broker; None for all."""
+    replicas = served_value(topic_keys()[key], text)
+    if not isinstance(replicas, tuple):
+        return frozenset()
+    if ALL_REPLICAS in replicas:
+        return None
+    pairs = (replica.split(":") for replica in replicas)
+    return frozenset(int(index) for index, broker_id in pairs if int(broker_id) == node_id)
