@@ -92,6 +92,11 @@ class Cluster:
 
     # Connections
 
+    @property
+    def metadata_max_age_s(self) -> float:
+        """``metadata_max_age_ms`` in seconds."""
+        return self._metadata_max_age_ms / 1000
+
     async def connection(self, node_id: int, purpose: str = "") -> BrokerConnection:
         """The open connection to a broker for a purpose. Raises BrokerConnectionError, KafkaError."""
         broker = self.metadata.brokers.get(node_id)

@@ -1,4 +1,4 @@
-"""Fetching: one request in flight to each leader, answers kept until ``poll`` takes their records.
+"""Fetching: one request in flight to each broker, answers kept until ``poll`` takes their records.
 
 Owns: the Fetch requests in flight and the records fetched but not taken. Never does: group membership, resets by itself
 (it says in the subscription that a partition needs one). Invariant: records are given out only when the partition is
@@ -8,7 +8,7 @@ each request names its partitions (session id 0, epoch -1). Source: ``consumer.i
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -80,10 +80,10 @@ class Fetcher:
     # Sending
 
     def send_fetches(self) -> float | None:
-        """Sends a Fetch to each leader that has none in flight; in how many seconds to try again, if by time."""
+        """Sends a Fetch to each broker that has none in flight; in how many seconds to try again, if by time."""
         now = asyncio.get_running_loop().time()
         waiting = {fetched.partition for fetched in self._fetched}
-        by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+        by_broker: dict[int, list[TopicPartition]] = defaultdict(list)
         again: float | None = None
         for partition, state in self._subscription.assigned.items():
             if state.position is None or state.paused or partition in waiting or partition in self._fetching:
@@ -95,10 +95,10 @@ class Fetcher:
             if leader is None:
                 self._spawn(-1 - len(self._in_flight), [partition], self._find_leader(partition))
             elif not state.needs_validation(leader):
-                by_leader[leader.leader].append(partition)
-        for leader_id, partitions in by_leader.items():
-            if leader_id not in self._in_flight:
-                self._spawn(leader_id, partitions, self._fetch(leader_id, partitions))
+                by_broker[state.read_replica(leader.leader, self._cluster.metadata.brokers, now)].append(partition)
+        for broker_id, partitions in by_broker.items():
+            if broker_id not in self._in_flight:
+                self._spawn(broker_id, partitions, self._fetch(broker_id, partitions))
         return None if again is None else again - now
 
     def _spawn(self, key: int, partitions: list[TopicPartition], work: Coroutine[Any, Any, None]) -> None:
@@ -124,9 +124,9 @@ class Fetcher:
         if self._cluster.metadata.leader(*partition) is None:
             await asyncio.sleep(self._cluster.backoff_s(0))
 
-    async def _fetch(self, leader_id: int, partitions: list[TopicPartition]) -> None:
+    async def _fetch(self, broker_id: int, partitions: list[TopicPartition]) -> None:
         try:
-            connection = await self._cluster.connection(leader_id, FETCH_PURPOSE)
+            connection = await self._cluster.connection(broker_id, FETCH_PURPOSE)
             positions = {p: s.position for p in partitions if (s := self._subscription.assigned.get(p)) is not None}
             offsets = {p: position for p, position in positions.items() if position is not None}
             if not offsets:
@@ -135,6 +135,7 @@ class Fetcher:
             max_version = None if all(topic_id != ZERO_TOPIC_ID for topic_id in names) else TOPIC_IDS_SINCE - 1
             response = await connection.call(request, FetchResponse, max_version=max_version)
         except (ClientError, KafkaError):
+            self._return_to_leaders(partitions)
             await asyncio.sleep(self._cluster.backoff_s(0))
             await self._refresh(partitions)
             return
@@ -151,6 +152,13 @@ class Fetcher:
                     look_for_leader.append(partition)
         if look_for_leader:
             await self._refresh(look_for_leader)
+
+    def _return_to_leaders(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetches from leaders again, which may name another replica."""
+        for partition in partitions:
+            state = self._subscription.assigned.get(partition)
+            if state is not None:
+                state.preferred_read_replica = None
 
     async def _refresh(self, partitions: list[TopicPartition]) -> None:
         try:
@@ -198,6 +206,9 @@ class Fetcher:
             return False
         if data.error_code:
             return self._refused(partition, state, offset, data)
+        if data.preferred_read_replica >= 0:
+            state.preferred_read_replica = data.preferred_read_replica
+            state.preferred_until = asyncio.get_running_loop().time() + self._cluster.metadata_max_age_s
         state.high_watermark = data.high_watermark
         state.last_stable_offset = data.last_stable_offset
         state.log_start_offset = data.log_start_offset
@@ -222,6 +233,9 @@ class Fetcher:
         self, partition: TopicPartition, state: PartitionState, offset: int, data: FetchResponse.PartitionData
     ) -> bool:
         error = broker_error(data.error_code, f"fetching {partition} at offset {offset}")
+        was_a_follower, state.preferred_read_replica = state.preferred_read_replica is not None, None
+        if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and was_a_follower:
+            return False  # a follower may have less than the leader, which is asked next
         if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             timestamp = self._config.offset_reset.timestamp(clock_ms())
             if timestamp is None:

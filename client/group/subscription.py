@@ -5,7 +5,7 @@ only while it is known to be in the log of the leader's epoch. Source:
 ``org.apache.kafka.clients.consumer.internals.SubscriptionState``.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 
 from ..cluster.metadata import PartitionMetadata
@@ -30,6 +30,17 @@ class PartitionState:
     log_start_offset: int = -1
     not_before: float = 0.0
     """No fetch before this time (the caller's clock, seconds), after an error."""
+    preferred_read_replica: int | None = None
+    """The broker that the leader has named to read from (KIP-392)."""
+    preferred_until: float = 0.0
+    """After this time (the same clock) the leader is asked again."""
+
+    def read_replica(self, leader_id: int, brokers: Container[int], now: float) -> int:
+        """The broker to fetch from: the preferred one for a time, if it is known; else the leader."""
+        preferred = self.preferred_read_replica
+        if preferred is not None and (now >= self.preferred_until or preferred not in brokers):
+            preferred = self.preferred_read_replica = None
+        return leader_id if preferred is None else preferred
 
     def needs_validation(self, leader: PartitionMetadata) -> bool:
         """Whether the leader must be asked first if the log still has the records read. Stores it if not."""

@@ -9,6 +9,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.client.consumer import Consumer as OurConsumer
+from odradek.client.types import TopicPartition as OurPartition
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.structure import ZERO_UUID
 from support.brokers.asking import Asking
@@ -200,6 +202,25 @@ def test_consumer_reads_from_the_replica_in_its_rack(
     assert sources(stats[-1:], topic) == {follower}
     assert [*found, last] == list(range(last + 1)), "every record once, in order"
     consumer.close()
+
+
+@pytest.mark.parametrize(("leader", "follower"), [(OURS, KAFKA), (KAFKA, OURS)])
+async def test_our_client_reads_from_the_replica_in_its_rack(cluster: Cluster, leader: int, follower: int) -> None:
+    topic = f"our-client-reads-from-{follower}"
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1, replica_assignment=[[leader, follower]])])[topic].result(60)
+    fill(cluster, topic, leader)
+    partition = OurPartition(topic, 0)
+    async with OurConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, client_rack=RACKS[follower], auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([partition])
+        found: list[int] = []
+        while len(found) < RECORDS:
+            batches = await consumer.poll(1_000)
+            found += [record.offset for records in batches.values() for record in records]
+        assert found == list(range(RECORDS))
+        assert consumer._subscription.assigned[partition].preferred_read_replica == follower
 
 
 def eventually_reads(consumer: Consumer, found: list[int], value: bytes) -> int:
