@@ -8,7 +8,7 @@ A length below 0 means null (a header's key can't be null). Deltas are relative 
 offset. Malformed bytes are InvalidRecordError. Source: Kafka's DefaultRecord and DefaultRecordBatch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
@@ -64,6 +64,20 @@ def iterate_records(
     return _records_in(section_chunks(buffer, header, position, max_decompressed_size), header)
 
 
+def iterate_outlines(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> Iterator[Record]:
+    """As `iterate_records`, with b"" in place of each value: a large value is not held in memory."""
+    if header.records_count == 0:
+        return iter(())
+    records = _records_in(section_chunks(buffer, header, position, max_decompressed_size), header, _outline)
+    return (record if not record.value else record._replace(value=b"") for record in records)
+
+
 def section_chunks(
     buffer: Buffer,
     header: BatchHeader,
@@ -87,8 +101,17 @@ def records_section(
     return decompress(header.compression_type, section, max_decompressed_size)
 
 
-def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record]:
-    """Yields the records that `chunks` hold together, with a chunk and one copy of a record in memory."""
+def _outline(cut: CutRecord) -> bytes | None:
+    return b"" if cut.skip_value() else None
+
+
+def _records_in(
+    chunks: Iterator[bytes], header: BatchHeader, read_value: Callable[[CutRecord], bytes | None] = CutRecord.value
+) -> Iterator[Record]:
+    """Yields the records that `chunks` hold together, with a chunk and one copy of a record in memory.
+
+    `read_value` reads the values of records that end in a later chunk.
+    """
     base_offset, base_timestamp, count, append_time = check_base(header)
     new = tuple.__new__
     data, position, limit = b"", 0, 0
@@ -106,7 +129,7 @@ def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record
             if end > limit:
                 cut = CutRecord(data, position, size, chunks)
                 data = b""  # its chunk must not stay in memory beside a large value
-                yield _cut_record(cut, base_offset, base_timestamp, append_time)
+                yield _cut_record(cut, base_offset, base_timestamp, append_time, read_value)
                 data, position, limit = cut.data, cut.position, len(cut.data)
                 continue
             timestamp, offset, at, key_size, length, position = read_fields(data, position, base_offset, base_timestamp)
@@ -191,12 +214,18 @@ def _gather(data: bytes, position: int, chunks: Iterator[bytes]) -> tuple[bytes,
     return data, 0, len(data)
 
 
-def _cut_record(cut: CutRecord, base_offset: int, base_timestamp: int, append_time: int | None) -> Record:
+def _cut_record(
+    cut: CutRecord,
+    base_offset: int,
+    base_timestamp: int,
+    append_time: int | None,
+    read_value: Callable[[CutRecord], bytes | None],
+) -> Record:
     """A record that ends in a later chunk."""
     cut.skip(1)  # attributes
     timestamp = wrap_int64(base_timestamp + cut.number(MAX_VARLONG_SIZE))
     offset = base_offset + cut.number(MAX_VARINT_SIZE)
-    key, value = cut.value(), cut.value()
+    key, value = cut.value(), read_value(cut)
     headers = []
     for _ in range(cut.header_count()):
         name = cut.take(cut.header_key_size()).decode("utf-8", "replace")

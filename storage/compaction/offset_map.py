@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.checksum import crc32c
-from ...protocol.records.record import iterate_records
+from ...protocol.records.record import iterate_outlines
 from .batch_chunk import BatchChunk
 
 UNLIMITED = 1 << 62
@@ -94,7 +94,7 @@ class DictionaryOffsetMap:
         for taken, index in enumerate(batches):
             header = chunk.headers[index]
             try:
-                for offset, _, key, _, _ in iterate_records(chunk.batch(index), header):
+                for offset, _, key, _, _ in iterate_outlines(chunk.batch(index), header):
                     if key is None or offset < start_offset or (key_range.bits and not key_range.holds(crc32c(key))):
                         continue
                     if len(offsets) >= limit.entries:

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer, read_header
 from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.errors import InvalidRecordError
-from ...protocol.records.record import Record, decode_records, iterate_records
+from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ...protocol.records.record import Record, decode_records, iterate_outlines, iterate_records
 from .batch_chunk import BatchChunk
 from .cleaned_indexes import CleanedIndexes, IndexedBatches
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
@@ -24,7 +24,9 @@ MOST_RECORDS_HELD = 1 << 14
 """Decoded records of one batch that are in memory at once, about 4 MB. A larger batch is decoded twice."""
 MOST_RECORDS_SIFTED = 1 << 17
 MOST_BYTES_SIFTED = 16 << 20
-"""Records, and bytes of their values, that are kept to be written before more batches are sifted."""
+"""Records, and bytes of their values, that are kept to be written before more batches are sifted. The records of a
+batch that holds more bytes are not kept: it is decoded twice.
+"""
 
 Latest = OffsetMap | RecordMarks
 """Tells whether a record is the latest of its key: a map of all keys, or marks that maps of key ranges have set."""
@@ -169,14 +171,14 @@ class PlainSteps:
         assert isinstance(offset_map, DictionaryOffsetMap)
         first_records = chunk.first_records()
         for index in batches:
-            for number, record in enumerate(records_in(chunk, index), first_records[index]):
+            for number, record in enumerate(outlines_in(chunk, index), first_records[index]):
                 key = record.key
                 if key is not None and offset_map.holds(key) and record.offset >= offset_map.get(key):
                     marks.set(number)
 
 
 class PlainSifting:
-    """See Sifting. Keeps the records that stay; of a batch with more than MOST_RECORDS_HELD only which those are."""
+    """See Sifting. Keeps the records that stay; of a large batch only which those are."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
@@ -237,8 +239,11 @@ class _Sifted(NamedTuple):
 def _sift_whole(
     chunk: BatchChunk, index: int, order: RetentionInput, latest_among: LatestAmong, first_record: int
 ) -> _Sifted:
-    """Sifts a batch whose records may all be in memory."""
-    records = decode(chunk, index)
+    """Sifts a batch whose records may all be in memory, if they have MOST_BYTES_SIFTED at most."""
+    try:
+        records = decode(chunk, index, MOST_BYTES_SIFTED)
+    except RecordTooLargeError:
+        return _sift_windows(chunk, index, order, latest_among, first_record)
     stays, without_key = _stays(chunk.headers[index], records, order, latest_among(records, first_record, order.latest))
     kept = list(compress(records, stays))
     keeps_tombstone = any(record.value is None for record in kept)
@@ -295,10 +300,14 @@ def piece_of(batch: Buffer) -> Piece:
     return Piece(batch, [(header.last_offset, header.max_timestamp, header.size_in_bytes)])
 
 
-def decode(chunk: BatchChunk, index: int) -> list[Record]:
-    """The records of a batch. Raises InvalidRecordError with the batch's place."""
+def decode(chunk: BatchChunk, index: int, most_bytes: int) -> list[Record]:
+    """The records of a batch. Raises InvalidRecordError with the batch's place; RecordTooLargeError beyond so many
+    decompressed bytes.
+    """
     try:
-        return decode_records(chunk.batch(index), chunk.headers[index])
+        return decode_records(chunk.batch(index), chunk.headers[index], max_decompressed_size=most_bytes)
+    except RecordTooLargeError:
+        raise
     except KafkaError as error:
         raise chunk.refusal(index, error) from error
 
@@ -311,9 +320,17 @@ def records_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
         raise chunk.refusal(index, error) from error
 
 
+def outlines_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
+    """As `records_in`, with b"" in place of each value."""
+    try:
+        yield from iterate_outlines(chunk.batch(index), chunk.headers[index])
+    except KafkaError as error:
+        raise chunk.refusal(index, error) from error
+
+
 def record_windows(chunk: BatchChunk, index: int) -> Iterator[list[Record]]:
-    """The records of a batch, MOST_RECORDS_HELD at a time. Raises InvalidRecordError with its place."""
-    records = records_in(chunk, index)
+    """As `outlines_in`, MOST_RECORDS_HELD at a time."""
+    records = outlines_in(chunk, index)
     while window := list(islice(records, MOST_RECORDS_HELD)):
         yield window
 

@@ -61,11 +61,18 @@ def _topic_bytes(name: str, topics: GroupTopics) -> bytes:
     if not topics.has_racks:
         parts.append(pack(f"<{count}i", *range(count)))
         return b"".join(parts)
-    for index in range(count):
-        parts.append(_INT32.pack(index))
-        for rack in topics.partition_racks(topic_id, index):
-            parts += [_INT32.pack(len(rack.encode("utf-16-le", "surrogatepass")) // 2), _text(rack)]
+    texts: dict[tuple[str, ...], bytes] = {}
+    for index, racks in enumerate(topics.partition_racks(topic_id)):
+        text = texts.get(racks)
+        if text is None:
+            text = texts[racks] = b"".join(map(_rack, racks))
+        parts += (_INT32.pack(index), text)
     return b"".join(parts)
+
+
+def _rack(rack: str) -> bytes:
+    text = _text(rack)
+    return text[-_INT32.size :] + text
 
 
 def _text(text: str) -> bytes:

@@ -62,12 +62,20 @@ class GroupTopics:
         """Whether a broker has a rack."""
         return any(broker.rack is not None for broker in self._image().brokers.values())
 
-    def partition_racks(self, topic_id: bytes, index: int) -> list[str]:
-        """The racks of the brokers that have replicas of a partition, sorted. Brokers without a rack are left out."""
+    def partition_racks(self, topic_id: bytes) -> Iterator[tuple[str, ...]]:
+        """For each partition of a topic the racks of the brokers that have its replicas, sorted. Brokers without a rack
+        are left out.
+        """
         image = self._image()
-        replicas = image.topics_by_id[topic_id].partitions[index].replicas
-        brokers = (image.brokers.get(broker_id) for broker_id in replicas)
-        return sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None)
+        partitions = image.topics_by_id[topic_id].partitions
+        known: dict[tuple[int, ...], tuple[str, ...]] = {}
+        for index in range(len(partitions)):
+            replicas = partitions[index].replicas
+            racks = known.get(replicas)
+            if racks is None:
+                brokers = (image.brokers.get(broker_id) for broker_id in replicas)
+                racks = known[replicas] = tuple(sorted(one.rack for one in brokers if one and one.rack is not None))
+            yield racks
 
 
 class TopicsSnapshot:
