@@ -21,7 +21,8 @@ from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request
 from support.brokers.metadata_service import open_service
 from support.brokers.our_broker import OurBroker
-from support.data.loading_fuzz import KINDS, RECORDS_PER_LIFE
+from support.data.lives import RECORDS_PER_LIFE
+from support.data.loading_fuzz import KINDS
 from support.data.mutated_records import MutatedRecords, group_types, transaction_types
 from support.kafka.directory import NOW_MS, TOPIC_ID, KafkaDirectory, Versioned, partition
 

@@ -40,6 +40,8 @@ from odradek.protocol.records.control import ControlRecordType, EndTransactionMa
 from support.groups.harness import Harness
 from support.kafka.directory import KafkaDirectory
 from support.brokers.metadata_service import open_service
+from support.data.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, failure
+from support.data.metadata_lives import MetadataLives
 from support.data.mutated_records import (
     GROUPS,
     INT32S,
@@ -55,19 +57,10 @@ from support.data.mutated_records import (
 from support.data.random_metadata import MetadataHistory
 from support.transactions.harness import TransactionHarness
 
-RECORDS_PER_LIFE = 250
 PRODUCERS = 3
-STARTS = 0.25
 """The part of the lives of metadata in which it is also started twice, which takes most of their time."""
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-NOW_MS = 1_700_000_000_000
-
-
-def failure(kind: str, seed: int, life: int, error: Exception) -> str:
-    """The failure, and the line that replays it."""
-    line = f"(cd tests && python -m support.data.loading_fuzz {kind} {seed} {life})"
-    return f"{type(error).__name__}: {error}; to replay: {line}"
 
 
 class Batches:
@@ -328,63 +321,6 @@ class TransactionLives(Lives):
                     rng.choice((3, 5)),
                     transactions.EndTxnRequest(name, *producer, rng.random() < 0.5),
                 )
-
-
-class MetadataLives:
-    """Lives of ``__cluster_metadata-0``: a history of a cluster with mutated records among its own."""
-
-    NAME = "metadata"
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.random = random.Random(seed)
-        self.asked = 0
-
-    def run(self, life: int) -> None:
-        """One life. Raises AssertionError with the line that replays it."""
-        self.random.seed(f"{self.seed} {life}")
-        try:
-            self._live()
-        except Exception as error:
-            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
-
-    def _live(self) -> None:
-        image = MetadataImage()
-        kept = []
-        for record, version in MetadataHistory(self.random).records(RECORDS_PER_LIFE):
-            value = encode_record(record, version)
-            if self.random.random() < 0.5:
-                value = damaged_bytes(self.random, value)
-            accepted = self._accepted(image, value)
-            if accepted is not None:
-                kept.append(accepted)
-        if levels_problem(image.features) is None:
-            # A record may lower metadata.version below what the image holds, which no snapshot of that version carries.
-            with contextlib.suppress(ProtocolError):
-                for batch in encode_snapshot(image, 1, None, 1, NOW_MS):
-                    assert batch
-        self.asked += 2
-        if self.random.random() < STARTS:
-            with tempfile.TemporaryDirectory() as path:
-                self._start_on(Path(path), kept)
-
-    def _accepted(self, image: MetadataImage, value: bytes) -> tuple[Message, int] | None:
-        """The record, if the image accepts it. Raises every exception that is not a refusal."""
-        try:
-            message, version = METADATA_RECORDS.decode(value)
-            replay(image, message, MetadataDelta(), version)
-        except (ProtocolError, MetadataCorruption, ValueError):  # ValueError: no member of an enumeration
-            return None
-        return message, version
-
-    def _start_on(self, path: Path, kept: list[tuple[Message, int]]) -> None:
-        """Starts the metadata twice on a log of these records: it serves, or ends with one of the errors of a start."""
-        directory = KafkaDirectory(metadata=[[one] for one in kept], clean_epoch=None)
-        directory.write(path)
-        with contextlib.suppress(*START_ERRORS):
-            for _ in range(2):
-                with open_service(path, node_id=directory.node_id):
-                    pass
 
 
 KINDS: dict[str, type[Lives] | type[MetadataLives]] = {

@@ -15,17 +15,16 @@ from collections import defaultdict
 from functools import partial
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.consumer.group import ConsumerGroup, ConsumerGroupState
 from odradek.broker.groups.consumer.memory import member_bytes, names_bytes
 from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
 from odradek.protocol.records.batch import iterate_headers
-from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.records.record import iterate_records
 from odradek.protocol.steps import run_to_end
-from support.groups.harness import START_MS, Harness
+from support.groups.consumer_checks import check_calm, check_owners
+from support.groups.harness import Harness
+from support.groups.memory_log_cleaning import clean
 from support.groups.simulated_consumer import (
     SESSION_MS,
     SimulatedConsumer,
@@ -128,35 +127,9 @@ class ConsumerGroupSimulator:
                     consumer.heartbeat()
             self._check_books()
         for group_id in GROUPS:
-            self._check_calm(group_id)
+            living = [consumer for consumer in self.consumers if consumer.alive and consumer.group_id == group_id]
+            check_calm(self.harness.core.consumer_groups.get(group_id), living, self.harness.image.topics_by_id)
         self._check_offsets()
-
-    def _check_calm(self, group_id: str) -> None:
-        living = [consumer for consumer in self.consumers if consumer.alive and consumer.group_id == group_id]
-        group = self.harness.core.consumer_groups.get(group_id)
-        if not living:
-            assert group is None or group.state is ConsumerGroupState.EMPTY, f"{group} without a living member"
-            return
-        assert isinstance(group, ConsumerGroup)
-        assert group.state is ConsumerGroupState.STABLE, f"{group} is stuck"
-        assert group.members.keys() == {consumer.member_id for consumer in living}
-        owners: dict[TopicPartition, SimulatedConsumer] = {}
-        wanted: set[TopicPartition] = set()
-        for consumer in living:
-            target = group.target_assignment.get(consumer.member_id, {})
-            shall_own = {(topic_id, partition) for topic_id, partitions in target.items() for partition in partitions}
-            assert consumer.owned == consumer.assigned == shall_own, f"{consumer} is stuck"
-            assert consumer.epoch == group.group_epoch
-            topics = consumer.subscription.topics(self.topic_names)
-            assert {topic_id for topic_id, _ in consumer.owned} <= topics
-            for partition in consumer.owned:
-                assert owners.setdefault(partition, consumer) is consumer
-            wanted |= {
-                (topic_id, index)
-                for topic_id in topics
-                for index in self.harness.image.topics_by_id[topic_id].partitions
-            }
-        assert owners.keys() == wanted, f"{group}: partitions without an owner"
 
     # --- what consumers do
 
@@ -374,7 +347,7 @@ class ConsumerGroupSimulator:
                 log.next_offset = header.next_offset
         log.drop_waiting()
         log.fail_next = None
-        self._clean()
+        clean(self.harness.log)
         harness.start()
         if everything_kept:
             assert harness.core.hard_state() == before, "a restart has changed what was stored"
@@ -382,20 +355,6 @@ class ConsumerGroupSimulator:
             if consumer.waiting:
                 consumer.connection_lost()
         self._settle_uncertain()
-
-    def _clean(self) -> None:
-        """Cleans the log as the log cleaner does: keeps the last record of each key. Otherwise long runs only load."""
-        log = self.harness.log
-        end = log.next_offset
-        last = {record.key: record for batch in log.batches for record in iterate_records(batch)}
-        log.batches.clear()
-        for record in sorted(last.values(), key=lambda record: record.offset):
-            if record.value is not None:
-                log.next_offset = record.offset
-                builder = BatchBuilder()
-                builder.append(START_MS, record.key, record.value)
-                log.append(builder.build(), START_MS)
-        log.next_offset = end
 
     def _settle_uncertain(self) -> None:
         for key, offsets in self.uncertain.items():
@@ -419,7 +378,7 @@ class ConsumerGroupSimulator:
                 continue
             assert group.group_epoch >= self.group_epochs.get(group_id, 0), f"{group}: its epoch went back"
             assert group.group_epoch >= group.assignment_epoch
-            self._check_owners(group)
+            check_owners(group, self.consumers)
             static = {
                 member.instance_id: member.member_id
                 for member in group.members.values()
@@ -429,28 +388,6 @@ class ConsumerGroupSimulator:
             assert group.target_assignment.keys() <= group.members.keys()
             members = sum(map(member_bytes, group.members.values()))
             assert group.member_bytes == members + sum(names_bytes(one.topics) for one in group.resolved.values())
-
-    def _check_owners(self, group: ConsumerGroup) -> None:
-        owned: dict[TopicPartition, int] = {}
-        for member in group.members.values():
-            assert member.member_epoch <= group.group_epoch
-            for partitions in (member.assigned, member.pending_revocation):
-                for topic_id, indexes in partitions.items():
-                    for index in indexes:
-                        assert (topic_id, index) not in owned, f"{group}: two owners of {topic_id.hex()}-{index}"
-                        owned[topic_id, index] = member.member_epoch
-        assert owned == {
-            (topic_id, index): epoch
-            for topic_id, epochs in group.partition_epochs.items()
-            for index, epoch in epochs.items()
-        }
-        readers: dict[TopicPartition, SimulatedConsumer] = {}
-        for consumer in self.consumers:
-            # Who was put out and does not know it yet reads on: its commits are refused.
-            if consumer.owned and consumer.group_id == group.group_id and consumer.member_id in group.members:
-                for partition in consumer.owned:
-                    other = readers.setdefault(partition, consumer)
-                    assert other is consumer, f"{partition} is read by {other} and by {consumer}"
 
 
 def _partition() -> PartitionImage:

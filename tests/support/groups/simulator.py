@@ -11,7 +11,6 @@ A seed determines the run, to the byte. After every step the coordinator's state
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Any
 
 from odradek.broker.groups.classic.states import GroupState
@@ -20,6 +19,8 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.records.batch import iterate_headers
+from support.groups.classic_checks import check_books
+from support.groups.classic_member import Member
 from support.groups.harness import Harness
 
 GROUPS = ("g", "h", "k")
@@ -28,35 +29,6 @@ SESSION_MS = 1_000
 REBALANCE_MS = 3_000
 STARTING_OVER = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 OffsetKey = tuple[str, int]
-
-
-@dataclass
-class Member:
-    """A consumer: at most one request under way, one step after the other."""
-
-    name: str
-    group_id: str
-    version: int
-    instance_id: str | None = None
-    alive: bool = False
-    incarnation: int = 0
-    member_id: str = ""
-    generation_id: int = -1
-    waiting: bool = False
-    must_sync: bool = False
-    in_generation: bool = False
-    leads: list[str] | None = None
-    partitions: list[int] = field(default_factory=list)
-    last_heartbeat_ms: int = 0
-
-    def start_over(self) -> None:
-        self.member_id = ""
-        self.join_again()
-
-    def join_again(self) -> None:
-        self.in_generation = False
-        self.must_sync = False
-        self.partitions = []
 
 
 class GroupSimulator:
@@ -110,7 +82,7 @@ class GroupSimulator:
             self._disk()
         else:
             self._restart()
-        self._check_books()
+        check_books(self.harness.core)
 
     def calm_down(self) -> None:
         """Nothing fails any more: every member that lives gets into a generation, and every partition has an owner."""
@@ -121,7 +93,7 @@ class GroupSimulator:
             for member in self.members:
                 if member.alive and not member.waiting:
                     self._work(member)
-            self._check_books()
+            check_books(self.harness.core)
         for member in self.members:
             if member.alive and self.harness.config.group_max_size >= len(self.members):
                 assert member.in_generation, f"{member} is stuck"
@@ -417,33 +389,3 @@ class GroupSimulator:
                 if key[0] == group_id and fetched.get(key) in offsets:
                     self.committed[key] = fetched[key]
             assert fetched == {key: offset for key, offset in self.committed.items() if key[0] == group_id}
-
-    def _check_books(self) -> None:
-        core = self.harness.core
-        for group in core.groups.values():
-            members = group.members
-            assert group.awaiting_join_count == sum(member.join_token is not None for member in members.values())
-            static = {member.group_instance_id: member.member_id for member in members.values() if member.is_static}
-            assert group.static_members == static
-            assert (group.leader_id in members) if members else group.leader_id is None
-            assert not group.pending_join_members & members.keys()
-            assert set(group.pending_sync_members) <= members.keys()
-            supporters: dict[str, int] = defaultdict(int)
-            for member in members.values():
-                for name, _ in member.protocols:
-                    supporters[name] += 1
-            assert {name: count for name, count in group.supported_protocols.items() if count} == supporters
-            if group.state in (GroupState.EMPTY, GroupState.DEAD):
-                assert not members
-            if group.state is not GroupState.COMPLETING_REBALANCE:
-                assert all(member.sync_token is None for member in members.values())
-            if group.state is not GroupState.PREPARING_REBALANCE:
-                assert group.awaiting_join_count == 0
-            if group.state is GroupState.STABLE:
-                stored = core.stored_groups[group.group_id]
-                assert (stored.generation, stored.protocol, stored.leader) == (
-                    group.generation_id,
-                    group.protocol_name,
-                    group.leader_id,
-                )
-                assert {member.member_id: member.assignment for member in stored.members} == group.assignments()

@@ -1,0 +1,93 @@
+"""A command starts fast, and says what is wrong with its usage or that no broker answers."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from odradek.__main__ import COMMANDS
+from support.brokers.command_shell import Shell
+
+OURS = ["topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health"]
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_help_and_wrong_usage(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    module, _, function = COMMANDS[command][0].partition(":")
+    run = getattr(import_module(module), function)
+    assert run(["--help"]) == 0
+    assert f"Usage: odradek {command}" in capfd.readouterr().out
+    assert run(["--no-such-flag"]) == 2
+    assert "No such option" in capfd.readouterr().err
+
+
+UNREACHABLE = {
+    "topics": ["--list"],
+    "produce": ["--topic", "t", "--tombstone", "--key", "k"],
+    "consume": ["--topic", "t"],
+    "groups": ["--list"],
+    "transactions": ["list"],
+    "configs": ["--describe", "--topic", "t"],
+    "get-offsets": ["--topic", "t"],
+    "health": [],
+}
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    module, _, function = COMMANDS[command][0].partition(":")
+    run = getattr(import_module(module), function)
+    assert run(["--bootstrap-server", "127.0.0.1:1", *UNREACHABLE[command]]) == 1
+    err = capfd.readouterr().err
+    assert (
+        f"odradek {command}: no broker answers at 127.0.0.1:1: cannot connect to 127.0.0.1:1: Connection refused" in err
+    )
+
+
+HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}
+SLOW = {"email", "http", "importlib.metadata", "zipfile"}
+ONLY_TO_ASK_A_BROKER = {"asyncio", "ssl", "logging", "odradek.client.cluster.cluster", "odradek.protocol.codec"}
+A_REQUEST = {
+    "topics": ["--list"],
+    "produce": ["--topic", "imported", "--file", os.devnull],
+    "consume": ["--topic", "imported", "--partition", "0", "--offset", "earliest", "--until-end"],
+    "groups": ["--list"],
+    "transactions": ["list"],
+    "configs": ["--describe", "--topic", "imported"],
+    "get-offsets": [],
+    "health": [],
+}
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules that a new process has imported after some code; what it printed itself does not matter."""
+    code += "; import sys; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.splitlines()[-1].split())
+
+
+def not_wanted(command: str, loaded: set[str]) -> set[str]:
+    """The modules that a command imported and never needs: heavy libraries, other rooms, other commands."""
+    rooms = {name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))}
+    others = {COMMANDS[other][0].partition(":")[0] for other in OURS if other != command}
+    return loaded & (HEAVY | SLOW | others) | rooms
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_help_and_wrong_usage_import_nothing_that_asks_a_broker(command: str) -> None:
+    """Start-up time, held by what is imported: each of these would cost every call 5 ms or more."""
+    module = COMMANDS[command][0].partition(":")[0]
+    loaded = imported_by(f"import {module}")
+    assert not not_wanted(command, loaded)
+    assert not loaded & ONLY_TO_ASK_A_BROKER
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootstrap: str) -> None:
+    shell.produce("imported", "a\n")
+    module, _, function = COMMANDS[command][0].partition(":")
+    arguments = ["--bootstrap-server", bootstrap, *A_REQUEST[command]]
+    loaded = imported_by(f"import {module} as m; assert m.{function}({arguments}) == 0")
+    assert not not_wanted(command, loaded)
