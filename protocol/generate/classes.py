@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable
 
 from ..table import FOREVER, INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec
+from .notes import FIELD_NOTES
 
 PYTHON_TYPES = {
     **dict.fromkeys(INTEGER_RANGES, "int"),
@@ -115,7 +116,9 @@ def _field_note(spec: MessageSpec, field: FieldSpec) -> list[str]:
         notes.append("ignorable")
     if field.map_key:
         notes.append("map key")
-    return textwrap.wrap(f"- {field.attribute}: {', '.join(notes)}", LINE_LENGTH - 8, subsequent_indent="  ")
+    meaning = FIELD_NOTES.get(field.attribute)
+    text = f"- {field.attribute}: {', '.join(notes)}" + (f"; {meaning}" if meaning else "")
+    return textwrap.wrap(text, LINE_LENGTH - 8, subsequent_indent="  ")
 
 
 def _slots(structure: StructureSpec) -> list[str]:

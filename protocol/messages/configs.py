@@ -15,7 +15,7 @@ class AlterConfigsRequest(Message):
     controller.
 
     - resources: []AlterConfigsResource, versions 0+
-    - validate_only: bool, versions 0+
+    - validate_only: bool, versions 0+; checks the request and changes nothing
     """
 
     class AlterableConfig(Structure):
@@ -87,15 +87,16 @@ class AlterConfigsRequest(Message):
 class AlterConfigsResponse(Message):
     """Kafka's AlterConfigsResponse (response), API key 33, versions 0-2, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - responses: []AlterConfigsResourceResponse, versions 0+
     """
 
     class AlterConfigsResourceResponse(Structure):
         """Structure AlterConfigsResourceResponse, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - resource_type: int8, versions 0+
         - resource_name: string, versions 0+
         """
@@ -200,7 +201,8 @@ class DescribeConfigsRequest(Message):
 class DescribeConfigsResponse(Message):
     """Kafka's DescribeConfigsResponse (response), API key 32, versions 0-4, flexible 4+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []DescribeConfigsResult, versions 0+
     """
 
@@ -281,8 +283,8 @@ class DescribeConfigsResponse(Message):
     class DescribeConfigsResult(Structure):
         """Structure DescribeConfigsResult, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - resource_type: int8, versions 0+
         - resource_name: string, versions 0+
         - configs: []DescribeConfigsResourceResult, versions 0+
@@ -336,7 +338,7 @@ class IncrementalAlterConfigsRequest(Message):
     and controller.
 
     - resources: []AlterConfigsResource, versions 0+
-    - validate_only: bool, versions 0+
+    - validate_only: bool, versions 0+; checks the request and changes nothing
     """
 
     class AlterableConfig(Structure):
@@ -412,15 +414,16 @@ class IncrementalAlterConfigsRequest(Message):
 class IncrementalAlterConfigsResponse(Message):
     """Kafka's IncrementalAlterConfigsResponse (response), API key 44, versions 0-1, flexible 1+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - responses: []AlterConfigsResourceResponse, versions 0+
     """
 
     class AlterConfigsResourceResponse(Structure):
         """Structure AlterConfigsResourceResponse, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - resource_type: int8, versions 0+
         - resource_name: string, versions 0+
         """
@@ -489,8 +492,9 @@ class ListConfigResourcesRequest(Message):
 class ListConfigResourcesResponse(Message):
     """Kafka's ListConfigResourcesResponse (response), API key 74, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - config_resources: []ConfigResource, versions 0+
     """
 

@@ -40,14 +40,15 @@ class ConsumerGroupDescribeRequest(Message):
 class ConsumerGroupDescribeResponse(Message):
     """Kafka's ConsumerGroupDescribeResponse (response), API key 69, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - groups: []DescribedGroup, versions 0+
     """
 
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - topic_name: string, versions 0+
         - partitions: []int32, versions 0+
         """
@@ -90,7 +91,7 @@ class ConsumerGroupDescribeResponse(Message):
         - member_id: string, versions 0+
         - instance_id: string, versions 0+, nullable 0+
         - rack_id: string, versions 0+, nullable 0+
-        - member_epoch: int32, versions 0+
+        - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
         - client_id: string, versions 0+
         - client_host: string, versions 0+
         - subscribed_topic_names: []string, versions 0+
@@ -146,8 +147,8 @@ class ConsumerGroupDescribeResponse(Message):
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - group_id: string, versions 0+
         - group_state: string, versions 0+
         - group_epoch: int32, versions 0+
@@ -217,10 +218,10 @@ class ConsumerGroupHeartbeatRequest(Message):
 
     - group_id: string, versions 0+
     - member_id: string, versions 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - instance_id: string, versions 0+, nullable 0+
     - rack_id: string, versions 0+, nullable 0+
-    - rebalance_timeout_ms: int32, versions 0+
+    - rebalance_timeout_ms: int32, versions 0+; how long members have to join, or to give up partitions
     - subscribed_topic_names: []string, versions 0+, nullable 0+
     - subscribed_topic_regex: string, versions 1+, nullable 1+
     - server_assignor: string, versions 0+, nullable 0+
@@ -230,7 +231,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -295,11 +296,12 @@ class ConsumerGroupHeartbeatRequest(Message):
 class ConsumerGroupHeartbeatResponse(Message):
     """Kafka's ConsumerGroupHeartbeatResponse (response), API key 68, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - member_id: string, versions 0+, nullable 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - heartbeat_interval_ms: int32, versions 0+
     - assignment: Assignment, versions 0+, nullable 0+
     """
@@ -307,7 +309,7 @@ class ConsumerGroupHeartbeatResponse(Message):
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 

@@ -19,7 +19,7 @@ class FetchRequest(Message):
     - max_wait_ms: int32, versions 0+
     - min_bytes: int32, versions 0+
     - max_bytes: int32, versions 3+, ignorable
-    - isolation_level: int8, versions 4+, ignorable
+    - isolation_level: int8, versions 4+, ignorable; 0 reads all records, 1 only committed ones
     - session_id: int32, versions 7+, ignorable
     - session_epoch: int32, versions 7+, ignorable
     - topics: []FetchTopic, versions 0+
@@ -52,13 +52,13 @@ class FetchRequest(Message):
         """Structure FetchPartition, versions 0+.
 
         - partition: int32, versions 0+
-        - current_leader_epoch: int32, versions 9+, ignorable
+        - current_leader_epoch: int32, versions 9+, ignorable; the leader epoch that the sender knows, -1 for none
         - fetch_offset: int64, versions 0+
         - last_fetched_epoch: int32, versions 12+
-        - log_start_offset: int64, versions 5+, ignorable
+        - log_start_offset: int64, versions 5+, ignorable; the first offset that is not deleted
         - partition_max_bytes: int32, versions 0+
         - replica_directory_id: uuid, versions 17+, tag 0, ignorable
-        - high_watermark: int64, versions 18+, tag 1, ignorable
+        - high_watermark: int64, versions 18+, tag 1, ignorable; the end of the records that all in-sync replicas have
         """
 
         __slots__ = (
@@ -97,7 +97,8 @@ class FetchRequest(Message):
         """Structure FetchTopic, versions 0+.
 
         - topic: string, versions 0-12, ignorable
-        - topic_id: uuid, versions 13+, ignorable
+        - topic_id: uuid, versions 13+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []FetchPartition, versions 0+
         """
 
@@ -122,7 +123,8 @@ class FetchRequest(Message):
         """Structure ForgottenTopic, versions 7+.
 
         - topic: string, versions 7-12, ignorable
-        - topic_id: uuid, versions 13+, ignorable
+        - topic_id: uuid, versions 13+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []int32, versions 7+
         """
 
@@ -196,8 +198,9 @@ class FetchRequest(Message):
 class FetchResponse(Message):
     """Kafka's FetchResponse (response), API key 1, versions 0-18, flexible 12+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 7+, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 7+, ignorable; an ErrorCode, 0 for success
     - session_id: int32, versions 7+
     - responses: []FetchableTopicResponse, versions 0+
     - node_endpoints: []NodeEndpoint, versions 16+, tag 0
@@ -228,7 +231,7 @@ class FetchResponse(Message):
         """Structure LeaderIdAndEpoch, versions 12+.
 
         - leader_id: int32, versions 12+
-        - leader_epoch: int32, versions 12+
+        - leader_epoch: int32, versions 12+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -269,7 +272,7 @@ class FetchResponse(Message):
     class AbortedTransaction(Structure):
         """Structure AbortedTransaction, versions 4+.
 
-        - producer_id: int64, versions 4+
+        - producer_id: int64, versions 4+; the id of an idempotent or transactional producer
         - first_offset: int64, versions 4+
         """
 
@@ -291,10 +294,11 @@ class FetchResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - high_watermark: int64, versions 0+
-        - last_stable_offset: int64, versions 4+, ignorable
-        - log_start_offset: int64, versions 5+, ignorable
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - high_watermark: int64, versions 0+; the end of the records that all in-sync replicas have
+        - last_stable_offset: int64, versions 4+, ignorable; the end of the records that readers of committed records
+          see
+        - log_start_offset: int64, versions 5+, ignorable; the first offset that is not deleted
         - diverging_epoch: EpochEndOffset, versions 12+, tag 0
         - current_leader: LeaderIdAndEpoch, versions 12+, tag 1
         - snapshot_id: SnapshotId, versions 12+, tag 2
@@ -348,7 +352,8 @@ class FetchResponse(Message):
         """Structure FetchableTopicResponse, versions 0+.
 
         - topic: string, versions 0-12, ignorable
-        - topic_id: uuid, versions 13+, ignorable
+        - topic_id: uuid, versions 13+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 

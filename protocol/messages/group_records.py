@@ -40,7 +40,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     """Kafka's ConsumerGroupCurrentMemberAssignmentValue (record value), type 8, versions 0, flexible 0+.
 
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - previous_member_epoch: int32, versions 0+
     - state: int8, versions 0+
     - assigned_partitions: []TopicPartitions, versions 0+
@@ -50,7 +50,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         - assignment_epochs: []int32, versions 0+, nullable 0+, tag 0
         """
@@ -139,7 +139,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     - client_host: string, versions 0+
     - subscribed_topic_names: []string, versions 0+
     - subscribed_topic_regex: string, versions 0+, nullable 0+
-    - rebalance_timeout_ms: int32, versions 0+
+    - rebalance_timeout_ms: int32, versions 0+; how long members have to join, or to give up partitions
     - server_assignor: string, versions 0+, nullable 0+
     - classic_member_metadata: ClassicMemberMetadata, versions 0+, nullable 0+, tag 0
     """
@@ -168,7 +168,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     class ClassicMemberMetadata(Structure):
         """Structure ClassicMemberMetadata, versions 0+.
 
-        - session_timeout_ms: int32, versions 0+
+        - session_timeout_ms: int32, versions 0+; how long a member may be silent before it is removed
         - supported_protocols: []ClassicProtocol, versions 0+
         """
 
@@ -330,7 +330,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     class TopicMetadata(Structure):
         """Structure TopicMetadata, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - topic_name: string, versions 0+
         - num_partitions: int32, versions 0+
         - partition_metadata: []PartitionMetadata, versions 0+
@@ -465,7 +465,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     class TopicPartition(Structure):
         """Structure TopicPartition, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -600,7 +600,7 @@ class ConsumerProtocolSubscription(Message):
     - topics: []string, versions 0+
     - user_data: bytes, versions 0+, nullable 0+
     - owned_partitions: []TopicPartition, versions 1+, ignorable
-    - generation_id: int32, versions 2+, ignorable
+    - generation_id: int32, versions 2+, ignorable; counts the rebalances of the group
     - rack_id: string, versions 3+, nullable 3+, ignorable
     """
 
@@ -690,7 +690,8 @@ class GroupMetadataValue(Message):
         """Structure MemberMetadata, versions 0+.
 
         - member_id: string, versions 0+
-        - group_instance_id: string, versions 3+, nullable 3+, ignorable
+        - group_instance_id: string, versions 3+, nullable 3+, ignorable; the name of a static member (KIP-345), null
+          for a dynamic one
         - client_id: string, versions 0+
         - client_host: string, versions 0+
         - rebalance_timeout: int32, versions 1+, ignorable
@@ -860,11 +861,12 @@ class OffsetCommitValue(Message):
     """Kafka's OffsetCommitValue (record value), type 1, versions 0-4, flexible 4+.
 
     - offset: int64, versions 0+
-    - leader_epoch: int32, versions 3+, ignorable
+    - leader_epoch: int32, versions 3+, ignorable; counts the changes of the leader
     - metadata: string, versions 0+
     - commit_timestamp: int64, versions 0+
     - expire_timestamp: int64, versions 1, ignorable
-    - topic_id: uuid, versions 4+, tag 0, ignorable
+    - topic_id: uuid, versions 4+, tag 0, ignorable; the id of the topic, which a new topic of the same name does
+      not share (KIP-516)
     """
 
     __slots__ = (
@@ -929,7 +931,7 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
 class ShareGroupCurrentMemberAssignmentValue(Message):
     """Kafka's ShareGroupCurrentMemberAssignmentValue (record value), type 14, versions 0, flexible 0+.
 
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - previous_member_epoch: int32, versions 0+
     - state: int8, versions 0+
     - assigned_partitions: []TopicPartitions, versions 0+
@@ -938,7 +940,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -1124,7 +1126,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
     class TopicPartitionsInfo(Structure):
         """Structure TopicPartitionsInfo, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - topic_name: string, versions 0+
         - partitions: []int32, versions 0+
         """
@@ -1149,7 +1151,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
     class TopicInfo(Structure):
         """Structure TopicInfo, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - topic_name: string, versions 0+
         """
 
@@ -1226,7 +1228,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     class TopicPartition(Structure):
         """Structure TopicPartition, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -1337,7 +1339,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     """Kafka's StreamsGroupCurrentMemberAssignmentValue (record value), type 22, versions 0, flexible 0+.
 
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - previous_member_epoch: int32, versions 0+
     - state: int8, versions 0+
     - active_tasks: []TaskIds, versions 0+
@@ -1351,7 +1353,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partitions: []int32, versions 0+
         - assignment_epochs: []int32, versions 0+, nullable 0+, tag 0
         """
@@ -1454,7 +1456,7 @@ class StreamsGroupMemberMetadataValue(Message):
     - rack_id: string, versions 0+, nullable 0+
     - client_id: string, versions 0+
     - client_host: string, versions 0+
-    - rebalance_timeout_ms: int32, versions 0+
+    - rebalance_timeout_ms: int32, versions 0+; how long members have to join, or to give up partitions
     - topology_epoch: int32, versions 0+
     - process_id: string, versions 0+
     - user_endpoint: Endpoint, versions 0+, nullable 0+
@@ -1659,7 +1661,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partitions: []int32, versions 0+
         """
 
@@ -1854,7 +1856,7 @@ class StreamsGroupTopologyValue(Message):
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - source_topics: []string, versions 0+
         - source_topic_regex: []string, versions 0+
         - state_changelog_topics: []TopicInfo, versions 0+

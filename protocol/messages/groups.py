@@ -34,7 +34,8 @@ class DeleteGroupsRequest(Message):
 class DeleteGroupsResponse(Message):
     """Kafka's DeleteGroupsResponse (response), API key 42, versions 0-2, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []DeletableGroupResult, versions 0+
     """
 
@@ -42,7 +43,7 @@ class DeleteGroupsResponse(Message):
         """Structure DeletableGroupResult, versions 0+.
 
         - group_id: string, versions 0+, map key
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -109,7 +110,8 @@ class DescribeGroupsRequest(Message):
 class DescribeGroupsResponse(Message):
     """Kafka's DescribeGroupsResponse (response), API key 15, versions 0-6, flexible 5+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - groups: []DescribedGroup, versions 0+
     """
 
@@ -117,7 +119,8 @@ class DescribeGroupsResponse(Message):
         """Structure DescribedGroupMember, versions 0+.
 
         - member_id: string, versions 0+
-        - group_instance_id: string, versions 4+, nullable 4+, ignorable
+        - group_instance_id: string, versions 4+, nullable 4+, ignorable; the name of a static member (KIP-345), null
+          for a dynamic one
         - client_id: string, versions 0+
         - client_host: string, versions 0+
         - member_metadata: bytes, versions 0+
@@ -153,8 +156,8 @@ class DescribeGroupsResponse(Message):
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 6+, nullable 6+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 6+, nullable 6+; a text for people
         - group_id: string, versions 0+
         - group_state: string, versions 0+
         - protocol_type: string, versions 0+
@@ -249,9 +252,10 @@ class FindCoordinatorRequest(Message):
 class FindCoordinatorResponse(Message):
     """Kafka's FindCoordinatorResponse (response), API key 10, versions 0-6, flexible 3+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 0-3
-    - error_message: string, versions 1-3, nullable 1-3, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0-3; an ErrorCode, 0 for success
+    - error_message: string, versions 1-3, nullable 1-3, ignorable; a text for people
     - node_id: int32, versions 0-3
     - host: string, versions 0-3
     - port: int32, versions 0-3
@@ -265,8 +269,8 @@ class FindCoordinatorResponse(Message):
         - node_id: int32, versions 4+
         - host: string, versions 4+
         - port: int32, versions 4+
-        - error_code: int16, versions 4+
-        - error_message: string, versions 4+, nullable 4+, ignorable
+        - error_code: int16, versions 4+; an ErrorCode, 0 for success
+        - error_message: string, versions 4+, nullable 4+, ignorable; a text for people
         """
 
         __slots__ = (
@@ -334,9 +338,10 @@ class HeartbeatRequest(Message):
     """Kafka's HeartbeatRequest (request), API key 12, versions 0-4, flexible 4+, listeners broker.
 
     - group_id: string, versions 0+
-    - generation_id: int32, versions 0+
+    - generation_id: int32, versions 0+; counts the rebalances of the group
     - member_id: string, versions 0+
-    - group_instance_id: string, versions 3+, nullable 3+
+    - group_instance_id: string, versions 3+, nullable 3+; the name of a static member (KIP-345), null for a dynamic
+      one
     """
 
     __slots__ = (
@@ -368,8 +373,9 @@ class HeartbeatRequest(Message):
 class HeartbeatResponse(Message):
     """Kafka's HeartbeatResponse (response), API key 12, versions 0-4, flexible 4+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     """
 
     __slots__ = (
@@ -396,10 +402,11 @@ class JoinGroupRequest(Message):
     """Kafka's JoinGroupRequest (request), API key 11, versions 0-9, flexible 6+, listeners broker.
 
     - group_id: string, versions 0+
-    - session_timeout_ms: int32, versions 0+
-    - rebalance_timeout_ms: int32, versions 1+, ignorable
+    - session_timeout_ms: int32, versions 0+; how long a member may be silent before it is removed
+    - rebalance_timeout_ms: int32, versions 1+, ignorable; how long members have to join, or to give up partitions
     - member_id: string, versions 0+
-    - group_instance_id: string, versions 5+, nullable 5+
+    - group_instance_id: string, versions 5+, nullable 5+; the name of a static member (KIP-345), null for a dynamic
+      one
     - protocol_type: string, versions 0+
     - protocols: []JoinGroupRequestProtocol, versions 0+
     - reason: string, versions 8+, nullable 8+, ignorable
@@ -467,9 +474,10 @@ class JoinGroupRequest(Message):
 class JoinGroupResponse(Message):
     """Kafka's JoinGroupResponse (response), API key 11, versions 0-9, flexible 6+.
 
-    - throttle_time_ms: int32, versions 2+, ignorable
-    - error_code: int16, versions 0+
-    - generation_id: int32, versions 0+
+    - throttle_time_ms: int32, versions 2+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - generation_id: int32, versions 0+; counts the rebalances of the group
     - protocol_type: string, versions 7+, nullable 7+, ignorable
     - protocol_name: string, versions 0+, nullable 7+
     - leader: string, versions 0+
@@ -482,7 +490,8 @@ class JoinGroupResponse(Message):
         """Structure JoinGroupResponseMember, versions 0+.
 
         - member_id: string, versions 0+
-        - group_instance_id: string, versions 5+, nullable 5+, ignorable
+        - group_instance_id: string, versions 5+, nullable 5+, ignorable; the name of a static member (KIP-345), null
+          for a dynamic one
         - metadata: bytes, versions 0+
         """
 
@@ -556,7 +565,8 @@ class LeaveGroupRequest(Message):
         """Structure MemberIdentity, versions 3+.
 
         - member_id: string, versions 3+
-        - group_instance_id: string, versions 3+, nullable 3+
+        - group_instance_id: string, versions 3+, nullable 3+; the name of a static member (KIP-345), null for a dynamic
+          one
         - reason: string, versions 5+, nullable 5+, ignorable
         """
 
@@ -603,8 +613,9 @@ class LeaveGroupRequest(Message):
 class LeaveGroupResponse(Message):
     """Kafka's LeaveGroupResponse (response), API key 13, versions 0-5, flexible 4+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - members: []MemberResponse, versions 3+
     """
 
@@ -612,8 +623,9 @@ class LeaveGroupResponse(Message):
         """Structure MemberResponse, versions 3+.
 
         - member_id: string, versions 3+
-        - group_instance_id: string, versions 3+, nullable 3+
-        - error_code: int16, versions 3+
+        - group_instance_id: string, versions 3+, nullable 3+; the name of a static member (KIP-345), null for a dynamic
+          one
+        - error_code: int16, versions 3+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -686,8 +698,9 @@ class ListGroupsRequest(Message):
 class ListGroupsResponse(Message):
     """Kafka's ListGroupsResponse (response), API key 16, versions 0-5, flexible 3+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - groups: []ListedGroup, versions 0+
     """
 
@@ -749,7 +762,8 @@ class OffsetCommitRequest(Message):
     - group_id: string, versions 0+
     - generation_id_or_member_epoch: int32, versions 1+, ignorable
     - member_id: string, versions 1+, ignorable
-    - group_instance_id: string, versions 7+, nullable 7+
+    - group_instance_id: string, versions 7+, nullable 7+; the name of a static member (KIP-345), null for a dynamic
+      one
     - retention_time_ms: int64, versions 2-4, ignorable
     - topics: []OffsetCommitRequestTopic, versions 0+
     """
@@ -791,7 +805,8 @@ class OffsetCommitRequest(Message):
         """Structure OffsetCommitRequestTopic, versions 0+.
 
         - name: string, versions 0-9, ignorable
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []OffsetCommitRequestPartition, versions 0+
         """
 
@@ -847,7 +862,8 @@ class OffsetCommitRequest(Message):
 class OffsetCommitResponse(Message):
     """Kafka's OffsetCommitResponse (response), API key 8, versions 0-10, flexible 8+.
 
-    - throttle_time_ms: int32, versions 3+, ignorable
+    - throttle_time_ms: int32, versions 3+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []OffsetCommitResponseTopic, versions 0+
     """
 
@@ -855,7 +871,7 @@ class OffsetCommitResponse(Message):
         """Structure OffsetCommitResponsePartition, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -876,7 +892,8 @@ class OffsetCommitResponse(Message):
         """Structure OffsetCommitResponseTopic, versions 0+.
 
         - name: string, versions 0-9, ignorable
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []OffsetCommitResponsePartition, versions 0+
         """
 
@@ -983,8 +1000,9 @@ class OffsetDeleteRequest(Message):
 class OffsetDeleteResponse(Message):
     """Kafka's OffsetDeleteResponse (response), API key 47, versions 0.
 
-    - error_code: int16, versions 0+
-    - throttle_time_ms: int32, versions 0+, ignorable
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - throttle_time_ms: int32, versions 0+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []OffsetDeleteResponseTopic, versions 0+
     """
 
@@ -992,7 +1010,7 @@ class OffsetDeleteResponse(Message):
         """Structure OffsetDeleteResponsePartition, versions 0+.
 
         - partition_index: int32, versions 0+, map key
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -1087,7 +1105,8 @@ class OffsetFetchRequest(Message):
         """Structure OffsetFetchRequestTopics, versions 8+.
 
         - name: string, versions 8-9, ignorable
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partition_indexes: []int32, versions 8+
         """
 
@@ -1113,7 +1132,7 @@ class OffsetFetchRequest(Message):
 
         - group_id: string, versions 8+
         - member_id: string, versions 9+, nullable 9+, ignorable
-        - member_epoch: int32, versions 9+, ignorable
+        - member_epoch: int32, versions 9+, ignorable; counts the assignments that the member has taken over (KIP-848)
         - topics: []OffsetFetchRequestTopics, versions 8+, nullable 8+
         """
 
@@ -1166,9 +1185,10 @@ class OffsetFetchRequest(Message):
 class OffsetFetchResponse(Message):
     """Kafka's OffsetFetchResponse (response), API key 9, versions 0-10, flexible 6+.
 
-    - throttle_time_ms: int32, versions 3+, ignorable
+    - throttle_time_ms: int32, versions 3+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []OffsetFetchResponseTopic, versions 0-7
-    - error_code: int16, versions 2-7, ignorable
+    - error_code: int16, versions 2-7, ignorable; an ErrorCode, 0 for success
     - groups: []OffsetFetchResponseGroup, versions 8+
     """
 
@@ -1179,7 +1199,7 @@ class OffsetFetchResponse(Message):
         - committed_offset: int64, versions 0-7
         - committed_leader_epoch: int32, versions 5-7, ignorable
         - metadata: string, versions 0-7, nullable 0-7
-        - error_code: int16, versions 0-7
+        - error_code: int16, versions 0-7; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -1233,7 +1253,7 @@ class OffsetFetchResponse(Message):
         - committed_offset: int64, versions 8+
         - committed_leader_epoch: int32, versions 8+, ignorable
         - metadata: string, versions 8+, nullable 8+
-        - error_code: int16, versions 8+
+        - error_code: int16, versions 8+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -1263,7 +1283,8 @@ class OffsetFetchResponse(Message):
         """Structure OffsetFetchResponseTopics, versions 8+.
 
         - name: string, versions 8-9, ignorable
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - partitions: []OffsetFetchResponsePartitions, versions 8+
         """
 
@@ -1289,7 +1310,7 @@ class OffsetFetchResponse(Message):
 
         - group_id: string, versions 8+
         - topics: []OffsetFetchResponseTopics, versions 8+
-        - error_code: int16, versions 8+
+        - error_code: int16, versions 8+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -1339,9 +1360,10 @@ class SyncGroupRequest(Message):
     """Kafka's SyncGroupRequest (request), API key 14, versions 0-5, flexible 4+, listeners broker.
 
     - group_id: string, versions 0+
-    - generation_id: int32, versions 0+
+    - generation_id: int32, versions 0+; counts the rebalances of the group
     - member_id: string, versions 0+
-    - group_instance_id: string, versions 3+, nullable 3+
+    - group_instance_id: string, versions 3+, nullable 3+; the name of a static member (KIP-345), null for a dynamic
+      one
     - protocol_type: string, versions 5+, nullable 5+, ignorable
     - protocol_name: string, versions 5+, nullable 5+, ignorable
     - assignments: []SyncGroupRequestAssignment, versions 0+
@@ -1406,8 +1428,9 @@ class SyncGroupRequest(Message):
 class SyncGroupResponse(Message):
     """Kafka's SyncGroupResponse (response), API key 14, versions 0-5, flexible 4+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - protocol_type: string, versions 5+, nullable 5+, ignorable
     - protocol_name: string, versions 5+, nullable 5+, ignorable
     - assignment: bytes, versions 0+

@@ -76,7 +76,8 @@ class AlterReplicaLogDirsRequest(Message):
 class AlterReplicaLogDirsResponse(Message):
     """Kafka's AlterReplicaLogDirsResponse (response), API key 34, versions 0-2, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []AlterReplicaLogDirTopicResult, versions 0+
     """
 
@@ -84,7 +85,7 @@ class AlterReplicaLogDirsResponse(Message):
         """Structure AlterReplicaLogDirPartitionResult, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -187,8 +188,9 @@ class DescribeLogDirsRequest(Message):
 class DescribeLogDirsResponse(Message):
     """Kafka's DescribeLogDirsResponse (response), API key 35, versions 0-5, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 3+, ignorable
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 3+, ignorable; an ErrorCode, 0 for success
     - results: []DescribeLogDirsResult, versions 0+
     """
 
@@ -245,7 +247,7 @@ class DescribeLogDirsResponse(Message):
     class DescribeLogDirsResult(Structure):
         """Structure DescribeLogDirsResult, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - log_dir: string, versions 0+
         - topics: []DescribeLogDirsTopic, versions 0+
         - total_bytes: int64, versions 4+, ignorable

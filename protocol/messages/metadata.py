@@ -41,9 +41,10 @@ class ApiVersionsRequest(Message):
 class ApiVersionsResponse(Message):
     """Kafka's ApiVersionsResponse (response), API key 18, versions 0-4, flexible 3+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - api_keys: []ApiVersion, versions 0+
-    - throttle_time_ms: int32, versions 1+, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - supported_features: []SupportedFeatureKey, versions 3+, tag 0, ignorable
     - finalized_features_epoch: int64, versions 3+, tag 1, ignorable
     - finalized_features: []FinalizedFeatureKey, versions 3+, tag 2, ignorable
@@ -195,9 +196,10 @@ class DescribeClusterRequest(Message):
 class DescribeClusterResponse(Message):
     """Kafka's DescribeClusterResponse (response), API key 60, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - endpoint_type: int8, versions 1+
     - cluster_id: string, versions 0+
     - controller_id: int32, versions 0+
@@ -346,7 +348,8 @@ class DescribeTopicPartitionsRequest(Message):
 class DescribeTopicPartitionsResponse(Message):
     """Kafka's DescribeTopicPartitionsResponse (response), API key 75, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+, ignorable
+    - throttle_time_ms: int32, versions 0+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []DescribeTopicPartitionsResponseTopic, versions 0+
     - next_cursor: Cursor, versions 0+, nullable 0+
     """
@@ -354,10 +357,10 @@ class DescribeTopicPartitionsResponse(Message):
     class DescribeTopicPartitionsResponsePartition(Structure):
         """Structure DescribeTopicPartitionsResponsePartition, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - partition_index: int32, versions 0+
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+, ignorable
+        - leader_epoch: int32, versions 0+, ignorable; counts the changes of the leader
         - replica_nodes: []int32, versions 0+
         - isr_nodes: []int32, versions 0+
         - eligible_leader_replicas: []int32, versions 0+, nullable 0+
@@ -403,9 +406,10 @@ class DescribeTopicPartitionsResponse(Message):
     class DescribeTopicPartitionsResponseTopic(Structure):
         """Structure DescribeTopicPartitionsResponseTopic, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - name: string, versions 0+, nullable 0+, map key
-        - topic_id: uuid, versions 0+, ignorable
+        - topic_id: uuid, versions 0+, ignorable; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - is_internal: bool, versions 0+, ignorable
         - partitions: []DescribeTopicPartitionsResponsePartition, versions 0+
         - topic_authorized_operations: int32, versions 0+
@@ -493,7 +497,8 @@ class MetadataRequest(Message):
     class MetadataRequestTopic(Structure):
         """Structure MetadataRequestTopic, versions 0+.
 
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - name: string, versions 0+, nullable 10+
         """
 
@@ -540,13 +545,14 @@ class MetadataRequest(Message):
 class MetadataResponse(Message):
     """Kafka's MetadataResponse (response), API key 3, versions 0-13, flexible 9+.
 
-    - throttle_time_ms: int32, versions 3+, ignorable
+    - throttle_time_ms: int32, versions 3+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - brokers: []MetadataResponseBroker, versions 0+
     - cluster_id: string, versions 2+, nullable 2+, ignorable
     - controller_id: int32, versions 1+, ignorable
     - topics: []MetadataResponseTopic, versions 0+
     - cluster_authorized_operations: int32, versions 8-10
-    - error_code: int16, versions 13+, ignorable
+    - error_code: int16, versions 13+, ignorable; an ErrorCode, 0 for success
     """
 
     class MetadataResponseBroker(Structure):
@@ -581,10 +587,10 @@ class MetadataResponse(Message):
     class MetadataResponsePartition(Structure):
         """Structure MetadataResponsePartition, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - partition_index: int32, versions 0+
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 7+, ignorable
+        - leader_epoch: int32, versions 7+, ignorable; counts the changes of the leader
         - replica_nodes: []int32, versions 0+
         - isr_nodes: []int32, versions 0+
         - offline_replicas: []int32, versions 5+, ignorable
@@ -622,9 +628,10 @@ class MetadataResponse(Message):
     class MetadataResponseTopic(Structure):
         """Structure MetadataResponseTopic, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - name: string, versions 0+, nullable 12+, map key
-        - topic_id: uuid, versions 10+, ignorable
+        - topic_id: uuid, versions 10+, ignorable; the id of the topic, which a new topic of the same name does not
+          share (KIP-516)
         - is_internal: bool, versions 1+, ignorable
         - partitions: []MetadataResponsePartition, versions 0+
         - topic_authorized_operations: int32, versions 8+

@@ -107,7 +107,7 @@ class BrokerRegistrationChangeRecord(Message):
     """Kafka's BrokerRegistrationChangeRecord (metadata record), type 17, versions 0-3, flexible 0+.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - fenced: int8, versions 0+, tag 0
     - in_controlled_shutdown: int8, versions 1+, tag 1
     - log_dirs: []uuid, versions 2+, tag 2
@@ -385,7 +385,7 @@ class PartitionChangeRecord(Message):
     """Kafka's PartitionChangeRecord (metadata record), type 5, versions 0-2, flexible 0+.
 
     - partition_id: int32, versions 0+
-    - topic_id: uuid, versions 0+
+    - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
     - isr: []int32, versions 0+, nullable 0+, tag 0
     - leader: int32, versions 0+, tag 1
     - replicas: []int32, versions 0+, nullable 0+, tag 2
@@ -448,14 +448,14 @@ class PartitionRecord(Message):
     """Kafka's PartitionRecord (metadata record), type 3, versions 0-2, flexible 0+.
 
     - partition_id: int32, versions 0+
-    - topic_id: uuid, versions 0+
+    - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
     - replicas: []int32, versions 0+
     - isr: []int32, versions 0+
     - removing_replicas: []int32, versions 0+
     - adding_replicas: []int32, versions 0+
     - leader: int32, versions 0+
     - leader_recovery_state: int8, versions 0+, tag 0
-    - leader_epoch: int32, versions 0+
+    - leader_epoch: int32, versions 0+; counts the changes of the leader
     - partition_epoch: int32, versions 0+
     - directories: []uuid, versions 1+
     - eligible_leader_replicas: []int32, versions 2+, nullable 2+, tag 1
@@ -519,7 +519,7 @@ class ProducerIdsRecord(Message):
     """Kafka's ProducerIdsRecord (metadata record), type 15, versions 0, flexible 0+.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - next_producer_id: int64, versions 0+
     """
 
@@ -551,8 +551,8 @@ class RegisterBrokerRecord(Message):
 
     - broker_id: int32, versions 0+
     - is_migrating_zk_broker: bool, versions 2+
-    - incarnation_id: uuid, versions 0+
-    - broker_epoch: int64, versions 0+
+    - incarnation_id: uuid, versions 0+; is new at each start of the process
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - end_points: []BrokerEndpoint, versions 0+
     - features: []BrokerFeature, versions 0+
     - rack: string, versions 0+, nullable 0+
@@ -667,7 +667,7 @@ class RegisterControllerRecord(Message):
     """Kafka's RegisterControllerRecord (metadata record), type 27, versions 0, flexible 0+.
 
     - controller_id: int32, versions 0+
-    - incarnation_id: uuid, versions 0+
+    - incarnation_id: uuid, versions 0+; is new at each start of the process
     - zk_migration_ready: bool, versions 0+
     - end_points: []ControllerEndpoint, versions 0+
     - features: []ControllerFeature, versions 0+
@@ -801,7 +801,7 @@ class RemoveDelegationTokenRecord(Message):
 class RemoveTopicRecord(Message):
     """Kafka's RemoveTopicRecord (metadata record), type 9, versions 0, flexible 0+.
 
-    - topic_id: uuid, versions 0+
+    - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
     """
 
     __slots__ = ("topic_id",)
@@ -850,7 +850,7 @@ class TopicRecord(Message):
     """Kafka's TopicRecord (metadata record), type 2, versions 0, flexible 0+.
 
     - name: string, versions 0+
-    - topic_id: uuid, versions 0+
+    - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
     """
 
     __slots__ = (
@@ -904,7 +904,7 @@ class UnregisterBrokerRecord(Message):
     """Kafka's UnregisterBrokerRecord (metadata record), type 1, versions 0, flexible 0+.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     """
 
     __slots__ = (

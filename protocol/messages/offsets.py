@@ -82,7 +82,8 @@ class DeleteRecordsRequest(Message):
 class DeleteRecordsResponse(Message):
     """Kafka's DeleteRecordsResponse (response), API key 21, versions 0-2, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - topics: []DeleteRecordsTopicResult, versions 0+
     """
 
@@ -91,7 +92,7 @@ class DeleteRecordsResponse(Message):
 
         - partition_index: int32, versions 0+, map key
         - low_watermark: int64, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -156,7 +157,7 @@ class ListOffsetsRequest(Message):
     """Kafka's ListOffsetsRequest (request), API key 2, versions 0-11, flexible 6+, listeners broker.
 
     - replica_id: int32, versions 0+
-    - isolation_level: int8, versions 2+
+    - isolation_level: int8, versions 2+; 0 reads all records, 1 only committed ones
     - topics: []ListOffsetsTopic, versions 0+
     - timeout_ms: int32, versions 10+, ignorable
     """
@@ -165,7 +166,7 @@ class ListOffsetsRequest(Message):
         """Structure ListOffsetsPartition, versions 0+.
 
         - partition_index: int32, versions 0+
-        - current_leader_epoch: int32, versions 4+, ignorable
+        - current_leader_epoch: int32, versions 4+, ignorable; the leader epoch that the sender knows, -1 for none
         - timestamp: int64, versions 0+
         - max_num_offsets: int32, versions 0
         """
@@ -240,7 +241,8 @@ class ListOffsetsRequest(Message):
 class ListOffsetsResponse(Message):
     """Kafka's ListOffsetsResponse (response), API key 2, versions 0-11, flexible 6+.
 
-    - throttle_time_ms: int32, versions 2+, ignorable
+    - throttle_time_ms: int32, versions 2+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []ListOffsetsTopicResponse, versions 0+
     """
 
@@ -248,10 +250,10 @@ class ListOffsetsResponse(Message):
         """Structure ListOffsetsPartitionResponse, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - timestamp: int64, versions 1+
         - offset: int64, versions 1+
-        - leader_epoch: int32, versions 4+
+        - leader_epoch: int32, versions 4+; counts the changes of the leader
         - old_style_offsets: []int64, versions 0
         """
 
@@ -333,8 +335,8 @@ class OffsetForLeaderEpochRequest(Message):
         """Structure OffsetForLeaderPartition, versions 0+.
 
         - partition: int32, versions 0+
-        - current_leader_epoch: int32, versions 2+, ignorable
-        - leader_epoch: int32, versions 0+
+        - current_leader_epoch: int32, versions 2+, ignorable; the leader epoch that the sender knows, -1 for none
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -398,16 +400,17 @@ class OffsetForLeaderEpochRequest(Message):
 class OffsetForLeaderEpochResponse(Message):
     """Kafka's OffsetForLeaderEpochResponse (response), API key 23, versions 0-4, flexible 4+.
 
-    - throttle_time_ms: int32, versions 2+, ignorable
+    - throttle_time_ms: int32, versions 2+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []OffsetForLeaderTopicResult, versions 0+
     """
 
     class EpochEndOffset(Structure):
         """Structure EpochEndOffset, versions 0+.
 
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - partition: int32, versions 0+
-        - leader_epoch: int32, versions 1+, ignorable
+        - leader_epoch: int32, versions 1+, ignorable; counts the changes of the leader
         - end_offset: int64, versions 0+
         """
 

@@ -13,8 +13,10 @@ from .structure import ZERO_UUID, Message, Records, Structure
 class ProduceRequest(Message):
     """Kafka's ProduceRequest (request), API key 0, versions 0-13, flexible 9+, listeners broker.
 
-    - transactional_id: string, versions 3+, nullable 3+
-    - acks: int16, versions 0+
+    - transactional_id: string, versions 3+, nullable 3+; the name of a transactional producer, the same after its
+      restart
+    - acks: int16, versions 0+; the replicas that must have the records: -1 all in sync, 1 the leader, 0 without an
+      answer
     - timeout_ms: int32, versions 0+
     - topic_data: []TopicProduceData, versions 0+
     """
@@ -44,7 +46,8 @@ class ProduceRequest(Message):
         """Structure TopicProduceData, versions 0+.
 
         - name: string, versions 0-12, ignorable, map key
-        - topic_id: uuid, versions 13+, ignorable, map key
+        - topic_id: uuid, versions 13+, ignorable, map key; the id of the topic, which a new topic of the same name does
+          not share (KIP-516)
         - partition_data: []PartitionProduceData, versions 0+
         """
 
@@ -95,7 +98,8 @@ class ProduceResponse(Message):
     """Kafka's ProduceResponse (response), API key 0, versions 0-13, flexible 9+.
 
     - responses: []TopicProduceResponse, versions 0+
-    - throttle_time_ms: int32, versions 1+, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - node_endpoints: []NodeEndpoint, versions 10+, tag 0
     """
 
@@ -124,7 +128,7 @@ class ProduceResponse(Message):
         """Structure LeaderIdAndEpoch, versions 10+.
 
         - leader_id: int32, versions 10+
-        - leader_epoch: int32, versions 10+
+        - leader_epoch: int32, versions 10+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -145,12 +149,12 @@ class ProduceResponse(Message):
         """Structure PartitionProduceResponse, versions 0+.
 
         - index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - base_offset: int64, versions 0+
         - log_append_time_ms: int64, versions 2+, ignorable
-        - log_start_offset: int64, versions 5+, ignorable
+        - log_start_offset: int64, versions 5+, ignorable; the first offset that is not deleted
         - record_errors: []BatchIndexAndErrorMessage, versions 8+, ignorable
-        - error_message: string, versions 8+, nullable 8+, ignorable
+        - error_message: string, versions 8+, nullable 8+, ignorable; a text for people
         - current_leader: LeaderIdAndEpoch, versions 10+, tag 0
         """
 
@@ -190,7 +194,8 @@ class ProduceResponse(Message):
         """Structure TopicProduceResponse, versions 0+.
 
         - name: string, versions 0-12, ignorable, map key
-        - topic_id: uuid, versions 13+, ignorable, map key
+        - topic_id: uuid, versions 13+, ignorable, map key; the id of the topic, which a new topic of the same name does
+          not share (KIP-516)
         - partition_responses: []PartitionProduceResponse, versions 0+
         """
 

@@ -82,9 +82,10 @@ class AddRaftVoterRequest(Message):
 class AddRaftVoterResponse(Message):
     """Kafka's AddRaftVoterResponse (response), API key 80, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+, ignorable
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+, ignorable; a text for people
     """
 
     __slots__ = (
@@ -114,7 +115,7 @@ class AllocateProducerIdsRequest(Message):
     """Kafka's AllocateProducerIdsRequest (request), API key 67, versions 0, flexible 0+, listeners controller.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     """
 
     __slots__ = (
@@ -140,8 +141,9 @@ class AllocateProducerIdsRequest(Message):
 class AllocateProducerIdsResponse(Message):
     """Kafka's AllocateProducerIdsResponse (response), API key 67, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - producer_id_start: int64, versions 0+
     - producer_id_len: int32, versions 0+
     """
@@ -176,7 +178,7 @@ class AlterPartitionRequest(Message):
     """Kafka's AlterPartitionRequest (request), API key 56, versions 0-3, flexible 0+, listeners controller.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - topics: []TopicData, versions 0+
     """
 
@@ -184,7 +186,7 @@ class AlterPartitionRequest(Message):
         """Structure BrokerState, versions 3+.
 
         - broker_id: int32, versions 3+
-        - broker_epoch: int64, versions 3+
+        - broker_epoch: int64, versions 3+; the epoch of the broker's registration
         """
 
         __slots__ = (
@@ -205,7 +207,7 @@ class AlterPartitionRequest(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - new_isr: []int32, versions 0-2
         - new_isr_with_epochs: []BrokerState, versions 3+
         - leader_recovery_state: int8, versions 1+
@@ -241,7 +243,8 @@ class AlterPartitionRequest(Message):
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
 
-        - topic_id: uuid, versions 2+, ignorable
+        - topic_id: uuid, versions 2+, ignorable; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []PartitionData, versions 0+
         - topic_name: string, versions 0-1, ignorable
         """
@@ -289,8 +292,9 @@ class AlterPartitionRequest(Message):
 class AlterPartitionResponse(Message):
     """Kafka's AlterPartitionResponse (response), API key 56, versions 0-3, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - topics: []TopicData, versions 0+
     """
 
@@ -298,9 +302,9 @@ class AlterPartitionResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - isr: []int32, versions 0+
         - leader_recovery_state: int8, versions 1+, ignorable
         - partition_epoch: int32, versions 0+
@@ -338,7 +342,8 @@ class AlterPartitionResponse(Message):
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
 
-        - topic_id: uuid, versions 2+, ignorable
+        - topic_id: uuid, versions 2+, ignorable; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []PartitionData, versions 0+
         - topic_name: string, versions 0-1, ignorable
         """
@@ -387,7 +392,7 @@ class AssignReplicasToDirsRequest(Message):
     """Kafka's AssignReplicasToDirsRequest (request), API key 73, versions 0, flexible 0+, listeners controller.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - directories: []DirectoryData, versions 0+
     """
 
@@ -409,7 +414,7 @@ class AssignReplicasToDirsRequest(Message):
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -474,8 +479,9 @@ class AssignReplicasToDirsRequest(Message):
 class AssignReplicasToDirsResponse(Message):
     """Kafka's AssignReplicasToDirsResponse (response), API key 73, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - directories: []DirectoryData, versions 0+
     """
 
@@ -483,7 +489,7 @@ class AssignReplicasToDirsResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -503,7 +509,7 @@ class AssignReplicasToDirsResponse(Message):
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -580,7 +586,7 @@ class BeginQuorumEpochRequest(Message):
         - partition_index: int32, versions 0+
         - voter_directory_id: uuid, versions 1+, ignorable
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -678,7 +684,7 @@ class BeginQuorumEpochRequest(Message):
 class BeginQuorumEpochResponse(Message):
     """Kafka's BeginQuorumEpochResponse (response), API key 53, versions 0-1, flexible 1+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - topics: []TopicData, versions 0+
     - node_endpoints: []NodeEndpoint, versions 1+, tag 0
     """
@@ -687,9 +693,9 @@ class BeginQuorumEpochResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -785,7 +791,7 @@ class BrokerHeartbeatRequest(Message):
     """Kafka's BrokerHeartbeatRequest (request), API key 63, versions 0-2, flexible 0+, listeners controller.
 
     - broker_id: int32, versions 0+
-    - broker_epoch: int64, versions 0+
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     - current_metadata_offset: int64, versions 0+
     - want_fence: bool, versions 0+
     - want_shut_down: bool, versions 0+
@@ -831,8 +837,9 @@ class BrokerHeartbeatRequest(Message):
 class BrokerHeartbeatResponse(Message):
     """Kafka's BrokerHeartbeatResponse (response), API key 63, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - is_caught_up: bool, versions 0+
     - is_fenced: bool, versions 0+
     - should_shut_down: bool, versions 0+
@@ -872,7 +879,7 @@ class BrokerRegistrationRequest(Message):
 
     - broker_id: int32, versions 0+
     - cluster_id: string, versions 0+
-    - incarnation_id: uuid, versions 0+
+    - incarnation_id: uuid, versions 0+; is new at each start of the process
     - listeners: []Listener, versions 0+
     - features: []Feature, versions 0+
     - rack: string, versions 0+, nullable 0+
@@ -979,9 +986,10 @@ class BrokerRegistrationRequest(Message):
 class BrokerRegistrationResponse(Message):
     """Kafka's BrokerRegistrationResponse (response), API key 62, versions 0-4, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - broker_epoch: int64, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - broker_epoch: int64, versions 0+; the epoch of the broker's registration
     """
 
     __slots__ = (
@@ -1033,7 +1041,7 @@ class ControllerRegistrationRequest(Message):
     """Kafka's ControllerRegistrationRequest (request), API key 70, versions 0, flexible 0+, listeners controller.
 
     - controller_id: int32, versions 0+
-    - incarnation_id: uuid, versions 0+
+    - incarnation_id: uuid, versions 0+; is new at each start of the process
     - zk_migration_ready: bool, versions 0+
     - listeners: []Listener, versions 0+
     - features: []Feature, versions 0+
@@ -1125,9 +1133,10 @@ class ControllerRegistrationRequest(Message):
 class ControllerRegistrationResponse(Message):
     """Kafka's ControllerRegistrationResponse (response), API key 70, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     """
 
     __slots__ = (
@@ -1214,8 +1223,8 @@ class DescribeQuorumRequest(Message):
 class DescribeQuorumResponse(Message):
     """Kafka's DescribeQuorumResponse (response), API key 55, versions 0-2, flexible 0+.
 
-    - error_code: int16, versions 0+
-    - error_message: string, versions 2+, nullable 2+, ignorable
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 2+, nullable 2+, ignorable; a text for people
     - topics: []TopicData, versions 0+
     - nodes: []Node, versions 2+
     """
@@ -1257,11 +1266,11 @@ class DescribeQuorumResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 2+, nullable 2+, ignorable
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 2+, nullable 2+, ignorable; a text for people
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
-        - high_watermark: int64, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
+        - high_watermark: int64, versions 0+; the end of the records that all in-sync replicas have
         - current_voters: []ReplicaState, versions 0+
         - observers: []ReplicaState, versions 0+
         """
@@ -1425,7 +1434,7 @@ class EndQuorumEpochRequest(Message):
 
         - partition_index: int32, versions 0+
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - preferred_successors: []int32, versions 0, ignorable
         - preferred_candidates: []ReplicaInfo, versions 1+, ignorable
         """
@@ -1525,7 +1534,7 @@ class EndQuorumEpochRequest(Message):
 class EndQuorumEpochResponse(Message):
     """Kafka's EndQuorumEpochResponse (response), API key 54, versions 0-1, flexible 1+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - topics: []TopicData, versions 0+
     - node_endpoints: []NodeEndpoint, versions 1+, tag 0
     """
@@ -1534,9 +1543,9 @@ class EndQuorumEpochResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -1663,7 +1672,7 @@ class EnvelopeResponse(Message):
     """Kafka's EnvelopeResponse (response), API key 58, versions 0, flexible 0+.
 
     - response_data: bytes, versions 0+, nullable 0+
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     """
 
     __slots__ = (
@@ -1720,7 +1729,7 @@ class FetchSnapshotRequest(Message):
         """Structure PartitionSnapshot, versions 0+.
 
         - partition: int32, versions 0+
-        - current_leader_epoch: int32, versions 0+
+        - current_leader_epoch: int32, versions 0+; the leader epoch that the sender knows, -1 for none
         - snapshot_id: SnapshotId, versions 0+
         - position: int64, versions 0+
         - replica_directory_id: uuid, versions 1+, tag 0, ignorable
@@ -1799,8 +1808,9 @@ class FetchSnapshotRequest(Message):
 class FetchSnapshotResponse(Message):
     """Kafka's FetchSnapshotResponse (response), API key 59, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+, ignorable
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - topics: []TopicSnapshot, versions 0+
     - node_endpoints: []NodeEndpoint, versions 1+, tag 0
     """
@@ -1830,7 +1840,7 @@ class FetchSnapshotResponse(Message):
         """Structure LeaderIdAndEpoch, versions 0+.
 
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -1851,7 +1861,7 @@ class FetchSnapshotResponse(Message):
         """Structure PartitionSnapshot, versions 0+.
 
         - index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - snapshot_id: SnapshotId, versions 0+
         - current_leader: LeaderIdAndEpoch, versions 0+, tag 0
         - size: int64, versions 0+
@@ -2017,9 +2027,10 @@ class RemoveRaftVoterRequest(Message):
 class RemoveRaftVoterResponse(Message):
     """Kafka's RemoveRaftVoterResponse (response), API key 81, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+, ignorable
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+, ignorable; a text for people
     """
 
     __slots__ = (
@@ -2092,9 +2103,10 @@ class UnregisterBrokerRequest(Message):
 class UnregisterBrokerResponse(Message):
     """Kafka's UnregisterBrokerResponse (response), API key 64, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     """
 
     __slots__ = (
@@ -2126,7 +2138,7 @@ class UpdateFeaturesRequest(Message):
 
     - timeout_ms: int32, versions 0+
     - feature_updates: []FeatureUpdateKey, versions 0+
-    - validate_only: bool, versions 1+
+    - validate_only: bool, versions 1+; checks the request and changes nothing
     """
 
     class FeatureUpdateKey(Structure):
@@ -2184,9 +2196,10 @@ class UpdateFeaturesRequest(Message):
 class UpdateFeaturesResponse(Message):
     """Kafka's UpdateFeaturesResponse (response), API key 57, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - results: []UpdatableFeatureResult, versions 0-1, ignorable
     """
 
@@ -2194,8 +2207,8 @@ class UpdateFeaturesResponse(Message):
         """Structure UpdatableFeatureResult, versions 0-1.
 
         - feature: string, versions 0+, map key
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -2267,7 +2280,7 @@ class UpdateRaftVoterRequest(Message):
     """Kafka's UpdateRaftVoterRequest (request), API key 82, versions 0, flexible 0+, listeners controller.
 
     - cluster_id: string, versions 0+, nullable 0+
-    - current_leader_epoch: int32, versions 0+
+    - current_leader_epoch: int32, versions 0+; the leader epoch that the sender knows, -1 for none
     - voter_id: int32, versions 0+
     - voter_directory_id: uuid, versions 0+
     - listeners: []Listener, versions 0+
@@ -2357,8 +2370,9 @@ class UpdateRaftVoterRequest(Message):
 class UpdateRaftVoterResponse(Message):
     """Kafka's UpdateRaftVoterResponse (response), API key 82, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - current_leader: CurrentLeader, versions 0+, tag 0
     """
 
@@ -2366,7 +2380,7 @@ class UpdateRaftVoterResponse(Message):
         """Structure CurrentLeader, versions 0+.
 
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - host: string, versions 0+
         - port: int32, versions 0+
         """
@@ -2514,7 +2528,7 @@ class VoteRequest(Message):
 class VoteResponse(Message):
     """Kafka's VoteResponse (response), API key 52, versions 0-2, flexible 0+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - topics: []TopicData, versions 0+
     - node_endpoints: []NodeEndpoint, versions 1+, tag 0
     """
@@ -2523,9 +2537,9 @@ class VoteResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - vote_granted: bool, versions 0+
         """
 

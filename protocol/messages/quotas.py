@@ -15,7 +15,7 @@ class AlterClientQuotasRequest(Message):
     controller.
 
     - entries: []EntryData, versions 0+
-    - validate_only: bool, versions 0+
+    - validate_only: bool, versions 0+; checks the request and changes nothing
     """
 
     class EntityData(Structure):
@@ -108,7 +108,8 @@ class AlterClientQuotasRequest(Message):
 class AlterClientQuotasResponse(Message):
     """Kafka's AlterClientQuotasResponse (response), API key 49, versions 0-1, flexible 1+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - entries: []EntryData, versions 0+
     """
 
@@ -136,8 +137,8 @@ class AlterClientQuotasResponse(Message):
     class EntryData(Structure):
         """Structure EntryData, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - entity: []EntityData, versions 0+
         """
 
@@ -233,9 +234,10 @@ class DescribeClientQuotasRequest(Message):
 class DescribeClientQuotasResponse(Message):
     """Kafka's DescribeClientQuotasResponse (response), API key 48, versions 0-1, flexible 1+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - entries: []EntryData, versions 0+, nullable 0+
     """
 

@@ -79,7 +79,7 @@ class RemoteLogSegmentMetadataRecord(Message):
     class SegmentLeaderEpochEntry(Structure):
         """Structure SegmentLeaderEpochEntry, versions 0+.
 
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - offset: int64, versions 0+
         """
 
@@ -167,7 +167,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     class SegmentLeaderEpochEntry(Structure):
         """Structure SegmentLeaderEpochEntry, versions 0+.
 
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - offset: int64, versions 0+
         """
 

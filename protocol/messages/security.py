@@ -95,7 +95,8 @@ class AlterUserScramCredentialsRequest(Message):
 class AlterUserScramCredentialsResponse(Message):
     """Kafka's AlterUserScramCredentialsResponse (response), API key 51, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []AlterUserScramCredentialsResult, versions 0+
     """
 
@@ -103,8 +104,8 @@ class AlterUserScramCredentialsResponse(Message):
         """Structure AlterUserScramCredentialsResult, versions 0+.
 
         - user: string, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -209,15 +210,16 @@ class CreateAclsRequest(Message):
 class CreateAclsResponse(Message):
     """Kafka's CreateAclsResponse (response), API key 30, versions 0-3, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []AclCreationResult, versions 0+
     """
 
     class AclCreationResult(Structure):
         """Structure AclCreationResult, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -314,7 +316,7 @@ class CreateDelegationTokenRequest(Message):
 class CreateDelegationTokenResponse(Message):
     """Kafka's CreateDelegationTokenResponse (response), API key 38, versions 0-3, flexible 2+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - principal_type: string, versions 0+
     - principal_name: string, versions 0+
     - token_requester_principal_type: string, versions 3+
@@ -324,7 +326,8 @@ class CreateDelegationTokenResponse(Message):
     - max_timestamp_ms: int64, versions 0+
     - token_id: string, versions 0+
     - hmac: bytes, versions 0+
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     """
 
     __slots__ = (
@@ -470,15 +473,16 @@ class DeleteAclsRequest(Message):
 class DeleteAclsResponse(Message):
     """Kafka's DeleteAclsResponse (response), API key 31, versions 0-3, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - filter_results: []DeleteAclsFilterResult, versions 0+
     """
 
     class DeleteAclsMatchingAcl(Structure):
         """Structure DeleteAclsMatchingAcl, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - resource_type: int8, versions 0+
         - resource_name: string, versions 0+
         - pattern_type: int8, versions 1+
@@ -526,8 +530,8 @@ class DeleteAclsResponse(Message):
     class DeleteAclsFilterResult(Structure):
         """Structure DeleteAclsFilterResult, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - matching_acls: []DeleteAclsMatchingAcl, versions 0+
         """
 
@@ -619,9 +623,10 @@ class DescribeAclsRequest(Message):
 class DescribeAclsResponse(Message):
     """Kafka's DescribeAclsResponse (response), API key 29, versions 0-3, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - resources: []DescribeAclsResource, versions 0+
     """
 
@@ -755,9 +760,10 @@ class DescribeDelegationTokenRequest(Message):
 class DescribeDelegationTokenResponse(Message):
     """Kafka's DescribeDelegationTokenResponse (response), API key 41, versions 0-3, flexible 2+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - tokens: []DescribedDelegationToken, versions 0+
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     """
 
     class DescribedDelegationTokenRenewer(Structure):
@@ -897,9 +903,10 @@ class DescribeUserScramCredentialsRequest(Message):
 class DescribeUserScramCredentialsResponse(Message):
     """Kafka's DescribeUserScramCredentialsResponse (response), API key 50, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - results: []DescribeUserScramCredentialsResult, versions 0+
     """
 
@@ -928,8 +935,8 @@ class DescribeUserScramCredentialsResponse(Message):
         """Structure DescribeUserScramCredentialsResult, versions 0+.
 
         - user: string, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - credential_infos: []CredentialInfo, versions 0+
         """
 
@@ -1010,9 +1017,10 @@ class ExpireDelegationTokenRequest(Message):
 class ExpireDelegationTokenResponse(Message):
     """Kafka's ExpireDelegationTokenResponse (response), API key 40, versions 0-2, flexible 2+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - expiry_timestamp_ms: int64, versions 0+
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     """
 
     __slots__ = (
@@ -1069,9 +1077,10 @@ class RenewDelegationTokenRequest(Message):
 class RenewDelegationTokenResponse(Message):
     """Kafka's RenewDelegationTokenResponse (response), API key 39, versions 0-2, flexible 2+.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - expiry_timestamp_ms: int64, versions 0+
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     """
 
     __slots__ = (
@@ -1122,8 +1131,8 @@ class SaslAuthenticateRequest(Message):
 class SaslAuthenticateResponse(Message):
     """Kafka's SaslAuthenticateResponse (response), API key 36, versions 0-2, flexible 2+.
 
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - auth_bytes: bytes, versions 0+
     - session_lifetime_ms: int64, versions 1+, ignorable
     """
@@ -1178,7 +1187,7 @@ class SaslHandshakeRequest(Message):
 class SaslHandshakeResponse(Message):
     """Kafka's SaslHandshakeResponse (response), API key 17, versions 0-1.
 
-    - error_code: int16, versions 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - mechanisms: []string, versions 0+
     """
 

@@ -82,9 +82,10 @@ class AlterShareGroupOffsetsRequest(Message):
 class AlterShareGroupOffsetsResponse(Message):
     """Kafka's AlterShareGroupOffsetsResponse (response), API key 91, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - responses: []AlterShareGroupOffsetsResponseTopic, versions 0+
     """
 
@@ -92,8 +93,8 @@ class AlterShareGroupOffsetsResponse(Message):
         """Structure AlterShareGroupOffsetsResponsePartition, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -117,7 +118,7 @@ class AlterShareGroupOffsetsResponse(Message):
         """Structure AlterShareGroupOffsetsResponseTopic, versions 0+.
 
         - topic_name: string, versions 0+, map key
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []AlterShareGroupOffsetsResponsePartition, versions 0+
         """
 
@@ -209,9 +210,10 @@ class DeleteShareGroupOffsetsRequest(Message):
 class DeleteShareGroupOffsetsResponse(Message):
     """Kafka's DeleteShareGroupOffsetsResponse (response), API key 92, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - responses: []DeleteShareGroupOffsetsResponseTopic, versions 0+
     """
 
@@ -219,9 +221,9 @@ class DeleteShareGroupOffsetsResponse(Message):
         """Structure DeleteShareGroupOffsetsResponseTopic, versions 0+.
 
         - topic_name: string, versions 0+
-        - topic_id: uuid, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -295,7 +297,7 @@ class DeleteShareGroupStateRequest(Message):
     class DeleteStateData(Structure):
         """Structure DeleteStateData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -343,8 +345,8 @@ class DeleteShareGroupStateResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -367,7 +369,7 @@ class DeleteShareGroupStateResponse(Message):
     class DeleteStateResult(Structure):
         """Structure DeleteStateResult, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionResult, versions 0+
         """
 
@@ -466,7 +468,8 @@ class DescribeShareGroupOffsetsRequest(Message):
 class DescribeShareGroupOffsetsResponse(Message):
     """Kafka's DescribeShareGroupOffsetsResponse (response), API key 90, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - groups: []DescribeShareGroupOffsetsResponseGroup, versions 0+
     """
 
@@ -475,10 +478,10 @@ class DescribeShareGroupOffsetsResponse(Message):
 
         - partition_index: int32, versions 0+
         - start_offset: int64, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - lag: int64, versions 1+, ignorable
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -511,7 +514,7 @@ class DescribeShareGroupOffsetsResponse(Message):
         """Structure DescribeShareGroupOffsetsResponseTopic, versions 0+.
 
         - topic_name: string, versions 0+
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []DescribeShareGroupOffsetsResponsePartition, versions 0+
         """
 
@@ -538,8 +541,8 @@ class DescribeShareGroupOffsetsResponse(Message):
 
         - group_id: string, versions 0+
         - topics: []DescribeShareGroupOffsetsResponseTopic, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -617,7 +620,7 @@ class InitializeShareGroupStateRequest(Message):
     class InitializeStateData(Structure):
         """Structure InitializeStateData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -665,8 +668,8 @@ class InitializeShareGroupStateResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -689,7 +692,7 @@ class InitializeShareGroupStateResponse(Message):
     class InitializeStateResult(Structure):
         """Structure InitializeStateResult, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionResult, versions 0+
         """
 
@@ -733,7 +736,7 @@ class ReadShareGroupStateRequest(Message):
         """Structure PartitionData, versions 0+.
 
         - partition: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -753,7 +756,7 @@ class ReadShareGroupStateRequest(Message):
     class ReadStateData(Structure):
         """Structure ReadStateData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -830,8 +833,8 @@ class ReadShareGroupStateResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - state_epoch: int32, versions 0+
         - start_offset: int64, versions 0+
         - state_batches: []StateBatch, versions 0+
@@ -866,7 +869,7 @@ class ReadShareGroupStateResponse(Message):
     class ReadStateResult(Structure):
         """Structure ReadStateResult, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionResult, versions 0+
         """
 
@@ -911,7 +914,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         """Structure PartitionData, versions 0+.
 
         - partition: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -931,7 +934,7 @@ class ReadShareGroupStateSummaryRequest(Message):
     class ReadStateSummaryData(Structure):
         """Structure ReadStateSummaryData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -979,10 +982,10 @@ class ReadShareGroupStateSummaryResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - state_epoch: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - start_offset: int64, versions 0+
         - delivery_complete_count: int32, versions 1+, ignorable
         """
@@ -1019,7 +1022,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     class ReadStateSummaryResult(Structure):
         """Structure ReadStateSummaryResult, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionResult, versions 0+
         """
 
@@ -1111,7 +1114,8 @@ class ShareAcknowledgeRequest(Message):
     class AcknowledgeTopic(Structure):
         """Structure AcknowledgeTopic, versions 0+.
 
-        - topic_id: uuid, versions 0+, map key
+        - topic_id: uuid, versions 0+, map key; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []AcknowledgePartition, versions 0+
         """
 
@@ -1161,9 +1165,10 @@ class ShareAcknowledgeRequest(Message):
 class ShareAcknowledgeResponse(Message):
     """Kafka's ShareAcknowledgeResponse (response), API key 79, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - acquisition_lock_timeout_ms: int32, versions 2+, ignorable
     - responses: []ShareAcknowledgeTopicResponse, versions 0+
     - node_endpoints: []NodeEndpoint, versions 0+
@@ -1173,7 +1178,7 @@ class ShareAcknowledgeResponse(Message):
         """Structure LeaderIdAndEpoch, versions 0+.
 
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -1194,8 +1199,8 @@ class ShareAcknowledgeResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - current_leader: LeaderIdAndEpoch, versions 0+
         """
 
@@ -1224,7 +1229,8 @@ class ShareAcknowledgeResponse(Message):
     class ShareAcknowledgeTopicResponse(Structure):
         """Structure ShareAcknowledgeTopicResponse, versions 0+.
 
-        - topic_id: uuid, versions 0+, map key
+        - topic_id: uuid, versions 0+, map key; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -1373,7 +1379,8 @@ class ShareFetchRequest(Message):
     class FetchTopic(Structure):
         """Structure FetchTopic, versions 0+.
 
-        - topic_id: uuid, versions 0+, map key
+        - topic_id: uuid, versions 0+, map key; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []FetchPartition, versions 0+
         """
 
@@ -1394,7 +1401,7 @@ class ShareFetchRequest(Message):
     class ForgottenTopic(Structure):
         """Structure ForgottenTopic, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -1465,9 +1472,10 @@ class ShareFetchRequest(Message):
 class ShareFetchResponse(Message):
     """Kafka's ShareFetchResponse (response), API key 78, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - acquisition_lock_timeout_ms: int32, versions 1+
     - responses: []ShareFetchableTopicResponse, versions 0+
     - node_endpoints: []NodeEndpoint, versions 0+
@@ -1477,7 +1485,7 @@ class ShareFetchResponse(Message):
         """Structure LeaderIdAndEpoch, versions 0+.
 
         - leader_id: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         """
 
         __slots__ = (
@@ -1523,8 +1531,8 @@ class ShareFetchResponse(Message):
         """Structure PartitionData, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - acknowledge_error_code: int16, versions 0+
         - acknowledge_error_message: string, versions 0+, nullable 0+
         - current_leader: LeaderIdAndEpoch, versions 0+
@@ -1567,7 +1575,8 @@ class ShareFetchResponse(Message):
     class ShareFetchableTopicResponse(Structure):
         """Structure ShareFetchableTopicResponse, versions 0+.
 
-        - topic_id: uuid, versions 0+, map key
+        - topic_id: uuid, versions 0+, map key; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -1676,14 +1685,15 @@ class ShareGroupDescribeRequest(Message):
 class ShareGroupDescribeResponse(Message):
     """Kafka's ShareGroupDescribeResponse (response), API key 77, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - groups: []DescribedGroup, versions 0+
     """
 
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - topic_name: string, versions 0+
         - partitions: []int32, versions 0+
         """
@@ -1725,7 +1735,7 @@ class ShareGroupDescribeResponse(Message):
 
         - member_id: string, versions 0+
         - rack_id: string, versions 0+, nullable 0+
-        - member_epoch: int32, versions 0+
+        - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
         - client_id: string, versions 0+
         - client_host: string, versions 0+
         - subscribed_topic_names: []string, versions 0+
@@ -1764,8 +1774,8 @@ class ShareGroupDescribeResponse(Message):
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - group_id: string, versions 0+
         - group_state: string, versions 0+
         - group_epoch: int32, versions 0+
@@ -1835,7 +1845,7 @@ class ShareGroupHeartbeatRequest(Message):
 
     - group_id: string, versions 0+
     - member_id: string, versions 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - rack_id: string, versions 0+, nullable 0+
     - subscribed_topic_names: []string, versions 0+, nullable 0+
     """
@@ -1872,11 +1882,12 @@ class ShareGroupHeartbeatRequest(Message):
 class ShareGroupHeartbeatResponse(Message):
     """Kafka's ShareGroupHeartbeatResponse (response), API key 76, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - member_id: string, versions 0+, nullable 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - heartbeat_interval_ms: int32, versions 0+
     - assignment: Assignment, versions 0+, nullable 0+
     """
@@ -1884,7 +1895,7 @@ class ShareGroupHeartbeatResponse(Message):
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []int32, versions 0+
         """
 
@@ -1993,7 +2004,7 @@ class WriteShareGroupStateRequest(Message):
 
         - partition: int32, versions 0+
         - state_epoch: int32, versions 0+
-        - leader_epoch: int32, versions 0+
+        - leader_epoch: int32, versions 0+; counts the changes of the leader
         - start_offset: int64, versions 0+
         - delivery_complete_count: int32, versions 1+, ignorable
         - state_batches: []StateBatch, versions 0+
@@ -2028,7 +2039,7 @@ class WriteShareGroupStateRequest(Message):
     class WriteStateData(Structure):
         """Structure WriteStateData, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionData, versions 0+
         """
 
@@ -2076,8 +2087,8 @@ class WriteShareGroupStateResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -2100,7 +2111,7 @@ class WriteShareGroupStateResponse(Message):
     class WriteStateResult(Structure):
         """Structure WriteStateResult, versions 0+.
 
-        - topic_id: uuid, versions 0+
+        - topic_id: uuid, versions 0+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         - partitions: []PartitionResult, versions 0+
         """
 

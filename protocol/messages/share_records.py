@@ -14,7 +14,7 @@ class ShareSnapshotKey(Message):
     """Kafka's ShareSnapshotKey (record key), type 0, versions 0.
 
     - group_id: string, versions 0
-    - topic_id: uuid, versions 0
+    - topic_id: uuid, versions 0; the id of the topic, which a new topic of the same name does not share (KIP-516)
     - partition: int32, versions 0
     """
 
@@ -46,7 +46,7 @@ class ShareSnapshotValue(Message):
 
     - snapshot_epoch: int32, versions 0+
     - state_epoch: int32, versions 0+
-    - leader_epoch: int32, versions 0+
+    - leader_epoch: int32, versions 0+; counts the changes of the leader
     - start_offset: int64, versions 0+
     - delivery_complete_count: int32, versions 0+, tag 0
     - create_timestamp: int64, versions 0+
@@ -125,7 +125,7 @@ class ShareUpdateKey(Message):
     """Kafka's ShareUpdateKey (record key), type 1, versions 0.
 
     - group_id: string, versions 0
-    - topic_id: uuid, versions 0
+    - topic_id: uuid, versions 0; the id of the topic, which a new topic of the same name does not share (KIP-516)
     - partition: int32, versions 0
     """
 
@@ -156,7 +156,7 @@ class ShareUpdateValue(Message):
     """Kafka's ShareUpdateValue (record value), type 1, versions 0, flexible 0+.
 
     - snapshot_epoch: int32, versions 0+
-    - leader_epoch: int32, versions 0+
+    - leader_epoch: int32, versions 0+; counts the changes of the leader
     - start_offset: int64, versions 0+
     - delivery_complete_count: int32, versions 0+, tag 0
     - state_batches: []StateBatch, versions 0+

@@ -124,7 +124,7 @@ class ProducerSnapshot(Message):
     class ProducerEntry(Structure):
         """Structure ProducerEntry, versions 1.
 
-        - producer_id: int64, versions 1
+        - producer_id: int64, versions 1; the id of an idempotent or transactional producer
         - epoch: int16, versions 1
         - last_sequence: int32, versions 1
         - last_offset: int64, versions 1
@@ -191,7 +191,7 @@ class QuorumStateData(Message):
 
     - cluster_id: string, versions 0
     - leader_id: int32, versions 0+
-    - leader_epoch: int32, versions 0+
+    - leader_epoch: int32, versions 0+; counts the changes of the leader
     - voted_id: int32, versions 0+
     - voted_directory_id: uuid, versions 1+
     - applied_offset: int64, versions 0

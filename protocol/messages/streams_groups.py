@@ -40,7 +40,8 @@ class StreamsGroupDescribeRequest(Message):
 class StreamsGroupDescribeResponse(Message):
     """Kafka's StreamsGroupDescribeResponse (response), API key 89, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - groups: []DescribedGroup, versions 0+
     """
 
@@ -68,7 +69,7 @@ class StreamsGroupDescribeResponse(Message):
     class TaskOffset(Structure):
         """Structure TaskOffset, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partition: int32, versions 0+
         - offset: int64, versions 0+
         """
@@ -118,7 +119,7 @@ class StreamsGroupDescribeResponse(Message):
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partitions: []int32, versions 0+
         """
 
@@ -189,7 +190,7 @@ class StreamsGroupDescribeResponse(Message):
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - source_topics: []string, versions 0+
         - repartition_sink_topics: []string, versions 0+
         - state_changelog_topics: []TopicInfo, versions 0+
@@ -244,7 +245,7 @@ class StreamsGroupDescribeResponse(Message):
         """Structure Member, versions 0+.
 
         - member_id: string, versions 0+
-        - member_epoch: int32, versions 0+
+        - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
         - instance_id: string, versions 0+, nullable 0+
         - rack_id: string, versions 0+, nullable 0+
         - client_id: string, versions 0+
@@ -318,8 +319,8 @@ class StreamsGroupDescribeResponse(Message):
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
 
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - group_id: string, versions 0+
         - group_state: string, versions 0+
         - group_epoch: int32, versions 0+
@@ -389,11 +390,11 @@ class StreamsGroupHeartbeatRequest(Message):
 
     - group_id: string, versions 0+
     - member_id: string, versions 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - endpoint_information_epoch: int32, versions 0+
     - instance_id: string, versions 0+, nullable 0+
     - rack_id: string, versions 0+, nullable 0+
-    - rebalance_timeout_ms: int32, versions 0+
+    - rebalance_timeout_ms: int32, versions 0+; how long members have to join, or to give up partitions
     - topology: Topology, versions 0+, nullable 0+
     - active_tasks: []TaskIds, versions 0+, nullable 0+
     - standby_tasks: []TaskIds, versions 0+, nullable 0+
@@ -480,7 +481,7 @@ class StreamsGroupHeartbeatRequest(Message):
     class TaskOffset(Structure):
         """Structure TaskOffset, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partition: int32, versions 0+
         - offset: int64, versions 0+
         """
@@ -505,7 +506,7 @@ class StreamsGroupHeartbeatRequest(Message):
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partitions: []int32, versions 0+
         """
 
@@ -551,7 +552,7 @@ class StreamsGroupHeartbeatRequest(Message):
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - source_topics: []string, versions 0+
         - source_topic_regex: []string, versions 0+
         - state_changelog_topics: []TopicInfo, versions 0+
@@ -678,11 +679,12 @@ class StreamsGroupHeartbeatRequest(Message):
 class StreamsGroupHeartbeatResponse(Message):
     """Kafka's StreamsGroupHeartbeatResponse (response), API key 88, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - member_id: string, versions 0+
-    - member_epoch: int32, versions 0+
+    - member_epoch: int32, versions 0+; counts the assignments that the member has taken over (KIP-848)
     - heartbeat_interval_ms: int32, versions 0+
     - acceptable_recovery_lag: int32, versions 0+
     - task_offset_interval_ms: int32, versions 0+
@@ -739,7 +741,7 @@ class StreamsGroupHeartbeatResponse(Message):
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
 
-        - subtopology_id: string, versions 0+
+        - subtopology_id: string, versions 0+; the part of a Streams topology that runs in one task
         - partitions: []int32, versions 0+
         """
 

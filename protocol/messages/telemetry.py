@@ -34,8 +34,9 @@ class GetTelemetrySubscriptionsRequest(Message):
 class GetTelemetrySubscriptionsResponse(Message):
     """Kafka's GetTelemetrySubscriptionsResponse (response), API key 71, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - client_instance_id: uuid, versions 0+
     - subscription_id: int32, versions 0+
     - accepted_compression_types: []int8, versions 0+
@@ -128,8 +129,9 @@ class PushTelemetryRequest(Message):
 class PushTelemetryResponse(Message):
     """Kafka's PushTelemetryResponse (response), API key 72, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     """
 
     __slots__ = (

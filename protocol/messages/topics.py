@@ -87,10 +87,11 @@ class AlterPartitionReassignmentsRequest(Message):
 class AlterPartitionReassignmentsResponse(Message):
     """Kafka's AlterPartitionReassignmentsResponse (response), API key 45, versions 0-1, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - allow_replication_factor_change: bool, versions 1+, ignorable
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - responses: []ReassignableTopicResponse, versions 0+
     """
 
@@ -98,8 +99,8 @@ class AlterPartitionReassignmentsResponse(Message):
         """Structure ReassignablePartitionResponse, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -175,7 +176,7 @@ class CreatePartitionsRequest(Message):
 
     - topics: []CreatePartitionsTopic, versions 0+
     - timeout_ms: int32, versions 0+
-    - validate_only: bool, versions 0+
+    - validate_only: bool, versions 0+; checks the request and changes nothing
     """
 
     class CreatePartitionsAssignment(Structure):
@@ -244,7 +245,8 @@ class CreatePartitionsRequest(Message):
 class CreatePartitionsResponse(Message):
     """Kafka's CreatePartitionsResponse (response), API key 37, versions 0-3, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - results: []CreatePartitionsTopicResult, versions 0+
     """
 
@@ -252,8 +254,8 @@ class CreatePartitionsResponse(Message):
         """Structure CreatePartitionsTopicResult, versions 0+.
 
         - name: string, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -299,7 +301,7 @@ class CreateTopicsRequest(Message):
 
     - topics: []CreatableTopic, versions 0+
     - timeout_ms: int32, versions 0+
-    - validate_only: bool, versions 1+
+    - validate_only: bool, versions 1+; checks the request and changes nothing
     """
 
     class CreatableReplicaAssignment(Structure):
@@ -403,7 +405,8 @@ class CreateTopicsRequest(Message):
 class CreateTopicsResponse(Message):
     """Kafka's CreateTopicsResponse (response), API key 19, versions 0-7, flexible 5+.
 
-    - throttle_time_ms: int32, versions 2+, ignorable
+    - throttle_time_ms: int32, versions 2+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - topics: []CreatableTopicResult, versions 0+
     """
 
@@ -444,9 +447,10 @@ class CreateTopicsResponse(Message):
         """Structure CreatableTopicResult, versions 0+.
 
         - name: string, versions 0+, map key
-        - topic_id: uuid, versions 7+, ignorable
-        - error_code: int16, versions 0+
-        - error_message: string, versions 1+, nullable 0+, ignorable
+        - topic_id: uuid, versions 7+, ignorable; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 1+, nullable 0+, ignorable; a text for people
         - topic_config_error_code: int16, versions 5+, tag 0, ignorable
         - num_partitions: int32, versions 5+, ignorable
         - replication_factor: int16, versions 5+, ignorable
@@ -518,7 +522,7 @@ class DeleteTopicsRequest(Message):
         """Structure DeleteTopicState, versions 6+.
 
         - name: string, versions 6+, nullable 6+
-        - topic_id: uuid, versions 6+
+        - topic_id: uuid, versions 6+; the id of the topic, which a new topic of the same name does not share (KIP-516)
         """
 
         __slots__ = (
@@ -561,7 +565,8 @@ class DeleteTopicsRequest(Message):
 class DeleteTopicsResponse(Message):
     """Kafka's DeleteTopicsResponse (response), API key 20, versions 0-6, flexible 4+.
 
-    - throttle_time_ms: int32, versions 1+, ignorable
+    - throttle_time_ms: int32, versions 1+, ignorable; how long the client should wait before its next request,
+      because of a quota
     - responses: []DeletableTopicResult, versions 0+
     """
 
@@ -569,9 +574,10 @@ class DeleteTopicsResponse(Message):
         """Structure DeletableTopicResult, versions 0+.
 
         - name: string, versions 0+, nullable 6+, map key
-        - topic_id: uuid, versions 6+, ignorable
-        - error_code: int16, versions 0+
-        - error_message: string, versions 5+, nullable 5+, ignorable
+        - topic_id: uuid, versions 6+, ignorable; the id of the topic, which a new topic of the same name does not share
+          (KIP-516)
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 5+, nullable 5+, ignorable; a text for people
         """
 
         __slots__ = (
@@ -670,8 +676,9 @@ class ElectLeadersRequest(Message):
 class ElectLeadersResponse(Message):
     """Kafka's ElectLeadersResponse (response), API key 43, versions 0-2, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 1+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 1+; an ErrorCode, 0 for success
     - replica_election_results: []ReplicaElectionResult, versions 0+
     """
 
@@ -679,8 +686,8 @@ class ElectLeadersResponse(Message):
         """Structure PartitionResult, versions 0+.
 
         - partition_id: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         """
 
         __slots__ = (
@@ -796,9 +803,10 @@ class ListPartitionReassignmentsRequest(Message):
 class ListPartitionReassignmentsResponse(Message):
     """Kafka's ListPartitionReassignmentsResponse (response), API key 46, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - error_message: string, versions 0+, nullable 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - error_message: string, versions 0+, nullable 0+; a text for people
     - topics: []OngoingTopicReassignment, versions 0+
     """
 

@@ -34,7 +34,7 @@ class EndTxnMarker(Message):
 class TransactionLogKey(Message):
     """Kafka's TransactionLogKey (record key), type 0, versions 0.
 
-    - transactional_id: string, versions 0
+    - transactional_id: string, versions 0; the name of a transactional producer, the same after its restart
     """
 
     __slots__ = ("transactional_id",)
@@ -55,10 +55,10 @@ class TransactionLogKey(Message):
 class TransactionLogValue(Message):
     """Kafka's TransactionLogValue (record value), type 0, versions 0-1, flexible 1+.
 
-    - producer_id: int64, versions 0+
+    - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
     - previous_producer_id: int64, versions 1+, tag 0
     - next_producer_id: int64, versions 1+, tag 1
-    - producer_epoch: int16, versions 0+
+    - producer_epoch: int16, versions 0+; fences earlier instances of the producer
     - next_producer_epoch: int16, versions 1+, tag 3
     - transaction_timeout_ms: int32, versions 0+
     - transaction_status: int8, versions 0+

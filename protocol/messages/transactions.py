@@ -13,9 +13,9 @@ from .structure import Message, Structure
 class AddOffsetsToTxnRequest(Message):
     """Kafka's AddOffsetsToTxnRequest (request), API key 25, versions 0-4, flexible 3+, listeners broker.
 
-    - transactional_id: string, versions 0+
-    - producer_id: int64, versions 0+
-    - producer_epoch: int16, versions 0+
+    - transactional_id: string, versions 0+; the name of a transactional producer, the same after its restart
+    - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 0+; fences earlier instances of the producer
     - group_id: string, versions 0+
     """
 
@@ -48,8 +48,9 @@ class AddOffsetsToTxnRequest(Message):
 class AddOffsetsToTxnResponse(Message):
     """Kafka's AddOffsetsToTxnResponse (response), API key 25, versions 0-4, flexible 3+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     """
 
     __slots__ = (
@@ -106,9 +107,10 @@ class AddPartitionsToTxnRequest(Message):
     class AddPartitionsToTxnTransaction(Structure):
         """Structure AddPartitionsToTxnTransaction, versions 4+.
 
-        - transactional_id: string, versions 4+, map key
-        - producer_id: int64, versions 4+
-        - producer_epoch: int16, versions 4+
+        - transactional_id: string, versions 4+, map key; the name of a transactional producer, the same after its
+          restart
+        - producer_id: int64, versions 4+; the id of an idempotent or transactional producer
+        - producer_epoch: int16, versions 4+; fences earlier instances of the producer
         - verify_only: bool, versions 4+
         - topics: []AddPartitionsToTxnTopic, versions 4+
         """
@@ -168,8 +170,9 @@ class AddPartitionsToTxnRequest(Message):
 class AddPartitionsToTxnResponse(Message):
     """Kafka's AddPartitionsToTxnResponse (response), API key 24, versions 0-5, flexible 3+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 4+, ignorable
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 4+, ignorable; an ErrorCode, 0 for success
     - results_by_transaction: []AddPartitionsToTxnResult, versions 4+
     - results_by_topic_v3_and_below: []AddPartitionsToTxnTopicResult, versions 0-3
     """
@@ -219,7 +222,8 @@ class AddPartitionsToTxnResponse(Message):
     class AddPartitionsToTxnResult(Structure):
         """Structure AddPartitionsToTxnResult, versions 4+.
 
-        - transactional_id: string, versions 4+, map key
+        - transactional_id: string, versions 4+, map key; the name of a transactional producer, the same after its
+          restart
         - topic_results: []AddPartitionsToTxnTopicResult, versions 4+
         """
 
@@ -310,15 +314,16 @@ class DescribeProducersRequest(Message):
 class DescribeProducersResponse(Message):
     """Kafka's DescribeProducersResponse (response), API key 61, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - topics: []TopicResponse, versions 0+
     """
 
     class ProducerState(Structure):
         """Structure ProducerState, versions 0+.
 
-        - producer_id: int64, versions 0+
-        - producer_epoch: int32, versions 0+
+        - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+        - producer_epoch: int32, versions 0+; fences earlier instances of the producer
         - last_sequence: int32, versions 0+
         - last_timestamp: int64, versions 0+
         - coordinator_epoch: int32, versions 0+
@@ -355,8 +360,8 @@ class DescribeProducersResponse(Message):
         """Structure PartitionResponse, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
-        - error_message: string, versions 0+, nullable 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - error_message: string, versions 0+, nullable 0+; a text for people
         - active_producers: []ProducerState, versions 0+
         """
 
@@ -445,7 +450,8 @@ class DescribeTransactionsRequest(Message):
 class DescribeTransactionsResponse(Message):
     """Kafka's DescribeTransactionsResponse (response), API key 65, versions 0, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - transaction_states: []TransactionState, versions 0+
     """
 
@@ -473,13 +479,13 @@ class DescribeTransactionsResponse(Message):
     class TransactionState(Structure):
         """Structure TransactionState, versions 0+.
 
-        - error_code: int16, versions 0+
-        - transactional_id: string, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
+        - transactional_id: string, versions 0+; the name of a transactional producer, the same after its restart
         - transaction_state: string, versions 0+
         - transaction_timeout_ms: int32, versions 0+
         - transaction_start_time_ms: int64, versions 0+
-        - producer_id: int64, versions 0+
-        - producer_epoch: int16, versions 0+
+        - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+        - producer_epoch: int16, versions 0+; fences earlier instances of the producer
         - topics: []TopicData, versions 0+
         """
 
@@ -538,9 +544,9 @@ class DescribeTransactionsResponse(Message):
 class EndTxnRequest(Message):
     """Kafka's EndTxnRequest (request), API key 26, versions 0-5, flexible 3+, listeners broker.
 
-    - transactional_id: string, versions 0+
-    - producer_id: int64, versions 0+
-    - producer_epoch: int16, versions 0+
+    - transactional_id: string, versions 0+; the name of a transactional producer, the same after its restart
+    - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 0+; fences earlier instances of the producer
     - committed: bool, versions 0+
     """
 
@@ -573,10 +579,11 @@ class EndTxnRequest(Message):
 class EndTxnResponse(Message):
     """Kafka's EndTxnResponse (response), API key 26, versions 0-5, flexible 3+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
-    - producer_id: int64, versions 5+, ignorable
-    - producer_epoch: int16, versions 5+, ignorable
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - producer_id: int64, versions 5+, ignorable; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 5+, ignorable; fences earlier instances of the producer
     """
 
     __slots__ = (
@@ -609,10 +616,11 @@ class InitProducerIdRequest(Message):
     """Kafka's InitProducerIdRequest (request), API key 22, versions 0-6, flexible 2+, listeners broker, the latest
     version is not stable yet.
 
-    - transactional_id: string, versions 0+, nullable 0+
+    - transactional_id: string, versions 0+, nullable 0+; the name of a transactional producer, the same after its
+      restart
     - transaction_timeout_ms: int32, versions 0+
-    - producer_id: int64, versions 3+
-    - producer_epoch: int16, versions 3+
+    - producer_id: int64, versions 3+; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 3+; fences earlier instances of the producer
     - enable2_pc: bool, versions 6+
     - keep_prepared_txn: bool, versions 6+
     """
@@ -652,10 +660,11 @@ class InitProducerIdRequest(Message):
 class InitProducerIdResponse(Message):
     """Kafka's InitProducerIdResponse (response), API key 22, versions 0-6, flexible 2+.
 
-    - throttle_time_ms: int32, versions 0+, ignorable
-    - error_code: int16, versions 0+
-    - producer_id: int64, versions 0+
-    - producer_epoch: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+, ignorable; how long the client should wait before its next request,
+      because of a quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
+    - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 0+; fences earlier instances of the producer
     - ongoing_txn_producer_id: int64, versions 6+
     - ongoing_txn_producer_epoch: int16, versions 6+
     """
@@ -730,8 +739,9 @@ class ListTransactionsRequest(Message):
 class ListTransactionsResponse(Message):
     """Kafka's ListTransactionsResponse (response), API key 66, versions 0-2, flexible 0+.
 
-    - throttle_time_ms: int32, versions 0+
-    - error_code: int16, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
+    - error_code: int16, versions 0+; an ErrorCode, 0 for success
     - unknown_state_filters: []string, versions 0+
     - transaction_states: []TransactionState, versions 0+
     """
@@ -739,8 +749,8 @@ class ListTransactionsResponse(Message):
     class TransactionState(Structure):
         """Structure TransactionState, versions 0+.
 
-        - transactional_id: string, versions 0+
-        - producer_id: int64, versions 0+
+        - transactional_id: string, versions 0+; the name of a transactional producer, the same after its restart
+        - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
         - transaction_state: string, versions 0+
         """
 
@@ -790,13 +800,14 @@ class ListTransactionsResponse(Message):
 class TxnOffsetCommitRequest(Message):
     """Kafka's TxnOffsetCommitRequest (request), API key 28, versions 0-5, flexible 3+, listeners broker.
 
-    - transactional_id: string, versions 0+
+    - transactional_id: string, versions 0+; the name of a transactional producer, the same after its restart
     - group_id: string, versions 0+
-    - producer_id: int64, versions 0+
-    - producer_epoch: int16, versions 0+
-    - generation_id: int32, versions 3+
+    - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+    - producer_epoch: int16, versions 0+; fences earlier instances of the producer
+    - generation_id: int32, versions 3+; counts the rebalances of the group
     - member_id: string, versions 3+
-    - group_instance_id: string, versions 3+, nullable 3+
+    - group_instance_id: string, versions 3+, nullable 3+; the name of a static member (KIP-345), null for a dynamic
+      one
     - topics: []TxnOffsetCommitRequestTopic, versions 0+
     """
 
@@ -891,7 +902,8 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponse(Message):
     """Kafka's TxnOffsetCommitResponse (response), API key 28, versions 0-5, flexible 3+.
 
-    - throttle_time_ms: int32, versions 0+
+    - throttle_time_ms: int32, versions 0+; how long the client should wait before its next request, because of a
+      quota
     - topics: []TxnOffsetCommitResponseTopic, versions 0+
     """
 
@@ -899,7 +911,7 @@ class TxnOffsetCommitResponse(Message):
         """Structure TxnOffsetCommitResponsePartition, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -987,8 +999,8 @@ class WriteTxnMarkersRequest(Message):
     class WritableTxnMarker(Structure):
         """Structure WritableTxnMarker, versions 0+.
 
-        - producer_id: int64, versions 0+
-        - producer_epoch: int16, versions 0+
+        - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
+        - producer_epoch: int16, versions 0+; fences earlier instances of the producer
         - transaction_result: bool, versions 0+
         - topics: []WritableTxnMarkerTopic, versions 0+
         - coordinator_epoch: int32, versions 0+
@@ -1046,7 +1058,7 @@ class WriteTxnMarkersResponse(Message):
         """Structure WritableTxnMarkerPartitionResult, versions 0+.
 
         - partition_index: int32, versions 0+
-        - error_code: int16, versions 0+
+        - error_code: int16, versions 0+; an ErrorCode, 0 for success
         """
 
         __slots__ = (
@@ -1087,7 +1099,7 @@ class WriteTxnMarkersResponse(Message):
     class WritableTxnMarkerResult(Structure):
         """Structure WritableTxnMarkerResult, versions 0+.
 
-        - producer_id: int64, versions 0+
+        - producer_id: int64, versions 0+; the id of an idempotent or transactional producer
         - topics: []WritableTxnMarkerTopicResult, versions 0+
         """
 

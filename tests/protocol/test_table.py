@@ -8,6 +8,7 @@ import pytest
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generate.__main__ import DIRECTORY, generated
+from odradek.protocol.generate.notes import FIELD_NOTES
 from odradek.protocol.messages import FAMILIES, message_class
 from odradek.protocol.table import FOREVER, NO_VERSIONS, VersionRange, message, messages, snake_case
 
@@ -98,6 +99,11 @@ def test_generated_classes_are_current() -> None:
         assert (DIRECTORY / name).read_text() == text, f"{name} is not current: run `make messages`"
     written = {path.name for path in DIRECTORY.glob("*.py")} - {"structure.py"}
     assert written == set(generated())
+
+
+def test_each_note_is_about_a_field() -> None:
+    structures = (structure for spec in messages() for structure in spec.structures().values())
+    assert FIELD_NOTES.keys() <= {field.attribute for structure in structures for field in structure.fields}
 
 
 def test_every_class_says_what_the_table_says() -> None:
