@@ -8,11 +8,12 @@ while the asking process waits for a processor, the loop's work for others count
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from support.brokers.heavy_background import BACKGROUND, SCRAPE
+from support.brokers.heavy_background import BACKGROUND, LOADED_OFFSETS, SCRAPE, loading
 from support.brokers.heavy_background import CONFIGS as BACKGROUND_CONFIGS
 from support.brokers.heavy_groups import ROWS as GROUP_ROWS
 from support.brokers.heavy_requests import ROWS as REQUEST_ROWS
@@ -25,6 +26,8 @@ ROWS = {**REQUEST_ROWS, **GROUP_ROWS}
 LOOP_MS = 50.0
 """The goal of docs/limits.md: others wait this long at most."""
 GROWTH_BYTES = 100 * MB
+BYTES_OF_AN_OFFSET = 150
+"""The most that a committed offset takes (tests/scale/test_group_scale.py)."""
 CI_SHARE = 0.2
 CI_LOOP_MS = 150.0
 CONFIGS = {"group.initial.rebalance.delay.ms": "0", "socket.request.max.bytes": "104857600"}
@@ -66,6 +69,16 @@ def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys
     with capsys.disabled():
         print(f"\n{row}: {seen}")
     judge(seen)
+
+
+@pytest.mark.long
+def test_others_go_on_beside_the_loading_of_offsets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The offsets themselves stay in memory, so that the goal for memory is above what they take."""
+    with OurBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
+        seen = observed(broker, loading(broker, Scale(SHARE)))
+    with capsys.disabled():
+        print(f"\nloading {Scale(SHARE).of(LOADED_OFFSETS)} committed offsets: {seen}")
+    judge(replace(seen, memory_growth=seen.memory_growth - Scale(SHARE).of(LOADED_OFFSETS) * BYTES_OF_AN_OFFSET))
 
 
 @pytest.mark.ci

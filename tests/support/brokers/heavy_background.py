@@ -10,15 +10,20 @@ import urllib.request
 from collections.abc import Callable
 
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
+from support.brokers.asking import Asking
 from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, now_ms, produce
+from support.brokers.many_offsets import group_name, write_offsets
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 
 BATCH_BYTES = 10_000_000
 GB = 10**9
 PATIENCE_S = 600.0
+LOADED_OFFSETS = 2_000_000
+OFFSETS_A_GROUP = 500
 
 CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -130,6 +135,25 @@ def _scrape(broker: OurBroker, scale: Scale) -> Prepared:
                 assert answer.read().count(b"kafka_log_log_size{") >= 4 * scale.of(5_000)
 
     return scrape
+
+
+def loading(broker: OurBroker, scale: Scale) -> Prepared:
+    """Restarts the broker with 2,000,000 committed offsets, and waits until all are served."""
+    Heavy(broker.port).ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["any"]), 4)
+    assert broker.stop() == 0
+    groups = scale.of(LOADED_OFFSETS) // OFFSETS_A_GROUP
+    write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=now_ms())
+    broker.start()
+
+    wanted = [
+        OffsetFetchRequest.OffsetFetchRequestGroup(group_name(group), topics=None) for group in range(min(groups, 200))
+    ]
+
+    def is_loaded() -> bool:
+        answered = Asking(broker.port).ask(OffsetFetchRequest(groups=wanted), 9).groups
+        return all(not one.error_code and one.topics for one in answered)
+
+    return lambda: eventually("all offsets are served", is_loaded, patience_s=PATIENCE_S)
 
 
 SCRAPE = "three scrapes of the metrics of 20,000 partitions"

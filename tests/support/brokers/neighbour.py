@@ -10,6 +10,7 @@ lengthen, and the processor time of the broker's event loop between request and 
 were not taken because of a long wait are added, as HdrHistogram does (coordinated omission).
 """
 
+import itertools
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
@@ -29,8 +31,10 @@ from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest,
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
 from support.brokers.our_broker import resident_bytes
+from support.eventually import eventually
 
 INTERVAL_S = 0.005
+OFFSETS_TOPIC_PARTITIONS = 50
 PATIENCE_S = 120.0
 SESSION_MS = 6_000
 TESTS = Path(__file__).parent.parent.parent
@@ -121,21 +125,25 @@ class Member:
 
     def __init__(self, port: int) -> None:
         self._line = Line(port)
-        self._group_id = f"neighbour-{os.getpid()}"
+        names = (f"neighbour-{os.getpid()}-{number}" for number in itertools.count())
+        # The coordinator loads partition 0 first, so that a heartbeat can be asked while it loads the others.
+        self._group_id = next(name for name in names if partition_for(name, OFFSETS_TOPIC_PARTITIONS) == 0)
         self._member_id = ""
         self._generation_id = -1
 
     def join(self) -> None:
         """Joins, and assigns itself nothing."""
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
-        for _ in range(100):
+
+        def is_joined() -> bool:
             joined = self._line.ask(
                 JoinGroupRequest(self._group_id, SESSION_MS, SESSION_MS, self._member_id, None, "consumer", [protocol]),
                 5,
             )
             self._member_id, self._generation_id = joined.member_id, joined.generation_id
-            if not joined.error_code:
-                break
+            return not joined.error_code
+
+        eventually("the neighbour is a member", is_joined, patience_s=PATIENCE_S)
         assignment = SyncGroupRequest.SyncGroupRequestAssignment(self._member_id, b"")
         request = SyncGroupRequest(self._group_id, self._generation_id, self._member_id, None, None, None, [assignment])
         assert self._line.ask(request, 3).error_code == 0
