@@ -238,6 +238,14 @@ def read_uncommitted(worker: Worker) -> None:
     consumer.close()
 
 
+def _refresh(worker: Worker, consumer: Any) -> None:
+    """Takes new metadata: librdkafka keeps a leader that was missing for minutes if no assignment asks for it."""
+    try:
+        consumer.list_topics(TOPIC, REQUEST_S)
+    except KafkaException as exception:
+        worker.journal.write("again", str(exception.args[0]))
+
+
 def watch(worker: Worker) -> None:
     """Asks for the high watermarks, and for what the groups have committed."""
     consumers = {group: worker.consumer(group, **{"isolation.level": "read_uncommitted"}) for group in GROUPS}
@@ -253,6 +261,7 @@ def watch(worker: Worker) -> None:
                 worker.journal.write("offsets", group, [[p.partition, p.offset] for p in found if p.offset >= 0])
             except KafkaException as exception:
                 worker.journal.write("again", str(exception.args[0]))
+                _refresh(worker, consumers[group])
         worker.leave.wait(POLL_S)
     for consumer in consumers.values():
         consumer.close()
