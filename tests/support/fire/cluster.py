@@ -16,7 +16,7 @@ from types import TracebackType
 from odradek.broker.metadata.image import PartitionImage
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
-from support.fire.network import CLIENT, FireNetwork
+from support.fire.network import FireNetwork
 from support.kafka.metadata_history import MetadataHistory
 from support.kafka.real_controllers import FIRST_NODE_ID, RealController, RealControllers, RealMember, format_member
 from support.kafka.real_kafka import free_ports
@@ -25,7 +25,7 @@ OURS, KAFKA = "ours", "kafka"
 LAG_MS = 4_000
 IN_SYNC_WITHIN_S = LAG_MS / 1000 + 15
 """Invariant 9: after the faults every partition is led and in full ISR within this."""
-SESSION_MS = 3_000
+SESSION_MS = 5_000
 TIMES = {
     "broker.session.timeout.ms": str(SESSION_MS),
     "broker.heartbeat.interval.ms": "500",
@@ -72,7 +72,7 @@ class FireCluster:
     @property
     def bootstrap_servers(self) -> str:
         """The addresses that clients connect to: the brokers' proxies."""
-        return ",".join(f"127.0.0.1:{self.network.port(node_id)}" for node_id in self.brokers)
+        return ",".join(f"127.0.0.1:{self.network.clients_port(node_id)}" for node_id in self.brokers)
 
     def __enter__(self) -> "FireCluster":
         with contextlib.ExitStack() as undo:
@@ -86,7 +86,7 @@ class FireCluster:
             )
             for node_id, kind in self._kinds.items():
                 self._add(node_id, kind)
-            self.network.draw_lines((CLIENT, *self.brokers))
+            self.network.draw_lines(tuple(self.brokers))
             self.controller.start()
             with ThreadPoolExecutor() as starters:  # three JVMs start in the time of one
                 for started in [starters.submit(broker.start) for broker in self.brokers.values()]:
@@ -109,12 +109,14 @@ class FireCluster:
 
     def _add(self, node_id: int, kind: str) -> None:
         assert self.controllers is not None
-        (port,) = free_ports(1)
-        door = self.network.door(node_id, port)
+        port, peers_port = free_ports(2)
+        doors = self.network.clients_door(node_id, port), self.network.door(node_id, peers_port)
         configs = {
             **self._configs,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{door}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},PEERS://127.0.0.1:{peers_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{doors[0]},PEERS://127.0.0.1:{doors[1]}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PEERS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": "PEERS",
         }
         place = self._directory / f"{kind}-{node_id}"
         broker: Broker
