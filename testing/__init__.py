@@ -1,6 +1,6 @@
-"""A pytest plugin and an in-process broker for the tests of our users.
+"""A pytest plugin, an in-process broker and a cluster of them for the tests of our users.
 
-    from odradek.testing import InProcessBroker
+    from odradek.testing import InProcessBroker, KafkaCluster
 
 pytest imports this module in every run, so the broker is imported when the name is first used.
 """
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # By its full name: mypy also meets this file as the package of tests/testing.
+    from odradek.testing.cluster import KafkaCluster
     from odradek.testing.in_process import InProcessBroker
 
-__all__ = ["InProcessBroker"]
+__all__ = ["InProcessBroker", "KafkaCluster"]
+
+MODULES = {"InProcessBroker": "in_process", "KafkaCluster": "cluster"}
+"""Where each name is defined."""
 
 
 def __getattr__(name: str) -> object:
-    """Imports :class:`~.in_process.InProcessBroker` when it is asked for (PEP 562)."""
-    if name in __all__:
-        return getattr(import_module(f"{__name__}.in_process"), name)
+    """Imports a class when it is asked for (PEP 562)."""
+    if name in MODULES:
+        return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -32,6 +32,8 @@ TEST_DEFAULTS: Mapping[str, str] = {
 
 ConfigValue = str | int | float | bool
 """The value of a Kafka key: its text, or what Python has for it."""
+NewLoop = Callable[[], asyncio.AbstractEventLoop] | None
+HowToEnd = Callable[[BrokerServer], Coroutine[Any, Any, None]]
 
 
 class InProcessBroker:
@@ -45,8 +47,14 @@ class InProcessBroker:
     """
 
     def __init__(
-        self, directory: str | os.PathLike[str] | None = None, configs: Mapping[str, ConfigValue] | None = None
+        self,
+        directory: str | os.PathLike[str] | None = None,
+        configs: Mapping[str, ConfigValue] | None = None,
+        *,
+        new_loop: NewLoop = None,
     ) -> None:
+        """``new_loop`` makes its event loop; None takes the loop that ``odradek serve`` takes."""
+        self._new_loop = new_loop or loop_factory()
         self._configs = {**TEST_DEFAULTS, **{key: config_text(key, value) for key, value in (configs or {}).items()}}
         self._remove: Callable[[], object] = _nothing
         if directory is None:
@@ -105,23 +113,47 @@ class InProcessBroker:
                 **self._configs,
             }
             config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
-            self._alive = running = _BrokerThread(config)
+            self._alive = running = _BrokerThread(config, self._new_loop)
             try:
                 with no_fork():
-                    running.start()
-                    self._port = running.server.listeners[0].port
+                    running.begin()
+                    self._port = max([self._port, *(one.port for one in running.server.listeners[:1])])
+                running.finish_start()
             except BaseException:
                 self._alive = None
                 raise
             self._running = running
 
     def stop(self) -> None:
-        """Stops it cleanly, as SIGTERM does; harmless when it does not run. The data stays."""
+        """Stops it cleanly, as SIGTERM does; harmless when it does not run. One that is paused continues first."""
         self._end(lambda server: server.stop())
 
     def kill(self) -> None:
         """Stops it as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
-        self._end(lambda server: server.crash())
+        with self._turn:
+            if self._running is not None:
+                self._running.resume(lambda server: server.broker.connections.abort_all())
+            self._end(lambda server: server.crash())
+
+    def pause(self) -> None:
+        """Stops it as SIGSTOP does: its connections stay open and new ones are accepted by the system, but nothing is
+        read, answered or timed until :meth:`resume`. Harmless when it is paused.
+        """
+        with self._turn:
+            assert self._running is not None, "the broker does not run"
+            self._running.pause()
+
+    def resume(self) -> None:
+        """Lets it continue, as SIGCONT does; harmless when it is not paused."""
+        with self._turn:
+            if self._running is not None:
+                self._running.resume()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether :meth:`pause` holds it."""
+        running = self._running
+        return running is not None and running.is_paused
 
     def restart(self) -> None:
         """Stops it cleanly and starts it again on its port and data."""
@@ -129,7 +161,7 @@ class InProcessBroker:
             self.stop()
             self.start()
 
-    def _end(self, how: Callable[[BrokerServer], Coroutine[Any, Any, None]]) -> None:
+    def _end(self, how: HowToEnd) -> None:
         with self._turn:
             running, self._running = self._running, None
             if running is not None:
@@ -162,6 +194,10 @@ def config_text(key: str, value: ConfigValue) -> str:
     raise TypeError(f"{key}: a value is a str, int, float or bool, not {type(value).__name__}")
 
 
+def _nothing_at_once(_server: BrokerServer) -> None:
+    """What a loop that continues does first."""
+
+
 def _nothing() -> None:
     """The directory belongs to the caller: it stays."""
 
@@ -175,28 +211,84 @@ def _remove_tree(directory: str, owner: int) -> None:
 class _BrokerThread:
     """A broker on an event loop in a thread of its own."""
 
-    def __init__(self, config: ServerConfig) -> None:
+    def __init__(self, config: ServerConfig, new_loop: NewLoop) -> None:
         self.server = BrokerServer(config)
+        self._new_loop = new_loop
+        self._gate: threading.Event | None = None
+        """Set when the loop may continue; None unless it is paused."""
+        self._at_once: Callable[[BrokerServer], None] = _nothing_at_once
+        self._starting: asyncio.Task[object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._looping = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="odradek", daemon=True)
 
-    def start(self) -> None:
-        """Returns when the broker serves; raises what kept it from that."""
+    def begin(self) -> None:
+        """Starts the thread, the loop and the broker; returns when it has bound its ports, or has failed to."""
         self._thread.start()
         self._looping.wait()
+        self._await(self._begin())
+
+    async def _begin(self) -> None:
+        self._starting = asyncio.get_running_loop().create_task(self.server.start())
+        await asyncio.sleep(0)  # its first step, which binds
+
+    def finish_start(self) -> None:
+        """Returns when the broker serves; raises what kept it from that."""
         try:
-            self._await(self.server.start())
+            self._await(self._start())
         except BaseException:
             self._end_loop()
             raise
 
+    async def _start(self) -> None:
+        assert self._starting is not None, "begin() comes first"
+        await self._starting
+
     def end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Ends the broker by one of its coroutines, then its loop and thread; raises what went wrong."""
+        self.resume()
         try:
             self._await(how())
         finally:
             self._end_loop()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the loop does nothing until :meth:`resume`."""
+        return self._gate is not None
+
+    def pause(self) -> None:
+        """Holds the loop in one of its callbacks; returns when it is held."""
+        if self._gate is not None:
+            return
+        gate = self._gate = threading.Event()
+        is_held = threading.Event()
+
+        def hold() -> None:
+            is_held.set()
+            gate.wait()
+            self._at_once(self.server)
+
+        self.call_soon(hold)
+        is_held.wait()
+
+    def resume(self, at_once: "Callable[[BrokerServer], None] | None" = None) -> None:
+        """Lets the loop continue; ``at_once`` is called before anything else. Harmless unless it is paused."""
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            self._at_once = at_once or _nothing_at_once
+            gate.set()
+
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Calls back in the loop."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(callback)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop; it may only be used through its methods for other threads."""
+        assert self._loop is not None
+        return self._loop
 
     def _await(self, coroutine: Coroutine[Any, Any, object]) -> None:
         assert self._loop is not None
@@ -208,7 +300,7 @@ class _BrokerThread:
         self._thread.join()
 
     def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=self._new_loop) as runner:
             self._loop = runner.get_loop()
             self._loop.call_soon(self._looping.set)
             self._loop.run_forever()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from .cluster import KafkaCluster
     from .in_process import InProcessBroker
 
 
@@ -58,3 +59,39 @@ def kafka_broker_factory(
     finally:
         for broker in brokers:
             broker.stop()
+
+
+@pytest.fixture
+def kafka_cluster() -> "Iterator[KafkaCluster]":
+    """A clean cluster of three brokers for this test. Its data is removed at the end of the test."""
+    from .cluster import KafkaCluster
+
+    with KafkaCluster(brokers=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def kafka_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Callable[..., KafkaCluster]]":
+    """Starts clusters for this test: ``kafka_cluster_factory(brokers=3, configs={...}, racks=[...])`` returns one.
+
+    The configs map Kafka's keys to a str, int, float or bool, for all brokers and the controller; ``racks`` has
+    ``broker.rack`` of each broker. All may be left out. Every cluster is ended with the test.
+    """
+    from .cluster import KafkaCluster
+    from .in_process import ConfigValue
+
+    clusters: list[KafkaCluster] = []
+
+    def start(
+        brokers: int = 3, configs: "dict[str, ConfigValue] | None" = None, racks: "list[str] | None" = None
+    ) -> KafkaCluster:
+        cluster = KafkaCluster(tmp_path_factory.mktemp("kafka_cluster"), brokers, configs, racks)
+        clusters.append(cluster)
+        cluster.start()
+        return cluster
+
+    try:
+        yield start
+    finally:
+        for cluster in clusters:
+            cluster.stop()

@@ -64,7 +64,7 @@ class NodeClient:
         """
 
         async def exchange() -> Response:
-            if self._streams is None:
+            if not self._is_open():
                 await self._open()
             return await self._exchange(request, self._version(request, max_version), response_type)
 
@@ -72,8 +72,14 @@ class NodeClient:
 
     async def connect(self, timeout_s: float) -> None:
         """Opens the connection, if there is none, and learns the node's versions. Raises NodeUnavailableError."""
-        if self._streams is None:
+        if not self._is_open():
             await self._within(timeout_s, self._open())
+
+    def _is_open(self) -> bool:
+        """Whether there is a connection that the other node has not reset; uvloop refuses a write to a closed one."""
+        if self._streams is not None and self._streams[1].is_closing():
+            self.close()
+        return self._streams is not None
 
     async def _within(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
         """The result of work on the connection, which is closed if that fails. Raises NodeUnavailableError."""

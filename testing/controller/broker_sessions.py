@@ -49,6 +49,13 @@ class BrokerSessions:
         self._contact_ms[broker_id] = now_ms
         self._applied[broker_id] = applied_offset
 
+    def end(self, broker_id: int) -> None:
+        """A broker was told that it may stop: its next start need not wait for the end of this session.
+
+        Kafka's does. Nothing can come of it: this start of the broker serves nothing any more.
+        """
+        self._contact_ms.pop(broker_id, None)
+
     def is_valid(self, broker_id: int, now_ms: int) -> bool:
         """Whether a broker was heard of within the timeout."""
         contact_ms = self._contact_ms.get(broker_id)

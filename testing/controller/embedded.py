@@ -22,6 +22,7 @@ from ...broker.metadata.features import (
     TRANSACTION_VERSION,
 )
 from ...broker.metadata.image import MetadataImage
+from ...broker.metadata.published import Subscriber
 from ...broker.metadata.service import MetadataService
 from ...broker.metadata.snapshot_generator import SnapshotGenerator
 from ...broker.network.listening import BoundListener, bind
@@ -29,6 +30,7 @@ from ...broker.server.random_ids import random_uuid
 from ...broker.timers.loop_timers import LoopTimers
 from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directory import LogDirectory
+from ..forked import no_fork, watch
 from ..in_process import ConfigValue, config_text
 from .active_controller import ActiveController
 from .server import ControllerServer
@@ -55,15 +57,42 @@ class EmbeddedController:
         *,
         cluster_id: str | None = None,
         features: Mapping[str, int] = FEATURES,
+        changed: Subscriber | None = None,
     ) -> None:
         """``configs``: Kafka's keys for controllers, such as ``broker.session.timeout.ms``. ``cluster_id``: of a new
-        directory; None takes a random one."""
+        directory; None takes a random one. ``changed`` subscribes to the metadata, in the controller's thread."""
+        self._changed = changed
+        self._last_image = MetadataImage()
         self.log_dir = Path(directory)
         self._configs = {key: config_text(key, value) for key, value in (configs or {}).items()}
         self._cluster_id = cluster_id
         self._features = features
         self._port = 0
         self._running: _ControllerThread | None = None
+        watch(self)
+
+    @property
+    def node_id(self) -> int:
+        """``node.id``."""
+        return NODE_ID
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on; the same after a restart. 0 before the first start."""
+        return self._port
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it serves now."""
+        return self._running is not None
+
+    def ports(self) -> set[int]:
+        """The TCP ports that it listens on now."""
+        return set() if self._running is None else {self._port}
+
+    def forget(self) -> None:
+        """Called in a forked child: the thread of the controller is not there."""
+        self._running = None
 
     @property
     def address(self) -> str:
@@ -83,8 +112,9 @@ class EmbeddedController:
 
     @property
     def image(self) -> MetadataImage:
-        """The metadata now; it never changes."""
-        return self._active.metadata.image
+        """The metadata now, or at the last stop; it never changes."""
+        running = self._running
+        return self._last_image if running is None else running.controller.metadata.image
 
     @property
     def _active(self) -> ActiveController:
@@ -101,19 +131,22 @@ class EmbeddedController:
             "log.dirs": str(self.log_dir),
             **self._configs,
         }
-        bound = bind(_config(keys).controller_listeners[0])
-        self._port = bound.port
-        try:
-            config = _config({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
-            self._running = _ControllerThread(config, bound, self._cluster_id, self._features)
-        except BaseException:
-            bound.close()
-            raise
+        with no_fork():
+            bound = bind(_config(keys).controller_listeners[0])
+            self._port = bound.port
+            try:
+                config = _config({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
+                self._running = _ControllerThread(config, bound, self._cluster_id, self._features, self._changed)
+            except BaseException:
+                bound.close()
+                raise
 
     def stop(self) -> None:
         """Stops it; brokers go on without a controller. Harmless when it does not run. The data stays."""
-        running, self._running = self._running, None
+        running = self._running
         if running is not None:
+            self._last_image = running.controller.metadata.image
+            self._running = None
             running.stop()
 
     def __enter__(self) -> "EmbeddedController":
@@ -134,7 +167,12 @@ class _ControllerThread:
     """A controller on an event loop in a thread of its own."""
 
     def __init__(
-        self, config: ServerConfig, bound: BoundListener, cluster_id: str | None, features: Mapping[str, int]
+        self,
+        config: ServerConfig,
+        bound: BoundListener,
+        cluster_id: str | None,
+        features: Mapping[str, int],
+        changed: Subscriber | None,
     ) -> None:
         """Returns when it serves; raises what kept it from that."""
         self._directory = LogDirectory.open(Path(config.log_dirs[0]))
@@ -151,6 +189,8 @@ class _ControllerThread:
             self._directory.abort()
             raise
         self.controller = ActiveController(metadata, config, random_uuid)
+        if changed is not None:
+            metadata.subscribe(changed)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="odradek-controller", daemon=True)
         self._server = ControllerServer(self.controller)

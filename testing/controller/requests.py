@@ -97,6 +97,8 @@ async def answer_heartbeat(controller: ActiveController, request: BrokerHeartbea
     state = await controller.change(decide)
     if state is BrokerControlState.CONTROLLED_SHUTDOWN and not was_stopping:
         controller.sessions.shutdown_began(broker_id, controller.metadata.log.log_end_offset - 1)
+    if state is BrokerControlState.SHUTDOWN_NOW:
+        controller.sessions.end(broker_id)
     return BrokerHeartbeatResponse(
         is_caught_up=request.current_metadata_offset >= registered_at,
         is_fenced=state.is_fenced,

@@ -17,6 +17,7 @@ import pytest
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing import forked
+from odradek.testing.cluster import KafkaCluster
 from odradek.testing.in_process import InProcessBroker
 
 Factory = Callable[..., InProcessBroker]
@@ -183,3 +184,17 @@ def test_a_fork_while_the_broker_starts_and_stops_leaves_it_no_sockets(kafka_bro
             os.waitpid(child, 0)
     with connect(broker) as one:
         assert ask(one) == 7
+
+
+def test_nodes_of_a_cluster_are_killed_and_started_beside_a_child(kafka_cluster: KafkaCluster) -> None:
+    """The controller too: the child holds neither of their ports."""
+    broker = kafka_cluster.brokers[0]
+    with workers(broker, 1) as [pipe]:
+        pipe.send("ask")
+        assert pipe.recv() == (7, False)
+        broker.stop()
+        kafka_cluster.controller.stop()
+        kafka_cluster.controller.start()
+        broker.start()
+        pipe.send("ask")
+        assert pipe.recv() == (7, False)

@@ -246,18 +246,23 @@ def examples(page: str, heading: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("page", "heading", "tests"),
-    [("README.md", "Brokers for tests", 1), ("docs/testing.md", "A broker for your tests", 2)],
+    [
+        ("README.md", "Brokers for tests", 1),
+        ("docs/testing.md", "A broker for your tests", 2),
+        ("docs/testing.md", "A cluster for your tests", 2),
+    ],
 )
 def test_the_examples_of_the_docs_pass(tmp_path: Path, page: str, heading: str, tests: int) -> None:
     """A user's tests in a directory of their own: no conftest, no import of ours, only the names of the fixtures.
 
-    The tests are there twice, so an example that needs a broker without data is found out.
+    The tests are there twice, so an example that needs a broker without data is found out, and run by two processes of
+    pytest-xdist.
     """
     first, program = examples(page, heading)
     for number in range(2):
         (tmp_path / f"test_example_{number}.py").write_text(first)
     (tmp_path / "program.py").write_text(program)
-    for arguments in (["-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)], ["program.py"]):
+    for arguments in (["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path)], ["program.py"]):
         done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "127.0.0.1:" in done.stdout or f"{2 * tests} passed" in done.stdout

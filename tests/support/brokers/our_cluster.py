@@ -1,5 +1,8 @@
 """Brokers of ours, each in a process of its own, under a controller in this process: a cluster without Java.
 
+For tests of what only processes show: SIGKILL, SIGSTOP, memory, the log of each broker. ``KafkaCluster`` is the cluster
+in one process, which shares the controller and the waiting.
+
 with OurCluster(tmp_path, brokers=2) as cluster:
     cluster[1].kill()
     cluster.until_fenced(1)
@@ -15,9 +18,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.metadata.image import MetadataImage, PartitionImage
+from odradek.testing.cluster_state import ClusterState
 from odradek.testing.controller.embedded import EmbeddedController
 from support.brokers.our_broker import OurBroker
-from support.eventually import eventually
+from support.eventually import PATIENCE_S
 from support.kafka.real_controllers import MEMBER, format_member
 from support.kafka.real_kafka import CLUSTER_ID
 
@@ -38,8 +42,12 @@ class OurCluster:
         log_dirs: int = 1,
     ) -> None:
         """``configs``: of each broker. ``log_dirs``: their number; see ``OurBroker.log_dirs``."""
+        self._state = ClusterState(lambda: [self.controller.image])
         self.controller = EmbeddedController(
-            directory / "controller", {**SESSION, **(controller_configs or {})}, cluster_id=CLUSTER_ID
+            directory / "controller",
+            {**SESSION, **(controller_configs or {})},
+            cluster_id=CLUSTER_ID,
+            changed=self._state.changed,
         )
         self.brokers: dict[int, OurBroker] = {}
         self._directory = directory
@@ -92,9 +100,7 @@ class OurCluster:
 
     def partition(self, topic: str, index: int = 0) -> PartitionImage:
         """One partition as the controller has it now."""
-        found = self.image.partition(topic, index)
-        assert found is not None, f"there is no {topic}-{index}"
-        return found
+        return self._state.partition(topic, index)
 
     def create(self, topic: str, replicas: Sequence[Sequence[int]]) -> None:
         """Creates a topic with these replicas of each partition; the first ones lead."""
@@ -119,18 +125,15 @@ class OurCluster:
 
     def until_in_sync(self, topic: str, isr: set[int], index: int = 0) -> None:
         """Until a partition's ISR has these brokers."""
-        eventually(
-            lambda: f"the ISR of {topic}-{index} is {isr}: {self.partition(topic, index)}",
-            lambda: set(self.partition(topic, index).isr) == isr,
-        )
+        self._state.wait_until_in_sync(topic, frozenset(isr), index, PATIENCE_S)
 
     def until_fenced(self, node_id: int) -> None:
         """Until the controller has fenced a broker."""
-        eventually(f"broker {node_id} is fenced", lambda: self.image.brokers[node_id].fenced)
+        self._state.wait_until_fenced(node_id, PATIENCE_S)
 
     def until_unfenced(self, node_id: int) -> None:
         """Until the controller has unfenced a broker."""
-        eventually(f"broker {node_id} is unfenced", lambda: not self.image.brokers[node_id].fenced)
+        self._state.wait_until_unfenced(node_id, PATIENCE_S)
 
     @contextlib.contextmanager
     def paused(self, node_id: int) -> Iterator[None]:

@@ -64,6 +64,15 @@ def test_session_ends_after_its_timeout_and_not_before() -> None:
     assert not sessions.is_valid(1, 9001)
 
 
+def test_session_of_a_broker_that_may_stop_is_over() -> None:
+    """Its next start is taken at once; Apache Kafka's controllers let it wait."""
+    sessions = BrokerSessions(9000)
+    sessions.begin([1, 2], 0)
+    sessions.end(1)
+    sessions.end(3)
+    assert [sessions.is_valid(broker_id, 1) for broker_id in (1, 2)] == [False, True]
+
+
 def test_pause_of_the_controller_ends_no_session() -> None:
     sessions = BrokerSessions(9000)
     sessions.begin([1], 0)

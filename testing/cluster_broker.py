@@ -1,0 +1,74 @@
+"""One broker of a test cluster: an in-process broker that joins a controller.
+
+Owns: what a cluster adds to :class:`.in_process.InProcessBroker`. Never does: a start before
+:meth:`ClusterBroker.join`.
+"""
+
+import threading
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from ..broker.metadata.image import MetadataImage
+from ..broker.server.random_ids import random_uuid
+from ..storage.files.files import Files
+from ..storage.files.meta_properties import META_PROPERTIES, MetaProperties, write_meta_properties
+from .cluster_state import ClusterState
+from .in_process import HowToEnd, InProcessBroker
+from .links import Links, NodeLoop
+
+
+class ClusterBroker(InProcessBroker):
+    """A broker that can also be cut off from others (:meth:`KafkaCluster.partition`)."""
+
+    def __init__(
+        self, directory: Path, node_id: int, configs: Mapping[str, str], links: Links, state: ClusterState
+    ) -> None:
+        self.node_id = node_id
+        """``node.id``, and its index in :attr:`KafkaCluster.brokers`."""
+        own = {"process.roles": "broker", "node.id": str(node_id), "controller.listener.names": "CONTROLLER"}
+        super().__init__(directory, {**configs, **own}, new_loop=partial(NodeLoop, links, node_id))
+        self._state = state
+
+    def join(self, cluster_id: str, voters: str) -> None:
+        """Makes it a member of a cluster: its directory, if it is new, and where the controller is."""
+        self._configs["controller.quorum.voters"] = voters
+        if not (self.log_dir / META_PROPERTIES).exists():
+            self.log_dir.mkdir(parents=True, exist_ok=True)
+            write_meta_properties(Files(), self.log_dir, MetaProperties(cluster_id, self.node_id, random_uuid()))
+
+    @property
+    def image(self) -> MetadataImage | None:
+        """Its metadata; None if it does not run or is paused, and so learns nothing."""
+        running = self._running
+        return None if running is None or running.is_paused else running.server.broker.metadata.image
+
+    def start(self) -> None:
+        """Starts it, see :meth:`InProcessBroker.start`. After :meth:`kill` the controller takes it again when its last
+        session has ended (``broker.session.timeout.ms``).
+        """
+        super().start()
+        running = self._running
+        assert running is not None
+        running.call_soon(lambda: running.server.broker.metadata.subscribe(self._state.changed))
+        self._state.look_again()
+
+    def drop_cut_connections(self) -> None:
+        """Closes what is open to nodes that are cut off. A broker that is paused does that when it continues."""
+        with self._turn:
+            running = self._running
+            if running is not None:
+                assert isinstance(running.loop, NodeLoop)
+                dropped = threading.Event()
+                running.call_soon(partial(running.loop.drop_cut, dropped))
+                if not running.is_paused:
+                    dropped.wait()
+
+    def pause(self) -> None:
+        """See :meth:`InProcessBroker.pause`."""
+        super().pause()
+        self._state.look_again()
+
+    def _end(self, how: HowToEnd) -> None:
+        super()._end(how)
+        self._state.look_again()
