@@ -1,18 +1,25 @@
 """The metrics of replication, by the names that the JMX exporter gives Kafka's MBeans.
 
-Never does: counting followers; the values are read from the leaders at each request. Source: ReplicaManager and
-Partition (newGauge): ``kafka.server:type=ReplicaManager``, ``kafka.cluster:type=Partition``.
+Never does: counting followers; the values are read from leaders and fetchers at each request. Source: newGauge and
+newMeter of ReplicaManager, Partition, AbstractFetcherManager and AbstractFetcherThread:
+``kafka.server:type=ReplicaManager``, ``kafka.cluster:type=Partition``, ``kafka.server:type=ReplicaFetcherManager``,
+``FetcherLagMetrics``, ``FetcherStats``. What only controllers have (OfflinePartitionsCount, UncleanLeaderElections) is
+not here.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from .pieces import Sample, in_pieces
-from .replica_state import IsrChanges, LedPartition
+from .replica_state import FetcherState, FollowedReplica, HostedReplicaCounts, IsrChanges, LedPartition
 
 PARTITION_LABELS = ("topic", "partition")
+FETCHER_LABELS = ("clientId",)
+REPLICA_FETCHERS = ("Replica",)
+"""The client id of Kafka's ReplicaFetcherManager, as opposed to the one for moves between directories."""
 
 PARTITION_GAUGES: Sequence[tuple[str, str, Callable[[LedPartition], int]]] = (
     ("replicascount", "Replicas of a partition that this broker leads.", lambda led: led.replicas),
@@ -24,45 +31,93 @@ PARTITION_GAUGES: Sequence[tuple[str, str, Callable[[LedPartition], int]]] = (
 """Name after ``kafka_cluster_partition_``, meaning and value."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplicaSources:
+    """Where the numbers come from. ``led``: the partitions with several replicas that this broker leads."""
+
+    led: Callable[[], Iterator[LedPartition]]
+    isr_changes: IsrChanges
+    hosted: Callable[[], HostedReplicaCounts]
+    followed: Callable[[], Iterator[FollowedReplica]]
+    fetchers: Callable[[], Iterator[FetcherState]]
+
+
 class ReplicaMetrics:
     """Collects the metrics at each request, in pieces."""
 
-    def __init__(
-        self,
-        led: Callable[[], Iterator[LedPartition]],
-        isr_changes: IsrChanges,
-        partitions: Callable[[], int],
-    ) -> None:
-        """``led``: the partitions with several replicas that this broker leads; ``partitions``: the number of all that
-        it hosts."""
-        self._led = led
-        self._isr_changes = isr_changes
-        self._partitions = partitions
+    def __init__(self, sources: ReplicaSources) -> None:
+        self._sources = sources
 
     def pieces(self) -> Iterator[Metric]:
         """All metrics with their current values."""
+        yield from self._led_pieces()
+        yield from self._followed_pieces()
+
+    def _led_pieces(self) -> Iterator[Metric]:
         totals = dict.fromkeys((name for name, _, _ in PARTITION_GAUGES), 0)
+        totals["reassigning"] = sum(led.is_reassigning for led in self._sources.led())
+        hosted = self._sources.hosted()
         for name, what, value in PARTITION_GAUGES:
             yield from in_pieces(
                 partial(GaugeMetricFamily, f"kafka_cluster_partition_{name}", what, labels=PARTITION_LABELS),
                 self._samples(name, value, totals),
             )
         for name, what, number in (
-            ("partitioncount", "Partitions of this broker.", self._partitions()),
+            ("partitioncount", "Partitions of this broker.", hosted.hosted),
+            ("leadercount", "Partitions that it leads.", hosted.led),
+            ("offlinereplicacount", "Partitions in log directories that have failed.", hosted.offline),
+            ("reassigningpartitions", "Led here, with several replicas, being reassigned.", totals["reassigning"]),
             ("underreplicatedpartitions", "Led here, with a replica that is not in sync.", totals["underreplicated"]),
             ("underminisrpartitioncount", "Led here, with acks=all refused.", totals["underminisr"]),
             ("atminisrpartitioncount", "Led here, one loss away from that.", totals["atminisr"]),
         ):
             yield GaugeMetricFamily(f"kafka_server_replicamanager_{name}", what, value=number)
-        changes = self._isr_changes
+        changes = self._sources.isr_changes
         for name, what, count in (
             ("isrshrinks", "Replicas have left an ISR of a partition led here.", changes.shrinks),
             ("isrexpands", "Replicas have joined one.", changes.expands),
+            ("failedisrupdates", "The controllers have refused a change of one.", changes.failed),
         ):
             yield CounterMetricFamily(f"kafka_server_replicamanager_{name}", what, value=count)
 
+    def _followed_pieces(self) -> Iterator[Metric]:
+        max_lag = failed = 0
+
+        def lags() -> Iterator[Sample]:
+            nonlocal max_lag, failed
+            for one in self._sources.followed():
+                max_lag = max(max_lag, one.lag)
+                failed += one.has_failed
+                yield Sample((one.client_id, one.topic, str(one.partition)), one.lag)
+
+        name, what = "kafka_server_fetcherlagmetrics_consumerlag", "Records that a copy here lacks."
+        labels = (*FETCHER_LABELS, *PARTITION_LABELS)
+        yield from in_pieces(partial(GaugeMetricFamily, name, what, labels=labels), lags())
+        fetchers = list(self._sources.fetchers())
+        for name, what, value in (
+            ("maxlag", "The largest of these lags.", max_lag),
+            ("failedpartitionscount", "Copies that are not fetched because of an error.", failed),
+            ("minfetchrate", "Requests a second to the leader that gets fewest.", _least_rate(fetchers)),
+        ):
+            family = GaugeMetricFamily(f"kafka_server_replicafetchermanager_{name}", what, labels=FETCHER_LABELS)
+            family.add_metric(REPLICA_FETCHERS, value)
+            yield family
+        counts: Sequence[tuple[str, str, Callable[[FetcherState], int]]] = (
+            ("requests", "Fetch requests to a leader.", lambda one: one.requests),
+            ("bytes", "Bytes of records copied from it.", lambda one: one.copied_bytes),
+        )
+        for name, what, count in counts:
+            counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=FETCHER_LABELS)
+            for one in fetchers:
+                counter.add_metric((one.client_id,), count(one))
+            yield counter
+
     def _samples(self, name: str, value: Callable[[LedPartition], int], totals: dict[str, int]) -> Iterator[Sample]:
-        for led in self._led():
+        for led in self._sources.led():
             number = int(value(led))
             totals[name] += number
             yield Sample((led.topic, str(led.partition)), number)
+
+
+def _least_rate(fetchers: Sequence[FetcherState]) -> float:
+    return min((one.request_rate for one in fetchers), default=0.0)

@@ -4,10 +4,11 @@ Source: ReplicaManager's use of its ReplicaFetcherManager.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...storage.log.log import Log
+from ..metrics.replica_state import FetcherState, FollowedReplica
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,14 @@ class ReplicaFollowing(ABC):
     def use_log(self, topic: str, index: int, log: Log) -> None:
         """Goes on in another log with the same records: the replica was moved to another directory. Harmless if the
         partition is not followed."""
+
+    @abstractmethod
+    def followed(self) -> Iterator[FollowedReplica]:
+        """All that are followed now."""
+
+    @abstractmethod
+    def fetchers(self) -> Iterator[FetcherState]:
+        """The leaders that are or were followed."""
 
     @abstractmethod
     def unfollow(self, topic: str, index: int) -> None:

@@ -177,7 +177,7 @@ class HostedReplicas:
         if self._has_failed(topic, index):
             replication.unfollow(topic, index)
             if partition.refusal is None:
-                partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
             return
         log = partition.copy
         if log is None or is_new_epoch:

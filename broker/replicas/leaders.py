@@ -77,7 +77,12 @@ class Leaders:
             if leading is not None:
                 isr = leading.isr
                 yield LedPartition(
-                    partition.topic, partition.index, len(isr.followers) + 1, len(isr.isr), isr.effective_min_isr
+                    partition.topic,
+                    partition.index,
+                    len(isr.followers) + 1,
+                    len(isr.isr),
+                    isr.effective_min_isr,
+                    leading.is_reassigning,
                 )
 
     @staticmethod

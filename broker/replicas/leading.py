@@ -59,6 +59,7 @@ class Leading:
         "_unseen",
         "_visible",
         "_waiting",
+        "is_reassigning",
     )
 
     def __init__(
@@ -82,6 +83,7 @@ class Leading:
         self._common = common
         self._waiting: deque[tuple[int, Replicated]] = deque()
         self._unseen = UnseenAppends()
+        self.is_reassigning = False
         self._followers: dict[Waiter, None] = {}
         self._deletions: list[tuple[int, Replicated]] = []
 
@@ -103,6 +105,7 @@ class Leading:
         """Takes an election, or a change of the replicas or the ISR, from the metadata."""
         log, isr = self._log, self._isr
         isr.min_isr = min_isr
+        self.is_reassigning = image.is_reassigning
         isr.lead(image, log.log_end_offset, log.high_watermark, self._common.clock_ms())
         self._carry_out()
 
@@ -234,8 +237,10 @@ class Leading:
         outcome: Committed | ErrorCode
         if isinstance(answer, ErrorCode):
             outcome = answer
+            self._common.isr_changes.failed += 1
         elif answer.error_code:
             outcome = ErrorCode(answer.error_code)
+            self._common.isr_changes.failed += 1
         else:
             recovery_state = LeaderRecoveryState(answer.leader_recovery_state)
             outcome = Committed(answer.leader_epoch, answer.partition_epoch, tuple(answer.isr), recovery_state)

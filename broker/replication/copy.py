@@ -37,6 +37,8 @@ class Copy:
         self._group_commit = group_commit
         self._visible = visible
         self._unseen = UnseenAppends()
+        self.lag = 0
+        """How many records up to the leader's high watermark are missing here."""
 
     @property
     def name(self) -> str:
@@ -70,6 +72,7 @@ class Copy:
             log.offsets.set_high_watermark(step.high_watermark)
             if log.high_watermark > seen_before:
                 self._visible(self._unseen.seen(log.high_watermark))
+            self.lag = max(0, step.high_watermark - log.log_end_offset)
             self.partition.is_in_sync = log.log_end_offset >= step.high_watermark
         if step.log_start_offset > log.log_start_offset:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))

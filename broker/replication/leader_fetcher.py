@@ -18,6 +18,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
+from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
 from ..replicas.replication_throttle import ReplicationThrottle
@@ -84,8 +85,21 @@ class LeaderFetcher:
         """When to look at all partitions again."""
         self._is_held_up = False
         """Whether partitions pause or are throttled: they are due again by time, not by an event."""
+        self._requests = OneMinuteRate(monotonic_ms())
+        self._copied_bytes = 0
         self._changed = asyncio.Event()
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
+
+    @property
+    def client_id(self) -> str:
+        """The client id of Kafka's fetcher of this leader, for the metrics."""
+        return f"ReplicaFetcherThread-0-{self._leader_id}"
+
+    @property
+    def state(self) -> FetcherState:
+        """What it has done so far."""
+        rate = self._requests.rate(monotonic_ms())
+        return FetcherState(self.client_id, self._requests.count, self._copied_bytes, rate)
 
     def follow(self, copy: Copy) -> None:
         """Fetches a partition from now on; one of an earlier epoch is replaced."""
@@ -143,6 +157,7 @@ class LeaderFetcher:
         request = self._next_request(monotonic_ms())
         if request is None:
             return False
+        self._requests.mark(monotonic_ms())
         response = await self._client.send(request, FetchResponse, self._settings.timeout_ms / 1000)
         problem = self._session.handle_response(response)
         if problem is not None:
@@ -224,6 +239,7 @@ class LeaderFetcher:
     ) -> None:
         partition, log = copy.partition, copy.log
         if data.records:
+            self._copied_bytes += len(data.records)
             self._throttle.copied(copy.topic, partition.index, len(data.records), monotonic_ms())
         step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
         if isinstance(step, ListOffsets):

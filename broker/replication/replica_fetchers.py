@@ -4,11 +4,12 @@ Shell. Owns: one task for each leader that is followed. Never does: knowing who 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
+from ..metrics.replica_state import FetcherState, FollowedReplica
 from ..replicas.following import Following, ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.replication_throttle import ReplicationThrottle
@@ -79,6 +80,20 @@ class ReplicaFetchers(ReplicaFollowing):
         if known is not None:
             key, leader_id = known
             self._fetchers[leader_id].unfollow(key)
+
+    def followed(self) -> Iterator[FollowedReplica]:
+        """See :class:`ReplicaFollowing`."""
+        for fetcher in list(self._fetchers.values()):
+            for copy in list(fetcher.copies.values()):
+                partition = copy.partition
+                yield FollowedReplica(
+                    fetcher.client_id, copy.topic, partition.index, copy.lag, has_failed=partition.is_stopped
+                )
+
+    def fetchers(self) -> Iterator[FetcherState]:
+        """See :class:`ReplicaFollowing`."""
+        for fetcher in list(self._fetchers.values()):
+            yield fetcher.state
 
     def close(self) -> None:
         """Fetches nothing any more."""

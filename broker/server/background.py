@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from ...protocol.errors import KafkaError
 from ...storage.directory.log_directory import LogDirectory
@@ -17,8 +17,9 @@ from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
-from ..metrics.replica_state import IsrChanges, LedPartition
+from ..metrics.replica_state import IsrChanges
 from ..network.listening import BindError
+from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replicas.partitions import Partitions
@@ -84,10 +85,16 @@ class Background:
         cleans = config.get_boolean("log.cleaner.enable")
         self._timers.schedule(WARM_UP_MS, lambda: self._warm_up(current_config if cleans else None))
 
-    async def show_metrics(self, config: ServerConfig, partitions: Partitions, leaders: Leaders | None) -> None:
+    async def show_metrics(
+        self,
+        config: ServerConfig,
+        partitions: Partitions,
+        leaders: Leaders | None,
+        replication: ReplicaFollowing | None,
+    ) -> None:
         """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
 
-        ``leaders``: None for a broker that is its own controller.
+        ``leaders``, ``replication``: None for a broker that is its own controller.
         """
         address = config.get_string("odradek.metrics.listener")
         if not address:
@@ -95,11 +102,17 @@ class Background:
         from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
         from ..metrics.pieces import JoinedSources
-        from ..metrics.replica_metrics import ReplicaMetrics
+        from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
-        led, isr_changes = (_no_partitions, IsrChanges()) if leaders is None else (leaders.led, leaders.isr_changes)
-        replicas = ReplicaMetrics(led, isr_changes, partitions.__len__)
+        sources = ReplicaSources(
+            _nothing if leaders is None else leaders.led,
+            IsrChanges() if leaders is None else leaders.isr_changes,
+            partitions.counts,
+            _nothing if replication is None else replication.followed,
+            _nothing if replication is None else replication.fetchers,
+        )
+        replicas = ReplicaMetrics(sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
         self._metrics = MetricsEndpoint(JoinedSources(replicas, logs))
         try:
@@ -210,8 +223,8 @@ class Background:
                 self._group_commit.request(log, with_indexes=True)
 
 
-def _no_partitions() -> Iterator[LedPartition]:
-    """No partition has followers."""
+def _nothing() -> Iterator[Never]:
+    """There are no other brokers."""
     return iter(())
 
 

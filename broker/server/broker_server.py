@@ -303,7 +303,7 @@ class BrokerServer:
         patient.every(IDLE_CHECK_MS, connections.close_idle)
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(config, lambda: broker.config)
-        await background.show_metrics(config, broker.partitions, parts.hosting.leaders)
+        await background.show_metrics(config, broker.partitions, parts.hosting.leaders, parts.hosting.replication)
         snapshots = SnapshotGenerator(metadata, timers, clock_ms)
         snapshots.start()
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
