@@ -5,6 +5,7 @@ high watermark of a copy is the leader's, or the copy's end if that is lower. So
 ``ReplicaManager.logManager``, ``Partition.appendRecordsToFollowerOrFutureReplica``.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -77,8 +78,8 @@ class Copy:
         if step.log_start_offset > log.log_start_offset:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
 
-    def truncate(self, step: TruncateCopy) -> None:
-        """Removes what the leader doesn't have. Raises KafkaError."""
+    async def truncate(self, step: TruncateCopy) -> None:
+        """Removes what the leader doesn't have. The event loop does not wait for the disk. Raises KafkaError."""
         log = self.log
         if step.offset < log.high_watermark:
             logger.warning(
@@ -90,13 +91,21 @@ class Copy:
             )
         else:
             logger.info("%s: truncated to offset %d, where the leader's log differs", self.name, step.offset)
-        log.truncate_to(step.offset)
+        pending = log.begin_truncation(step.offset)
         self._changed()
+        if pending is not None:
+            await asyncio.get_running_loop().run_in_executor(None, pending.write)
+            log.complete_truncation(pending, step.offset)
 
-    def truncate_fully(self, step: TruncateFully) -> None:
-        """Begins again, empty, where the leader's log begins. Raises KafkaError."""
+    async def truncate_fully(self, step: TruncateFully) -> None:
+        """Begins again, empty, where the leader's log begins. Raises KafkaError as :meth:`truncate`."""
         logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
-        self.log.truncate_fully_and_start_at(step.offset)
+        start = self.log.log_start_offset
+        pending = self.log.begin_truncation(start)
+        if pending is not None:
+            await asyncio.get_running_loop().run_in_executor(None, pending.write)
+            self.log.complete_truncation(pending, start)
+        self.log.truncate_fully_and_start_at(step.offset)  # of one short segment
         self.log.offsets.set_high_watermark(step.offset)
         self._changed()
 

@@ -245,7 +245,7 @@ class LeaderFetcher:
         if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)
         try:
-            self._carry_out(copy, step)
+            await self._carry_out(copy, step)
         except StorageError as error:
             # Its directory fails with it, and says so.
             partition.is_stopped = True
@@ -254,14 +254,14 @@ class LeaderFetcher:
             logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
 
-    def _carry_out(self, copy: Copy, step: Step | None) -> None:
+    async def _carry_out(self, copy: Copy, step: Step | None) -> None:
         """Raises KafkaError."""
         if isinstance(step, AppendToCopy):
             copy.append(step, self._clock_ms())
         elif isinstance(step, TruncateCopy):
-            copy.truncate(step)
+            await copy.truncate(step)
         elif isinstance(step, TruncateFully):
-            copy.truncate_fully(step)
+            await copy.truncate_fully(step)
         elif isinstance(step, Pause):
             logger.info("%s: broker %d answers %s", copy.name, self._leader_id, step.code.name)
             copy.partition.pause(monotonic_ms(), step.delay_ms)

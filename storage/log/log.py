@@ -30,6 +30,7 @@ from .log_loader import LogLoader, RecoveredBytes
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_removal import LogRemoval
+from .pending_cut import PendingCut
 from .read_result import FileRegion, ReadResult
 from .record_inspection import InspectedBatch
 from .timestamp_search import TimestampSearch
@@ -316,6 +317,14 @@ class Log:
     def truncate_to(self, offset: int) -> bool:
         """See `LogRemoval.truncate_to`."""
         return self.removal.truncate_to(offset)
+
+    def begin_truncation(self, offset: int) -> PendingCut | None:
+        """See `LogRemoval.begin_truncation`."""
+        return self.removal.begin_truncation(offset)
+
+    def complete_truncation(self, pending: PendingCut, offset: int) -> None:
+        """See `LogRemoval.complete_truncation`."""
+        self.removal.complete_truncation(pending, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """See `LogRemoval.truncate_fully_and_start_at`."""

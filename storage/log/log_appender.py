@@ -1,8 +1,9 @@
 """Appends to the end of one log, and rolls its segments.
 
-Owns: the append in progress, if any. Never does: waiting for the disk, choosing a thread. Invariants: an append that
-raises leaves the log unchanged. While another thread writes the bytes of an append, nothing else moves the log's end:
-every other operation that would do so calls `finish_pending` first. Source: Kafka's UnifiedLog.append and roll.
+Owns: the append or truncation in progress, if any. Never does: waiting for the disk, choosing a thread. Invariants: an
+append that raises leaves the log unchanged. While another thread writes the bytes of an append, or cuts the files of a
+truncation, nothing else moves the log's end: every other operation that would do so calls `finish_pending` first.
+Source: Kafka's UnifiedLog.append and roll.
 
 A small append is one call. A large append takes three, so that another thread can do the write, which costs most
 (1 MiB: plan and CRC 0.1 ms, write 0.4 to 1.2 ms):
@@ -24,6 +25,7 @@ from .log_files import LogFiles
 from .log_health import LogHealth
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
+from .pending_cut import PendingCut
 from .record_inspection import InspectedBatch
 
 
@@ -80,7 +82,7 @@ class LogAppender:
         self._files = files
         self._producers = producers
         self._health = health
-        self._pending: PendingAppend | None = None
+        self._pending: PendingAppend | PendingCut | None = None
 
     def append_as_leader(
         self,
@@ -129,10 +131,14 @@ class LogAppender:
         try:
             last_offset = first_offset + header.last_offset_delta
             segment = self._segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
-            self._pending = PendingAppend(self._files.files, plan, first_offset, leader_epoch, segment)
+            pending = self._pending = PendingAppend(self._files.files, plan, first_offset, leader_epoch, segment)
         except OSError as error:
             raise self._health.storage_error(error) from error
-        return self._pending
+        return pending
+
+    def begin_cut(self, pending: PendingCut) -> None:
+        """The log was truncated in memory: until that is on the disk, nothing is appended."""
+        self._pending = pending
 
     def complete(self, pending: PendingAppend) -> AppendInfo:
         """See `Log.complete_append`."""
@@ -145,12 +151,18 @@ class LogAppender:
         return result
 
     def finish_pending(self) -> None:
-        """Finishes the append in progress, if any. Waits for its write to the page cache."""
+        """Finishes the append or the truncation in progress, if any. Waits for its write."""
         pending = self._pending
         if pending is None:
             return
         pending.write()
         self._pending = None
+        if isinstance(pending, PendingCut):
+            pending.close()
+            if pending.error is not None:
+                self._health.failure = pending.error
+                pending.failure = self._health.storage_error(pending.error)
+            return
         pending.descriptor.release()
         if pending.error is not None:
             pending.segment.file.fail_write()

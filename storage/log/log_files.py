@@ -12,7 +12,15 @@ from typing import Protocol
 
 from ..errors import StorageError
 from ..files.descriptors import DescriptorCache
-from ..files.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
+from ..files.file_names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIXES,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SWAP_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
 from ..segment.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.segment import Segment
@@ -23,6 +31,7 @@ from .log_flush import Flush
 from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
+from .pending_cut import PendingCut
 from .read_result import FileRegion, ReadResult
 from .swap_files import rename_swap_files
 from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
@@ -191,23 +200,24 @@ class LogFiles:
 
     # Removing ----------------------------------------------------------------
 
-    def truncate_to(self, offset: int) -> None:
-        """Removes the batch that holds `offset` and all later ones.
+    def begin_cut(self, offset: int) -> PendingCut:
+        """Takes out the batch that holds `offset` and all later ones; `offset` is not below the first segment.
 
-        `offset` is not below the first segment. Removes from the end backwards and syncs, so that a crash neither
-        leaves batches after a hole nor brings removed ones back.
+        The result does the rest on the disk.
         """
         self.interrupt_cleaning()
+        removed = []
         for segment in reversed(list(self.segments)):
             if segment.base_offset > offset:
-                self._remove_durably(segment)
+                self._remove_segment(segment)
+                segment.file.forget()
+                suffixes = (*INDEX_SUFFIXES, LOG_SUFFIX)
+                removed.append([segment_path(self.directory, segment.base_offset, suffix) for suffix in suffixes])
         active = self.segments.active
-        paths = active.truncate_to(offset)
-        flush = Flush(self._files, offset, [active.file.hold_open().hold()], paths, [])
-        try:
-            flush.sync()
-        finally:
-            flush.close()
+        paths = active.begin_truncation(offset)
+        descriptor = active.file.hold_open().hold()
+        flush = Flush(self._files, offset, [descriptor], paths, [])
+        return PendingCut(self._files, self.directory, removed, descriptor, active.file.size, flush)
 
     def restart_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment and starts an empty one at `offset`."""

@@ -16,6 +16,7 @@ from .log_health import LogHealth
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_retention import oldest_breached
+from .pending_cut import PendingCut
 
 logger = logging.getLogger(__name__)
 
@@ -47,21 +48,40 @@ class LogRemoval:
 
         Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
         """
+        pending = self.begin_truncation(offset)
+        if pending is None:
+            return False
+        pending.write()
+        self.complete_truncation(pending, offset)
+        return True
+
+    def begin_truncation(self, offset: int) -> PendingCut | None:
+        """The first step of `truncate_to`: the log ends at `offset` from now on. None if there is nothing to remove.
+
+        The waits for the disk are in the result. Raises StorageError as `truncate_to`.
+        """
         self._health.check_usable()
         self._appender.finish_pending()
         if offset >= self._offsets.log_end_offset:
             self._offsets.leader_epochs.truncate_from_end(offset)
-            return False
-        if offset < self._files.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset)
-            return True
+            return None
+        offset = max(offset, self._files.segments.first.base_offset)
         try:
-            self._files.truncate_to(offset)
+            pending = self._files.begin_cut(offset)
             self._offsets.leader_epochs.truncate_from_end(offset)
             self._clamp_to(offset)
         except OSError as error:
             raise self._failed(error) from error
-        return True
+        self._appender.begin_cut(pending)
+        return pending
+
+    def complete_truncation(self, pending: PendingCut, offset: int) -> None:
+        """The last step of a truncation to `offset`, after the write. Raises StorageError as `truncate_to`."""
+        self._appender.finish_pending()
+        if pending.failure is not None:
+            raise pending.failure
+        if offset < self._files.segments.first.base_offset:
+            self.truncate_fully_and_start_at(offset)  # of one empty segment
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`. As `truncate_to`."""

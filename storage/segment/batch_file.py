@@ -109,10 +109,13 @@ class BatchFile:
             self.files.truncate(self.hold_open().fd, self.size)
             self._tail_is_dirty = False
 
-    def cut(self, size: int) -> None:
-        """Cuts the file at a batch boundary. The caller updates the indexes."""
-        self.files.truncate(self.hold_open().fd, size)
+    def begin_cut(self, size: int) -> None:
+        """Ends the file at a batch boundary. The caller updates the indexes and cuts the file on the disk.
+
+        If it has not done so by the next write, that write does it.
+        """
         self.size = size
+        self._tail_is_dirty = True
 
     def cut_durably(self, size: int) -> None:
         """Cuts the file at a batch boundary that recovery found, and syncs it. The caller updates the indexes."""

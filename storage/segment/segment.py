@@ -98,12 +98,15 @@ class Segment:
         self.indexes.load_for_append()
         return self.file.begin_write()
 
-    def truncate_to(self, offset: int) -> list[Path]:
-        """Removes the batch that holds `offset` and all later ones. Returns the paths of the indexes to sync."""
+    def begin_truncation(self, offset: int) -> list[Path]:
+        """Takes out the batch that holds `offset` and all later ones. Returns the paths of the indexes to sync.
+
+        The caller cuts the log file at its new size.
+        """
         place = self.indexes.find(offset)
         self.indexes.truncate_to(offset)
         if place is not None:
-            self.file.cut(place.position)
+            self.file.begin_cut(place.position)
         return self.indexes.finish_truncation()
 
     def seal(self) -> None:

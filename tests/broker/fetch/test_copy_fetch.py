@@ -1,6 +1,7 @@
 """A follower serves consumers: up to its high watermark, in its leader epoch, from version 11 on (KIP-392)."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from odradek.broker.replication.follower import AppendToCopy, FollowedPartition,
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath
+from support.brokers.append_path import NOW, TOPIC, AppendPath, GatedFiles, turns
 
 EPOCH = 3
 NOTHING = AppendToCopy(b"", 0, 0)
@@ -23,8 +25,8 @@ NOTHING = AppendToCopy(b"", 0, 0)
 class Followed:
     """A copy of ``t-0`` in leader epoch 3, as its fetcher fills it. Use inside a running event loop."""
 
-    def __init__(self, directory: Path) -> None:
-        path = AppendPath(directory, LogConfig())
+    def __init__(self, directory: Path, files: Files | None = None) -> None:
+        path = AppendPath(directory, LogConfig(), files=files)
         self.partitions = path.partitions
         self.timers = path.timers
         self.partition = path.partitions.get(TOPIC, 0)
@@ -115,8 +117,28 @@ async def test_truncation_and_another_leader_end_waits(followed: Followed) -> No
     seen: list[int] = []
     followed.append(4, 2)
     followed.partition.wait(seen.append)
-    followed.copy.truncate(TruncateCopy(2))
+    await followed.copy.truncate(TruncateCopy(2))
     assert seen == [0]
     followed.partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert seen == [0, 0]
     assert followed.answer(0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER, "its copy is not served any more"
+
+
+async def test_event_loop_goes_on_while_a_truncation_waits_for_the_disk(tmp_path: Path) -> None:
+    """Consumers read what is left; the next records are appended after that."""
+    files = GatedFiles()
+    followed = Followed(tmp_path, files)
+    followed.append(2, 2)
+    followed.append(3, 2)
+    files.sync_threads.clear()
+    files.gate.clear()
+    truncating = asyncio.ensure_future(followed.copy.truncate(TruncateCopy(2)))
+    await turns()
+    assert (truncating.done(), followed.log.log_end_offset) == (False, 2)
+    assert followed.answer(0).error_code == ErrorCode.NONE
+    files.gate.set()
+    await truncating
+    assert files.sync_threads
+    assert threading.current_thread().name not in files.sync_threads
+    followed.append(1, 3)
+    assert followed.log.high_watermark == 3

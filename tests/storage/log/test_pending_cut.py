@@ -1,0 +1,127 @@
+"""A truncation is seen at once, and its waits for the disk may be on another thread."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.storage.errors import StorageError
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+
+NOW_MS = 1_700_000_000_000
+RECORDS = 60
+
+
+class WatchedFiles(Files):
+    """Notes the threads that sync; the syncs fail if ``error`` is set."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+        self.error: OSError | None = None
+
+    def sync(self, descriptor: int) -> None:
+        self._note()
+        super().sync(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        self._note()
+        super().sync_directory(path)
+
+    def _note(self) -> None:
+        self.threads.add(threading.get_ident())
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def files() -> WatchedFiles:
+    return WatchedFiles()
+
+
+@pytest.fixture
+def log(tmp_path: Path, files: WatchedFiles) -> Iterator[Log]:
+    """60 records in several segments."""
+    log = Log.open(tmp_path / "t-0", LogConfig(segment_bytes=1_000), now_ms=NOW_MS, files=files)
+    for offset in range(RECORDS):
+        log.append_as_follower(batch(offset), NOW_MS)
+    assert len(list(log.segments)) > 3
+    files.threads.clear()
+    yield log
+    log.abort()
+
+
+def batch(offset: int, value: bytes = b"value") -> bytes:
+    builder = BatchBuilder(partition_leader_epoch=3)
+    builder.append(NOW_MS, None, value)
+    builder.move_to(offset)
+    return bytes(builder.build())
+
+
+def on_a_thread(work: object) -> int:
+    thread = threading.Thread(target=work)  # type: ignore[arg-type]
+    thread.start()
+    thread.join()
+    assert thread.ident is not None
+    return thread.ident
+
+
+def all_bytes(log: Log) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(log.directory.glob("*.log")))
+
+
+def test_only_the_other_thread_waits_for_the_disk(log: Log, files: WatchedFiles) -> None:
+    pending = log.begin_truncation(10)
+    assert pending is not None
+    assert (log.log_end_offset, files.threads) == (10, set())
+    assert log.read(5, 1 << 20).data == b"".join(batch(offset) for offset in range(5, 10))
+    writer = on_a_thread(pending.write)
+    log.complete_truncation(pending, 10)
+    assert files.threads == {writer}
+    assert all_bytes(log) == b"".join(batch(offset) for offset in range(10))
+
+
+def test_append_waits_until_the_files_are_cut(log: Log) -> None:
+    """A leader that was elected meanwhile appends: what was cut does not come back behind its batch."""
+    pending = log.begin_truncation(10)
+    assert pending is not None
+    log.append_as_follower(batch(10, b"another"), NOW_MS)
+    pending.write()
+    log.complete_truncation(pending, 10)
+    assert all_bytes(log) == b"".join(batch(offset) for offset in range(10)) + batch(10, b"another")
+
+
+def test_kill_before_the_files_are_cut_undoes_the_truncation(log: Log, tmp_path: Path) -> None:
+    whole = all_bytes(log)
+    assert log.begin_truncation(10) is not None
+    again = Log.open(tmp_path / "t-0", LogConfig(segment_bytes=1_000), now_ms=NOW_MS)
+    assert (again.log_end_offset, all_bytes(again)) == (RECORDS, whole)
+    again.abort()
+
+
+def test_disk_that_fails_makes_the_log_unusable(log: Log, files: WatchedFiles) -> None:
+    pending = log.begin_truncation(10)
+    assert pending is not None
+    files.error = OSError(5, "Input/output error")
+    on_a_thread(pending.write)
+    with pytest.raises(StorageError):
+        log.complete_truncation(pending, 10)
+    with pytest.raises(StorageError):
+        log.append_as_follower(batch(10), NOW_MS)
+
+
+def test_offset_below_the_first_segment_empties_the_log(log: Log, tmp_path: Path) -> None:
+    log.truncate_fully_and_start_at(100)
+    log.append_as_follower(batch(100), NOW_MS)
+    pending = log.begin_truncation(7)
+    assert pending is not None
+    pending.write()
+    log.complete_truncation(pending, 7)
+    assert (log.log_start_offset, log.log_end_offset, len(list(log.segments))) == (7, 7, 1)
+
+
+def test_nothing_beyond_the_end_is_pending(log: Log) -> None:
+    assert log.begin_truncation(RECORDS) is None
