@@ -88,16 +88,23 @@ def _place(portion: Portion) -> Path:
 
 
 def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:
-    """Compares each partition's longest replica with its other replicas."""
-    from .replicas import ReplicaTask, compare_replicas
+    """Compares each partition's longest replica with its other replicas.
 
-    replicas: defaultdict[tuple[str, int], list[tuple[AuditTask, PartitionReport]]] = defaultdict(list)
+    Only replicas of the same topic in the same cluster: a topic that was created again has another id.
+    """
+    from .identities import broker_of, topic_id_of
+    from .replicas import AuditedReplica, ReplicaTask, compare_replicas
+
+    brokers = {directory: broker_of(directory) for directory in {task.directory for task in tasks}}
+    replicas: defaultdict[tuple[str, int, str | None, bytes | None], list[AuditedReplica]] = defaultdict(list)
     for task, report in zip(tasks, reports, strict=True):
         if report.is_known:
-            replicas[report.topic, report.partition].append((task, report))
+            broker = brokers[task.directory]
+            key = report.topic, report.partition, broker.cluster_id, topic_id_of(task.replica.path) or task.topic_id
+            replicas[key].append(AuditedReplica(task, report, broker.node_id))
     pairs = []
     for found in replicas.values():
-        longest = max(found, key=lambda item: item[1].log_end_offset)
+        longest = max(found, key=lambda item: item.report.log_end_offset)
         pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
     sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
     compared = run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes)

@@ -1,11 +1,10 @@
 """Compares two replicas of a partition, batch by batch.
 
-Streams both logs. Memory: a chunk of each. Two batches are the same if base offset, last offset and CRC are equal (the
-CRC does not cover the leader epoch). Each broker compacts its replica independently below its cleaner checkpoint.
-Batches of a compacted topic are therefore compared above the higher checkpoint. Below it every key of one replica must
-be in the other (replica_keys.py). Above the lower high watermark replicas may differ, because the follower truncates
-its log there. Source: Kafka's
-ReplicaVerificationTool, KIP-101.
+Streams both logs. Memory: a chunk of each. Two batches are the same if base offset, last offset, leader epoch and CRC
+are equal (the CRC covers neither base offset nor leader epoch). Each broker compacts its replica independently below
+its cleaner checkpoint. Batches of a compacted topic are therefore compared above the higher checkpoint. Below it every
+key of one replica must be in the other (replica_keys.py). Above the lower high watermark replicas may differ, because
+the follower truncates its log there. Source: Kafka's ReplicaVerificationTool, KIP-101.
 """
 
 from collections.abc import Iterator
@@ -35,11 +34,14 @@ class ReplicaTask(NamedTuple):
     one_end: int
     high_watermark: int
     compares_keys: bool
+    one_broker: int | None = None
+    other_broker: int | None = None
+    """The node ids of the brokers; None if a directory does not say."""
 
     @classmethod
-    def of(cls, longest: tuple[AuditTask, PartitionReport], other: tuple[AuditTask, PartitionReport]) -> "ReplicaTask":
+    def of(cls, longest: "AuditedReplica", other: "AuditedReplica") -> "ReplicaTask":
         """The comparison of two audited replicas. The first one is the longer one."""
-        (task, report), (other_task, other_report) = longest, other
+        (task, report, broker), (other_task, other_report, other_broker) = longest, other
         log_start = max(report.log_start_offset, other_report.log_start_offset)
         is_compacted = task.policy.is_compacted is not False
         cleaned_to = max(task.cleaned_to, other_task.cleaned_to) if is_compacted else -1
@@ -53,7 +55,31 @@ class ReplicaTask(NamedTuple):
             report.log_end_offset,
             min(marks, default=other_report.log_end_offset),
             task.level == RECORDS and cleaned_to > log_start,
+            broker,
+            other_broker,
         )
+
+    @property
+    def one_name(self) -> str:
+        """The first replica as findings name it."""
+        return _named(self.one, self.one_broker)
+
+    @property
+    def other_name(self) -> str:
+        """The second replica as findings name it."""
+        return _named(self.other, self.other_broker)
+
+
+class AuditedReplica(NamedTuple):
+    """A replica, what its own audit found, and the node id of its broker."""
+
+    task: AuditTask
+    report: PartitionReport
+    broker: int | None
+
+
+def _named(replica: PartitionDirectory, broker: int | None) -> str:
+    return str(replica.path) if broker is None else f"{replica.path} of broker {broker}"
 
 
 class _Row(NamedTuple):
@@ -61,6 +87,7 @@ class _Row(NamedTuple):
 
     base_offset: int
     last_offset: int
+    leader_epoch: int
     crc: int
     file: str
     position: int
@@ -71,7 +98,7 @@ class _Stream:
 
     def __init__(self, replica: PartitionDirectory, start: int, end: int) -> None:
         self._chunks = self._read(replica, start, end)
-        self.columns: Int64s = numpy.zeros((3, 0), numpy.int64)
+        self.columns: Int64s = numpy.zeros((4, 0), numpy.int64)
         self._places: Int64s = numpy.zeros(0, numpy.int64)
         self._file = str(replica.path)
         self.fill()
@@ -85,7 +112,8 @@ class _Stream:
                 if isinstance(item, Damage):
                     continue  # the replica's own audit reports it
                 bases = item.column("base_offset")
-                columns = numpy.stack([bases, item.last_offsets, item.column("crc")])
+                epochs = item.column("partition_leader_epoch")
+                columns = numpy.stack([bases, item.last_offsets, epochs, item.column("crc")])
                 chosen = (bases >= start) & (bases < end)
                 yield str(segment.path), columns[:, chosen], (item.positions + item.file_position)[chosen]
 
@@ -104,8 +132,8 @@ class _Stream:
 
     def row(self, index: int) -> _Row:
         """One batch of the chunk."""
-        base, last, crc = self.columns[:, index].tolist()
-        return _Row(base, last, crc, self._file, int(self._places[index]))
+        base, last, epoch, crc = self.columns[:, index].tolist()
+        return _Row(base, last, epoch, crc, self._file, int(self._places[index]))
 
 
 def compare_replicas(task: ReplicaTask) -> list[Finding]:
@@ -134,11 +162,11 @@ def _compared(task: ReplicaTask) -> list[Finding]:
         place = mine if mine is not None else theirs
         assert place is not None
         offset = min(row.base_offset for row in parted if row is not None)
-        detail = f"{_shown(mine)} in {one.path}, {_shown(theirs)} in {other.path}"
+        detail = f"{_shown(mine)} in {task.one_name}, {_shown(theirs)} in {task.other_name}"
         name = "replica-tail-differs" if offset >= task.high_watermark else "replicas-diverge"
         findings.append(Finding(name, one.topic, one.partition, place.file, place.position, offset, detail))
     if task.end < task.one_end:
-        detail = f"it ends at {task.end}, {one.path} at {task.one_end}"
+        detail = f"{task.other_name} ends at {task.end}, {task.one_name} at {task.one_end}"
         findings.append(Finding("replica-behind", one.topic, one.partition, str(other.path), -1, task.end, detail))
     if task.compares_keys:
         for left, right in ((one, other), (other, one)):
@@ -167,4 +195,4 @@ def _first_difference(task: ReplicaTask) -> tuple[_Row | None, _Row | None] | No
 def _shown(row: _Row | None) -> str:
     if row is None:
         return "no further batch"
-    return f"offsets {row.base_offset} to {row.last_offset} with CRC {row.crc}"
+    return f"offsets {row.base_offset} to {row.last_offset} with epoch {row.leader_epoch} and CRC {row.crc}"
