@@ -18,16 +18,15 @@ public class KafkaTools {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private static class Exited extends Error {
-        private final int code;
-
-        Exited(int code) {
-            this.code = code;
-        }
     }
+
+    /** The code of the first exit of a call: it would end a JVM. Some tools catch what is thrown here, and exit again. */
+    private static Integer firstCode;
 
     public static void main(String[] ignored) throws Exception {
         Exit.setExitProcedure((code, message) -> {
-            throw new Exited(code);
+            firstCode = firstCode == null ? code : firstCode;
+            throw new Exited();
         });
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -47,22 +46,21 @@ public class KafkaTools {
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         PrintStream oldOut = System.out;
         PrintStream oldErr = System.err;
-        int code = 0;
+        firstCode = null;
         try {
             System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
             main.invoke(null, (Object) arguments);
         } catch (InvocationTargetException e) {
-            if (!(e.getCause() instanceof Exited exited)) {
+            if (!(e.getCause() instanceof Exited)) {
                 throw e;
             }
-            code = exited.code;
         } finally {
             System.setOut(oldOut);
             System.setErr(oldErr);
         }
         ObjectNode answer = MAPPER.createObjectNode();
-        answer.put("code", code);
+        answer.put("code", firstCode == null ? 0 : firstCode);
         answer.put("out", out.toString(StandardCharsets.UTF_8));
         answer.put("err", err.toString(StandardCharsets.UTF_8));
         return answer;

@@ -14,19 +14,9 @@ from odradek.client.producer import Producer
 from odradek.protocol.metadata_versions import FEATURE_LEVELS, LEVELS
 from support.eventually import eventually
 from support.kafka.added_controller import AddedController
+from support.kafka.both_tools import BothTools
 from support.kafka.real_kafka import RealKafka
-from support.kafka.tools import KafkaTools, ToolOutput
-
-TOOLS = {
-    "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
-    "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
-    "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
-    "cluster": "org.apache.kafka.tools.ClusterTool",
-    "features": "org.apache.kafka.tools.FeatureCommand",
-    "metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
-}
-TIME_MS = re.compile(r"\b1\d{12}\b|\b\d+(?= ms ago)")
-OFFSET_AND_EPOCH = re.compile(r"(?<=HighWatermark:)\s+\d+|(?<=\t)\d+ +(?=\t0 +\t)|(?<=Epoch: )\d+")
+from support.kafka.tools import KafkaTools
 
 
 @pytest.fixture(scope="module")
@@ -35,35 +25,9 @@ def tools() -> Iterator[KafkaTools]:
         yield tools
 
 
-class Both:
-    """Runs Kafka's tool and our command with the same arguments."""
-
-    def __init__(self, tools: KafkaTools, capfd: pytest.CaptureFixture[str]) -> None:
-        self._tools, self._capfd = tools, capfd
-
-    def ours(self, command: str, *arguments: str) -> ToolOutput:
-        """Our exit code and output."""
-        module, _, function = COMMANDS[command][0].partition(":")
-        self._capfd.readouterr()
-        code = getattr(import_module(module), function)(list(arguments))
-        return ToolOutput(code, *self._capfd.readouterr())
-
-    def same(self, command: str, *arguments: str) -> str:
-        """Output of both; fails if the exit codes or the lines differ. Lines may be in another order."""
-        theirs = ToolOutput(**self._tools.order({"tool": TOOLS[command], "arguments": list(arguments)}))
-        ours = self.ours(command, *arguments)
-        assert (ours.code, lines(ours.out)) == (theirs.code, lines(theirs.out)), (ours.err, theirs.err)
-        return ours.out
-
-
-def lines(text: str) -> list[str]:
-    """The lines without what changes between two calls: times, and offsets of a log that grows."""
-    return sorted(OFFSET_AND_EPOCH.sub("#", TIME_MS.sub("#", line)).rstrip() for line in text.splitlines())
-
-
 @pytest.fixture
-def both(tools: KafkaTools, capfd: pytest.CaptureFixture[str]) -> Both:
-    return Both(tools, capfd)
+def both(tools: KafkaTools, capfd: pytest.CaptureFixture[str]) -> BothTools:
+    return BothTools(tools, capfd)
 
 
 @pytest.fixture
@@ -78,7 +42,7 @@ async def topic(bootstrap: str, name: str) -> str:
 
 
 @pytest.mark.java
-def test_delete_records(bootstrap: str, topic: str, tmp_path: Path, both: Both) -> None:
+def test_delete_records(bootstrap: str, topic: str, tmp_path: Path, both: BothTools) -> None:
     file = tmp_path / "offsets.json"
     arguments = ("--bootstrap-server", bootstrap, "--offset-json-file", str(file))
     for offsets, expected in (
@@ -94,7 +58,7 @@ def test_delete_records(bootstrap: str, topic: str, tmp_path: Path, both: Both) 
 
 
 @pytest.mark.java
-def test_leader_election(bootstrap: str, topic: str, tmp_path: Path, both: Both) -> None:
+def test_leader_election(bootstrap: str, topic: str, tmp_path: Path, both: BothTools) -> None:
     file = tmp_path / "partitions.json"
     file.write_text(
         json.dumps({"partitions": [{"topic": topic, "partition": 0}, {"topic": "nowhere", "partition": 0}]})
@@ -111,12 +75,12 @@ def test_leader_election(bootstrap: str, topic: str, tmp_path: Path, both: Both)
 
 
 @pytest.mark.java
-def test_broker_api_versions(bootstrap: str, both: Both) -> None:
+def test_broker_api_versions(bootstrap: str, both: BothTools) -> None:
     assert "\tProduce(0): 0 to 13 [usable: 13]," in both.same("broker-api-versions", "--bootstrap-server", bootstrap)
 
 
 @pytest.mark.java
-def test_cluster(bootstrap: str, both: Both) -> None:
+def test_cluster(bootstrap: str, both: BothTools) -> None:
     server = ("--bootstrap-server", bootstrap)
     assert both.same("cluster", "cluster-id", *server).startswith("Cluster ID: ")
     assert " unfenced " in both.same("cluster", "list-endpoints", *server)
@@ -125,7 +89,7 @@ def test_cluster(bootstrap: str, both: Both) -> None:
 
 
 @pytest.mark.java
-def test_features(bootstrap: str, both: Both) -> None:
+def test_features(bootstrap: str, both: BothTools) -> None:
     server = ("--bootstrap-server", bootstrap)
     assert "4.3-IV0" in both.same("features", *server, "describe")
     for arguments in (
@@ -144,7 +108,7 @@ def test_features(bootstrap: str, both: Both) -> None:
 
 
 @pytest.mark.java
-def test_features_of_releases(both: Both) -> None:
+def test_features_of_releases(both: BothTools) -> None:
     """No broker is asked. The mapping of every release is Kafka's."""
     for release in LEVELS:
         assert f"({release})" in both.same("features", "version-mapping", "--release-version", release)
@@ -160,14 +124,14 @@ def test_features_of_releases(both: Both) -> None:
 
 
 @pytest.mark.java
-def test_metadata_quorum(bootstrap: str, both: Both) -> None:
+def test_metadata_quorum(bootstrap: str, both: BothTools) -> None:
     server = ("--bootstrap-server", bootstrap)
     assert "CurrentVoters:" in both.same("metadata-quorum", *server, "describe", "--status")
     assert "\tLeader" in both.same("metadata-quorum", *server, "describe", "--replication")
 
 
 @pytest.mark.java
-def test_the_controllers_themselves(tmp_path: Path, both: Both) -> None:
+def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
     with RealKafka(tmp_path) as kafka:
         controller = ("--bootstrap-controller", f"127.0.0.1:{kafka.controller_port}")
         assert both.same("cluster", "cluster-id", *controller).startswith("Cluster ID: ")
@@ -183,7 +147,7 @@ def test_the_controllers_themselves(tmp_path: Path, both: Both) -> None:
 
 @pytest.mark.java
 @pytest.mark.ci
-def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: Both) -> None:
+def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: BothTools) -> None:
     with RealKafka(tmp_path / "first", {"controller.quorum.auto.join.enable": "false"}) as kafka:
         first = f"127.0.0.1:{kafka.controller_port}"
         with AddedController(tmp_path / "second", 2, first) as second:
@@ -212,7 +176,7 @@ def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: Both)
 
 
 @pytest.mark.java
-def test_files_that_do_not_name_a_controller(bootstrap: str, tmp_path: Path, both: Both) -> None:
+def test_files_that_do_not_name_a_controller(bootstrap: str, tmp_path: Path, both: BothTools) -> None:
     """Each file lacks one thing more; both tools name it."""
     file = tmp_path / "controller.properties"
     logs = tmp_path / "logs"

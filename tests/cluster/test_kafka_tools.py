@@ -1,0 +1,352 @@
+"""Apache Kafka's tools and unmodified clients on three brokers that lead and follow; our commands do the same there.
+
+The brokers are three of ours, or two of ours and a real Kafka. Every tool runs in one JVM.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import CLIENTS
+from support.brokers.three_brokers import NODE_IDS, ThreeBrokers
+from support.eventually import eventually
+from support.kafka.both_tools import PACKAGE, BothTools, Run, words
+from support.kafka.java import java_arguments, run_class
+from support.kafka.tools import KafkaTools, ToolOutput
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+EACH_LEADS = "1:2:3,2:3:1,3:1:2"
+EVERYWHERE = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+SLOW, FAST = "1000", "100000000"
+RECORDS = 600
+
+
+@pytest.fixture(scope="module", params=["ours", "mixed"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
+    """Three of ours, or two of ours and a real Kafka."""
+    with ThreeBrokers(tmp_path_factory.mktemp(request.param), mixed=request.param == "mixed") as started:
+        yield started
+        assert not [one for one in started.brokers.values() if isinstance(one, OurBroker) and " ERROR " in one.log()]
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[KafkaTools]:
+    with KafkaTools() as started:
+        yield started
+
+
+@pytest.fixture
+def both(tools: KafkaTools, capfd: pytest.CaptureFixture[str]) -> BothTools:
+    return BothTools(tools, capfd)
+
+
+@pytest.fixture(params=["theirs", "ours"])
+def run(request: pytest.FixtureRequest, both: BothTools) -> Run:
+    """Kafka's tools, then our commands."""
+    found: Run = both.theirs if request.param == "theirs" else both.ours
+    return found
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name of its own for each test."""
+    return re.sub(r"[\W_]+", "-", request.node.name).strip("-").removeprefix("test-")
+
+
+def done(output: ToolOutput) -> str:
+    """What a tool printed that has ended with exit code 0."""
+    assert output.code == 0, output.out + output.err
+    return output.out
+
+
+def fill(cluster: ThreeBrokers, topic: str, count: int, size: int = 10, partition: int = 0) -> None:
+    """Writes records with acks=all."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+    for number in range(count):
+        producer.produce(topic, f"{number:0{size}}", partition=partition)
+        producer.poll(0)
+    assert producer.flush(120) == 0
+
+
+def test_topics_and_configs(cluster: ThreeBrokers, run: Run, topic: str) -> None:
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    assert f"Created topic {topic}." in done(
+        run("topics", *server, "--create", "--topic", topic, "--replica-assignment", EACH_LEADS)
+    )
+    assert topic in done(run("topics", *server, "--list")).split()
+    done(run("topics", *server, "--alter", "--topic", topic, "--partitions", "6"))
+    entity = ("--entity-type", "topics", "--entity-name", topic)
+    done(run("configs", *server, "--alter", *entity, "--add-config", "min.insync.replicas=2,retention.ms=1234567"))
+    done(run("configs", *server, "--alter", *entity, "--delete-config", "retention.ms"))
+    described = done(run("topics", *server, "--describe", "--topic", topic))
+    assert "PartitionCount: 6\tReplicationFactor: 3\tConfigs: min.insync.replicas=2" in described
+    assert {int(one) for one in re.findall(r"Leader: (\d)", described)} == set(NODE_IDS)
+    for node_id in NODE_IDS:
+        broker = ("--entity-type", "brokers", "--entity-name", str(node_id))
+        done(run("configs", *server, "--alter", *broker, "--add-config", "log.retention.ms=987654321"))
+        eventually("the broker has it", partial(has_retention, run, (*server, "--describe", *broker)))
+        done(run("configs", *server, "--alter", *broker, "--delete-config", "log.retention.ms"))
+    done(run("topics", *server, "--delete", "--topic", topic))
+    eventually("it is gone", lambda: topic not in done(run("topics", *server, "--list")).split())
+
+
+def has_retention(run: Run, arguments: tuple[str, ...]) -> bool:
+    """Whether a broker shows the value that was set."""
+    return "log.retention.ms=987654321 sensitive=false" in run("configs", *arguments).out
+
+
+def test_states_read_the_same(cluster: ThreeBrokers, both: BothTools, topic: str) -> None:
+    """Every query prints with our command what it prints with Kafka's tool."""
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    cluster.create(topic, EVERYWHERE)
+    for index in range(3):
+        fill(cluster, topic, 5, partition=index)
+        cluster.until_in_sync(topic, set(NODE_IDS), index)
+    assert len(words(both.same("topics", *server, "--describe", "--topic", topic, of=words))) == 4
+    assert both.same("topics", *server, "--describe", "--under-replicated-partitions", of=words) == ""
+    assert both.same("get-offsets", *server, "--topic", topic) == "".join(f"{topic}:{n}:5\n" for n in range(3))
+    both.same("log-dirs", *server, "--describe", "--topic-list", topic, of=replicas_in_dirs)
+    status = both.same("metadata-quorum", *server, "describe", "--status")
+    assert len(re.findall(r'"id": \d', status.partition("CurrentObservers:")[2])) == 3
+    replication = both.same("metadata-quorum", *server, "describe", "--replication", of=nodes_and_roles)
+    assert replication.count("Observer") == 3
+    both.same("broker-api-versions", *server)
+    assert "eligible.leader.replicas.version" in both.same("features", *server, "describe")
+    assert both.same("cluster", "list-endpoints", *server).count(" unfenced ") == 3
+    both.same("cluster", "cluster-id", *server)
+    both.same("features", *server, "upgrade", "--feature", "group.version=1", "--dry-run")
+
+
+def replicas_in_dirs(text: str) -> object:
+    """Broker, directory, partition and size of every replica."""
+    answer = json.loads(next(line for line in text.splitlines() if line.startswith("{")))
+    return sorted(
+        (broker["broker"], log_dir["logDir"], one["partition"], one["size"])
+        for broker in answer["brokers"]
+        for log_dir in broker["logDirs"]
+        for one in log_dir["partitions"]
+    )
+
+
+def nodes_and_roles(text: str) -> object:
+    """The columns that do not change between two calls: node id, directory id, status."""
+    return sorted((row[0], row[1], row[-1]) for row in words(text))
+
+
+def verifiable(kind: str, servers: str, *arguments: str) -> list[dict[str, Any]]:
+    """The events that VerifiableProducer or VerifiableConsumer prints until it ends."""
+    ended = run_class(f"{PACKAGE}.Verifiable{kind}", "--bootstrap-server", servers, *arguments, timeout_s=200)
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+
+
+def test_clients_and_groups(cluster: ThreeBrokers, both: BothTools, topic: str) -> None:
+    """Java's verifiable producer and three Python clients write; a verifiable consumer and a Python client read."""
+    servers = cluster.bootstrap_servers
+    cluster.create(topic, EVERYWHERE, min_insync_replicas="2")
+    events = verifiable("Producer", servers, "--topic", topic, "--max-messages", str(RECORDS), "--acks", "-1")
+    assert sum(event["name"] == "producer_send_success" for event in events) == RECORDS
+    for client in CLIENTS.values():
+        client.produce(servers, topic, "none", range(100), {})
+    total = RECORDS + 100 * len(CLIENTS)
+    for protocol in ("classic", "consumer"):
+        group = f"{topic}-{protocol}"
+        arguments = ("--topic", topic, "--group-id", group, "--group-protocol", protocol, "--max-messages", str(total))
+        events = verifiable("Consumer", servers, *arguments, "--reset-policy", "earliest")
+        assert sum(event["count"] for event in events if event["name"] == "records_consumed") == total
+        server = ("--bootstrap-server", servers)
+        described = both.same("groups", *server, "--describe", "--group", group, of=words)
+        assert sum(int(row[3]) for row in words(described) if row[0] == group) == total
+        reset = ("--reset-offsets", "--group", group, "--topic", topic)
+        both.same("groups", *server, *reset, "--to-earliest", "--execute", of=words)
+        both.same("groups", *server, "--describe", "--group", group, "--state", of=words)
+        done(both.theirs("groups", *server, "--delete", "--group", group))
+    reader = Consumer({"bootstrap.servers": servers, "group.id": topic, "auto.offset.reset": "earliest"})
+    reader.subscribe([topic])
+    found: list[object] = []
+
+    def have_come() -> bool:
+        found.extend(message for message in reader.consume(total, 1.0) if message.error() is None)
+        return len(found) >= total
+
+    eventually("all records", have_come)
+    reader.close()
+    assert len(found) == total
+
+
+def test_reassignments(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
+    """Generates, throttles, refuses a second one, adds one, cancels one that is under way, verifies and clears."""
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    file, more = tmp_path / "plan.json", tmp_path / "more.json"
+    cluster.create(topic, [[1, 2], [2, 3]])
+    for index in (0, 1):
+        fill(cluster, topic, 3_000, 1_000, index)
+    file.write_text(json.dumps({"version": 1, "topics": [{"topic": topic}]}))
+    generate = ("--generate", "--topics-to-move-json-file", str(file), "--broker-list", "1,3")
+    generated = done(run("reassign-partitions", *server, *generate)).splitlines()
+    assert {frozenset(one["replicas"]) for one in json.loads(generated[4])["partitions"]} == {frozenset({1, 3})}
+    [before] = [json.loads(line) for line in generated if line.startswith("{")][:1]
+    assert [one["replicas"] for one in before["partitions"]] == [[1, 2], [2, 3]]
+
+    write_plan(file, topic, {0: [3, 2]})
+    write_plan(more, topic, {1: [1, 3]})
+    with_file = (*server, "--reassignment-json-file", str(file))
+    with_more = (*server, "--reassignment-json-file", str(more))
+    started = done(run("reassign-partitions", *with_file, "--execute", "--throttle", SLOW))
+    assert f"The inter-broker throttle limit was set to {SLOW} B/s" in started
+    assert f"Successfully started partition reassignment for {topic}-0" in started
+    assert "adding: 3. removing: 1" in done(run("reassign-partitions", *server, "--list"))
+    assert "is still in progress" in done(run("reassign-partitions", *with_file, "--verify"))
+    refused = run("reassign-partitions", *with_more, "--execute")
+    assert (refused.code, "Use --additional" in refused.out + refused.err) == (1, True)
+    described = ("--describe", "--entity-type", "topics", "--entity-name", topic)
+    assert "leader.replication.throttled.replicas=0:1,0:2" in done(run("configs", *server, *described))
+    done(run("reassign-partitions", *with_more, "--execute", "--additional", "--throttle", SLOW))
+    listed = done(run("reassign-partitions", *server, "--list"))
+    assert (f"{topic}-0" in listed, f"{topic}-1" in listed) == (True, True)
+    cancelled = done(run("reassign-partitions", *with_file, "--cancel", "--preserve-throttles"))
+    assert f"Successfully cancelled partition reassignment for: {topic}-0" in cancelled
+    assert sorted(cluster.state(topic)[1]) == [1, 2]
+    done(run("reassign-partitions", *with_more, "--execute", "--additional", "--throttle", FAST))
+    eventually("the other one ends", lambda: "is completed" in run("reassign-partitions", *with_more, "--verify").out)
+    assert "No partition reassignments found." in done(run("reassign-partitions", *server, "--list"))
+    assert "throttled" not in done(run("configs", *server, *described))
+    eventually("all know the replicas", lambda: sorted(cluster.state(topic, 1)[1]) == [1, 3])
+    eventually("equal bytes", lambda: cluster.segments(1, topic, 1) == cluster.segments(3, topic, 1))
+
+
+def write_plan(file: Path, topic: str, replicas: dict[int, list[int]], **more: list[str]) -> None:
+    """The JSON of a reassignment."""
+    partitions = [{"topic": topic, "partition": at, "replicas": wanted, **more} for at, wanted in replicas.items()]
+    file.write_text(json.dumps({"version": 1, "partitions": partitions}))
+
+
+def test_moves_between_log_directories(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
+    """A throttled move is cancelled; then each replica, led or followed, moves."""
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    cluster.create(topic, [[3, 1, 2]])
+    fill(cluster, topic, 3_000, 1_000)
+    cluster.until_in_sync(topic, set(NODE_IDS))
+    homes = {node_id: cluster.holder(node_id, topic) for node_id in NODE_IDS}
+    targets = {node_id: next(path for path in cluster.log_dirs(node_id) if path != homes[node_id]) for node_id in homes}
+    file = tmp_path / "plan.json"
+    write_plan(file, topic, {0: [3, 1, 2]}, log_dirs=[str(targets[node_id]) for node_id in (3, 1, 2)])
+    with_file = (*server, "--reassignment-json-file", str(file))
+    throttle = "--replica-alter-log-dirs-throttle"
+    started = done(run("reassign-partitions", *with_file, "--execute", throttle, "1"))
+    assert started.count("Successfully started moving log directory to ") == 3
+    assert (
+        f"Reassignment of replica {topic}-0-1 is still in progress"
+        in run("reassign-partitions", *with_file, "--verify").out
+    )
+    cancelled = done(run("reassign-partitions", *with_file, "--cancel"))
+    assert cancelled.count("Successfully started moving log directory to ") == 3
+    eventually("nothing moves", lambda: "is not being moved" in run("reassign-partitions", *with_file, "--verify").out)
+    assert {node_id: cluster.holder(node_id, topic) for node_id in NODE_IDS} == homes
+
+    done(run("reassign-partitions", *with_file, "--execute", throttle, FAST))
+    fill(cluster, topic, 100)
+
+    def are_complete() -> bool:
+        verified = run("reassign-partitions", *with_file, "--verify", "--preserve-throttles").out
+        return verified.count("completed successfully") == 3
+
+    eventually("all have moved", are_complete)
+    assert {node_id: cluster.holder(node_id, topic) for node_id in NODE_IDS} == targets
+    done(run("reassign-partitions", *with_file, "--verify"))
+    cluster.until_in_sync(topic, set(NODE_IDS))
+    eventually("equal bytes", lambda: len({cluster.segments(node_id, topic) for node_id in NODE_IDS}) == 1)
+
+
+def is_first(cluster: ThreeBrokers, topic: str, node_id: int) -> bool:
+    """Whether a broker is the preferred leader of partition 0."""
+    return cluster.state(topic)[1][0] == node_id
+
+
+def leads(cluster: ThreeBrokers, topic: str, node_id: int) -> bool:
+    """Whether a broker leads partition 0."""
+    return cluster.state(topic)[0] == node_id
+
+
+def test_preferred_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
+    """The order of the replicas is changed, not the leader; the election gives the first one the lead."""
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    cluster.create(topic, [[1, 2, 3]])
+    fill(cluster, topic, 10)
+    file = tmp_path / "plan.json"
+    elect = ("--election-type", "preferred", "--topic", topic, "--partition", "0")
+    for first, second in ((2, 1), (3, 2), (1, 3)):
+        write_plan(file, topic, {0: [first, second, 6 - first - second]})
+        done(run("reassign-partitions", *server, "--reassignment-json-file", str(file), "--execute"))
+        eventually("the order is known", partial(is_first, cluster, topic, first))
+        elected = done(run("leader-election", *server, *elect))
+        assert elected == f"Successfully completed leader election (PREFERRED) for partitions {topic}-0\n"
+        eventually("it leads", partial(leads, cluster, topic, first))
+        fill(cluster, topic, 10)
+    assert f"Valid replica already elected for partitions {topic}-0" in done(run("leader-election", *server, *elect))
+
+
+def test_deleted_records(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    cluster.create(topic, EVERYWHERE)
+    for index in range(3):
+        fill(cluster, topic, 20, partition=index)
+    offsets = [{"topic": topic, "partition": index, "offset": 5 + index} for index in range(3)]
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps({"version": 1, "partitions": offsets}))
+    deleted = done(run("delete-records", *server, "--offset-json-file", str(file)))
+    assert set(re.findall(r"-(\d)\tlow_watermark: (\d)", deleted)) == {("0", "5"), ("1", "6"), ("2", "7")}
+    earliest = done(run("get-offsets", *server, "--topic", topic, "--time", "earliest"))
+    assert earliest == f"{topic}:0:5\n{topic}:1:6\n{topic}:2:7\n"
+
+
+def test_replicas_are_verified(cluster: ThreeBrokers, topic: str) -> None:
+    """ReplicaVerificationTool fetches every replica as a consumer of brokers would; it never ends by itself."""
+    cluster.create(topic, EVERYWHERE)
+    for index in range(3):
+        fill(cluster, topic, 50, partition=index)
+        cluster.until_in_sync(topic, set(NODE_IDS), index)
+    command = [*java_arguments(heap="128m"), f"{PACKAGE}.ReplicaVerificationTool"]
+    arguments = ["--broker-list", cluster.bootstrap_servers, "--topics-include", topic, "--report-interval-ms", "200"]
+    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tool:
+        assert tool.stdout is not None
+        seen = []
+        try:
+            for line in tool.stdout:
+                seen.append(line)
+                if re.search(r"max lag is 0 for partition .* at offset 50 among 3 partitions", line):
+                    break
+            else:
+                raise AssertionError("".join(seen))
+        finally:
+            tool.kill()
+
+
+def test_unclean_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str) -> None:
+    """Broker 3 leaves the ISR, then 1 ends, and 3 comes back: only an unclean election helps."""
+    server = ("--bootstrap-server", cluster.bootstrap_servers)
+    cluster.create(topic, [[1, 3]])
+    fill(cluster, topic, 10)
+    cluster.brokers[3].kill()
+    cluster.until_in_sync(topic, {1})
+    fill(cluster, topic, 10)
+    cluster.brokers[1].kill()
+    eventually("no leader", lambda: cluster.state(topic)[0] == -1)
+    cluster.brokers[3].start()
+    elect = ("--election-type", "unclean", "--topic", topic, "--partition", "0")
+    wanted = f"Successfully completed leader election (UNCLEAN) for partitions {topic}-0\n"
+    eventually("it is elected", lambda: run("leader-election", *server, *elect).out == wanted)
+    eventually("it leads", lambda: cluster.state(topic)[0] == 3)
+    fill(cluster, topic, 10)
+    cluster.brokers[1].start()
+    cluster.until_in_sync(topic, {1, 3})
+    eventually("equal bytes", lambda: cluster.segments(1, topic) == cluster.segments(3, topic))
