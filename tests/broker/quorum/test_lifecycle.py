@@ -90,11 +90,31 @@ def test_broker_is_unfenced_only_when_it_is_caught_up_and_serves() -> None:
     life.machine.ready_to_unfence()
     assert life.heartbeat().want_fence, "serves, but is not caught up"
     life.answer(caught_up=True, fenced=True)
-    life.wait()
     assert not life.heartbeat().want_fence
     life.answer()
     assert life.machine.state is BrokerState.RUNNING
     assert not life.machine.is_fenced
+
+
+def test_start_waits_for_no_interval() -> None:
+    """Each heartbeat that has something new to say goes out at once: the registration is applied, the logs are open.
+
+    The one that asks to be unfenced is not repeated at once while the controllers write it.
+    """
+    life = Life()
+    life.register()
+    life.heartbeat()
+    life.answer(caught_up=False, fenced=True)
+    assert isinstance(life.machine.next(life.now_ms), Wait)
+    life.machine.applied(98)
+    assert isinstance(life.machine.next(life.now_ms), Wait), "not the registration yet"
+    life.machine.applied(99)
+    assert life.heartbeat().want_fence
+    life.machine.ready_to_unfence()
+    life.answer(fenced=True)
+    assert not life.heartbeat().want_fence
+    life.answer(fenced=True)
+    assert life.wait() > 0
 
 
 def test_caught_up_broker_that_opens_its_logs_does_not_hurry() -> None:
@@ -154,7 +174,6 @@ def test_failed_directory_is_known_before_the_broker_is_unfenced() -> None:
     first = life.heartbeat()
     assert (first.offline_log_dirs, first.want_fence) == ([DIRECTORIES[0]], True)
     life.answer(fenced=True)
-    life.wait()
     assert not life.heartbeat().want_fence
     life.answer()
     assert life.machine.state is BrokerState.RUNNING
