@@ -47,6 +47,8 @@ ReadAgain = Callable[[], None]
 
 FEW = 64
 """Up to this many partitions are read at once, more in slices."""
+LOOKS_A_STEP = 512
+"""Partitions with nothing new for a follower that are looked at in one step: each takes 0.3 us."""
 
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
@@ -120,7 +122,9 @@ def _serve(
         wait = _wait(broker, request, fetch, read, read_again)
         if wait is None:
             answer(read)
-        elif read.follower is not None and any(map(_has_more_to_copy, read.reads)):
+        elif read.follower is not None and (
+            any(map(_has_more_to_copy, read.reads)) or any(map(_is_moving, read.still))
+        ):
             # This fetch completed a write, and the producer's next one went to a partition that was read before.
             wait.complete()
 
@@ -148,11 +152,8 @@ def _growing(read: FetchRead) -> list[Source]:
     """What a fetch waits for: the high watermarks of partitions, or the ends of their logs for a follower."""
     if read.follower is None:
         return [one.partition for one in read.reads if one.partition is not None]
-    return [
-        one.partition.leading
-        for one in read.reads
-        if one.partition is not None and one.partition.leading is not None and not one.is_throttled
-    ]
+    partitions = [one.partition for one in read.reads if not one.is_throttled] + [one.still for one in read.still]
+    return [one.leading for one in partitions if one is not None and one.leading is not None]
 
 
 # Many partitions: in steps.
@@ -216,6 +217,13 @@ def _serve_many(
         if any(map(has_grown, read.reads[start : start + FEW])):
             wait.complete()
             return
+    for start in range(0, len(read.still), LOOKS_A_STEP):
+        yield None
+        if wait.is_over:
+            return
+        if any(map(_is_moving, read.still[start : start + LOOKS_A_STEP])):
+            wait.complete()
+            return
 
 
 def _has_grown(read: PartitionRead) -> bool:
@@ -233,6 +241,12 @@ def _has_more_to_copy(read: PartitionRead) -> bool:
     if partition is None or read.is_throttled:
         return False
     return partition.open_log is None or partition.open_log.log_end_offset > read.wanted.fetch_offset
+
+
+def _is_moving(one: SessionPartition) -> bool:
+    """:func:`_has_more_to_copy` for a partition with nothing new when it was looked at."""
+    leading = None if one.still is None else one.still.leading
+    return leading is None or leading.has_more(one.fetch_offset)
 
 
 def _read_converted(

@@ -6,7 +6,7 @@ makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fet
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -21,6 +21,8 @@ from .session import SessionPartition
 READ_COMMITTED = 1
 READS_A_STEP = 16
 """Partitions that are read in one step: each takes about 5 us, or 30 us if it has records."""
+LOOKS_A_READ = 8
+"""Partitions with nothing new for a follower that count as one read: each takes 0.6 us."""
 NO_RECORDS = b""
 UNKNOWN_PARTITION_ERRORS: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
 """Errors found before anything is read, with their order in the answer."""
@@ -103,6 +105,8 @@ class FetchRead:
     total_bytes: int
     completes: bool
     follower: "FetchingFollower | None" = None
+    still: list[SessionPartition] = field(default_factory=list)
+    """The partitions with nothing new for a follower, which were not read."""
 
     def close(self) -> None:
         """Closes file regions that will not be sent."""
@@ -128,8 +132,29 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
     """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
     result = FetchRead([], 0, False, limits.follower)
     for want in wanted:
-        _read_next(partitions, want, limits, result)
+        if want.still is not None and _passes_over(want, limits.follower):
+            result.still.append(want)
+        else:
+            _read_next(partitions, want, limits, result)
     return result
+
+
+def _passes_over(want: SessionPartition, follower: FetchingFollower | None) -> bool:
+    """Whether a partition of a follower's session is as it was at its last fetch; if so, this fetch is noted.
+
+    A session has all partitions that a broker follows here, and most of them are idle.
+    """
+    partition = want.still
+    if partition is None or follower is None or want.current_leader_epoch != partition.leader_epoch:
+        return False
+    leading, offset = partition.leading, want.fetch_offset
+    if leading is None or want.sent_high_watermark != offset:
+        return False
+    if not leading.is_still(follower.broker_id, follower.broker_epoch, offset, want.sent_log_start_offset):
+        return False
+    if not follower.is_second_read:
+        leading.fetched_again(follower.broker_id)
+    return True
 
 
 def second_read(limits: FetchLimits) -> FetchLimits:
@@ -142,9 +167,16 @@ def second_read(limits: FetchLimits) -> FetchLimits:
 def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:
     """:func:`read_partitions` of many partitions: a few in each step."""
     result = FetchRead([], 0, False, limits.follower)
-    for count, want in enumerate(wanted, 1):
-        _read_next(partitions, want, limits, result)
-        if not count % READS_A_STEP:
+    looks = 0
+    for want in wanted:
+        if want.still is not None and _passes_over(want, limits.follower):
+            result.still.append(want)
+            looks += 1
+        else:
+            _read_next(partitions, want, limits, result)
+            looks += LOOKS_A_READ
+        if looks >= READS_A_STEP * LOOKS_A_READ:
+            looks = 0
             yield
     return result
 
@@ -154,6 +186,7 @@ def _read_next(partitions: Partitions, want: SessionPartition, limits: FetchLimi
     try:
         read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
     except KafkaError as error:
+        want.still = None
         read = refused_read(partitions, want, error)
     result.add(read)
 
@@ -210,6 +243,7 @@ def read_partition(
         data.high_watermark, committed_only, bound = offsets.high_watermark, False, offsets.log_end_offset
         if partition.leading is not None and partition.leading.is_throttled(limits.follower.broker_id):
             return ThrottledRead(want, partition, data)
+        want.still = partition
     result: ReadResult | None = None
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)

@@ -9,8 +9,12 @@ with topic ids or to requests with names, never both. Source: KIP-227, KIP-516; 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ..replicas.partition import Partition
 
 NO_SESSION_ID = 0
 INITIAL_EPOCH = 0
@@ -38,6 +42,7 @@ class SessionPartition:
         "resolved_name",
         "sent_high_watermark",
         "sent_log_start_offset",
+        "still",
         "topic_id",
         "topic_name",
     )
@@ -65,6 +70,8 @@ class SessionPartition:
         self.log_start_offset = log_start_offset
         self.sent_high_watermark = -1
         self.sent_log_start_offset = -1
+        self.still: Partition | None = None
+        """The partition, if a follower has read it at this offset before: there may be nothing new since."""
 
     @property
     def key(self) -> PartitionKey:
@@ -78,6 +85,7 @@ class SessionPartition:
         self.current_leader_epoch = wanted.current_leader_epoch
         self.last_fetched_epoch = wanted.last_fetched_epoch
         self.log_start_offset = wanted.log_start_offset
+        self.still = None
 
     def must_answer(
         self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, is_elsewhere: bool

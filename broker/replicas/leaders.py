@@ -14,6 +14,8 @@ from .isr import InSyncReplicas
 from .leading import Leading, LeadingCommon
 from .partition import Partition
 
+WAKE_AFTER_S = 0.05
+"""From an election here until the followers are woken: they hear of it from the controllers at about the same time."""
 LOOKS_A_STEP = 64
 """Partitions looked at in one step: each takes 2 us."""
 
@@ -27,12 +29,16 @@ class Leaders:
         lag_max_ms: int,
         registration: Callable[[int], BrokerRegistration | None],
         common: LeadingCommon,
+        call_later: Callable[[float, Callable[[], None]], object],
     ) -> None:
-        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image."""
+        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image;
+        ``call_later``: the event loop's."""
         self._node_id = node_id
         self.lag_max_ms = lag_max_ms
         self._registration = registration
         self._common = common
+        self._call_later = call_later
+        self._will_wake = False
         self._led: dict[Partition, None] = {}
         """Those that have ended are forgotten at the next look."""
 
@@ -58,7 +64,20 @@ class Leaders:
             )
             partition.leading = leading
             self._led[partition] = None
+            if not self._will_wake:
+                self._will_wake = True
+                self._call_later(WAKE_AFTER_S, self._wake_followers)
         leading.lead(image, config.min_insync_replicas)
+
+    def _wake_followers(self) -> None:
+        """Answers the fetches that wait, so that the next ones have the partitions that this broker leads since.
+
+        A write with acks=all would wait for the end of such a fetch (``replica.fetch.wait.max.ms``), as in Kafka.
+        """
+        self._will_wake = False
+        for partition in list(self._led):
+            if partition.leading is not None:
+                partition.leading.wake_followers()
 
     def look_for_lagging(self) -> Steps[None]:
         """Proposes to remove followers that lag from the ISR (``ReplicaManager.maybeShrinkIsr``)."""

@@ -145,6 +145,30 @@ class Leading:
         """A follower gets this many bytes of records."""
         self._common.throttle.copied(self._topic, self._index, size, self._common.clock_ms())
 
+    def is_still(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> bool:
+        """Whether a member of the ISR that has everything below ``offset`` has all there is, and has fetched so before.
+
+        ``log_start_offset``: the leader's, as the follower knows it.
+        """
+        isr, offsets = self._isr, self._log.offsets
+        follower = isr.followers.get(replica_id)
+        return (
+            follower is not None
+            and offsets.log_end_offset == offset == isr.high_watermark == follower.end_offset
+            and offsets.log_start_offset == log_start_offset
+            and follower.broker_epoch == broker_epoch
+            and replica_id in isr.isr
+        )
+
+    def fetched_again(self, replica_id: int) -> None:
+        """Does the same as :meth:`fetched` if :meth:`is_still`: only the time has changed."""
+        follower = self._isr.followers[replica_id]
+        follower.caught_up_ms = follower.last_fetch_ms = self._common.clock_ms()
+
+    def has_more(self, offset: int) -> bool:
+        """Whether the log has grown beyond ``offset``, or this leadership has ended."""
+        return self._has_ended or self._log.log_end_offset > offset
+
     def time_passed(self) -> None:
         """Looks for followers that lag (every half of ``replica.lag.time.max.ms``)."""
         self._isr.time_passed(self._log.log_end_offset, self._common.clock_ms())
@@ -176,6 +200,11 @@ class Leading:
         """Removes a waiter, if it is registered."""
         self._followers.pop(waiter, None)
 
+    def wake_followers(self) -> None:
+        """Answers the fetches of followers that wait."""
+        for waiter in list(self._followers):
+            waiter(0)
+
     def resign(self) -> None:
         """The leadership has ended: all that wait are answered."""
         self._has_ended = True
@@ -186,8 +215,7 @@ class Leading:
         deletions, self._deletions = self._deletions, []
         for _, callback in deletions:
             callback(failure)
-        for waiter in list(self._followers):
-            waiter(0)
+        self.wake_followers()
 
     def _outcome(self) -> KafkaError | None:
         """What an append with acks=all is answered that has reached the high watermark."""

@@ -198,6 +198,7 @@ class ClusterMember(Role):
             lag_max_ms,
             self._registration,
             LeadingCommon(self._isr_changes.submit, monotonic_ms, IsrChanges(), self._throttle(LEADER_KEYS), selector),
+            asyncio.get_running_loop().call_later,
         )
         return self._leaders
 

@@ -1,6 +1,6 @@
 """A follower's fetch on the leader's side: what it replicates, and when it is answered."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from random import Random
 
@@ -8,18 +8,19 @@ import pytest
 
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
-from odradek.broker.replicas.isr import InSyncReplicas
+from odradek.broker.replicas.isr import Follower, InSyncReplicas
+from odradek.broker.replicas.leaders import Leaders
 from odradek.broker.replicas.leading import Leading
 from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, turns
+from support.brokers.append_path import TOPIC, AppendPath, batch, turns
 from support.brokers.leading_common import leading_common
 
 LEADER, FOLLOWER, BROKER_EPOCH = 1, 2, 7
 TOPIC_ID = b"t" * 16
-VERSION = 17
+VERSION = 15
 
 
 def registration(broker_id: int) -> BrokerRegistration:
@@ -28,7 +29,7 @@ def registration(broker_id: int) -> BrokerRegistration:
     )
 
 
-def lead(path: AppendPath, index: int) -> None:
+def lead(path: AppendPath, index: int, clock_ms: Callable[[], int]) -> None:
     """Broker 1 leads the partition, broker 2 follows it in the ISR."""
     partition = path.partition(index)
     partition.log.offsets.set_high_watermark(0)
@@ -39,34 +40,53 @@ def lead(path: AppendPath, index: int) -> None:
         partition.log,
         InSyncReplicas(LEADER, 30_000, registration),
         partition.notify,
-        leading_common(LEADER, lambda: NOW),
+        leading_common(LEADER, clock_ms),
     )
     replicas = (LEADER, FOLLOWER)
     partition.leading.lead(PartitionImage(replicas, (bytes(16),) * 2, replicas, LEADER, 0, 0), 1)
 
 
+class Clock:
+    """A monotonic clock that a test moves."""
+
+    now_ms = 1_000
+
+
 @pytest.fixture
-async def path(tmp_path: Path) -> AsyncIterator[AppendPath]:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def path(tmp_path: Path, clock: Clock) -> AsyncIterator[AppendPath]:
     path = AppendPath(tmp_path, LogConfig(), partitions=2)
     path.broker.fetch_sessions = FetchSessionCache(10, 120_000, Random(1))
     for index in range(2):
-        lead(path, index)
+        lead(path, index, lambda: clock.now_ms)
     yield path
     await path.close()
 
 
-def fetch(offsets: dict[int, int]) -> FetchRequest:
-    """The follower has everything below these offsets, and waits for ten minutes."""
+def fetch(
+    offsets: dict[int, int],
+    session: tuple[int, int] = (0, -1),
+    wait_ms: int = 600_000,
+    broker_epoch: int = BROKER_EPOCH,
+) -> FetchRequest:
+    """The follower has everything below these offsets, and waits for ten minutes. ``session``: its id and epoch."""
     partitions = [
         FetchRequest.FetchPartition(index, current_leader_epoch=0, fetch_offset=offset, partition_max_bytes=1 << 20)
         for index, offset in offsets.items()
     ]
+    topics = [FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=partitions)] if partitions else []
     return FetchRequest(
-        replica_state=FetchRequest.ReplicaState(FOLLOWER, BROKER_EPOCH),
-        max_wait_ms=600_000,
+        replica_state=FetchRequest.ReplicaState(FOLLOWER, broker_epoch),
+        max_wait_ms=wait_ms,
         min_bytes=1,
         max_bytes=1 << 20,
-        topics=[FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=partitions)],
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=topics,
     )
 
 
@@ -106,3 +126,92 @@ async def test_append_during_the_read_of_a_fetch_answers_it(path: AppendPath) ->
     await turns()
     assert fetched.done()
     assert sizes(fetched.result()) == {0: len(batch()), 1: 0}
+
+
+async def open_session(path: AppendPath) -> int:
+    """A session of both partitions, which are empty: its id after a second fetch, which has no news."""
+    first = await path.send(ApiKey.FETCH, VERSION, fetch({0: 0, 1: 0}, (0, 0), wait_ms=0))
+    assert await answered(path, fetch({}, (first.session_id, 1), wait_ms=0)) == {}
+    return int(first.session_id)
+
+
+async def answered(path: AppendPath, request: FetchRequest) -> dict[int, int]:
+    return sizes(await path.send(ApiKey.FETCH, VERSION, request))
+
+
+def follower_of(path: AppendPath, index: int) -> Follower:
+    leading = path.partition(index).leading
+    assert leading is not None
+    return leading.isr.followers[FOLLOWER]
+
+
+async def test_fetch_notes_the_time_of_partitions_with_nothing_new(path: AppendPath, clock: Clock) -> None:
+    """A follower that has all of an idle partition is caught up at each of its fetches."""
+    session_id = await open_session(path)
+    clock.now_ms = 5_000
+    assert await answered(path, fetch({}, (session_id, 2), wait_ms=0)) == {}
+    assert [follower_of(path, index).caught_up_ms for index in range(2)] == [5_000, 5_000]
+
+
+async def test_append_to_an_idle_partition_answers_a_waiting_fetch(path: AppendPath) -> None:
+    session_id = await open_session(path)
+    waiting = path.send(ApiKey.FETCH, VERSION, fetch({}, (session_id, 2)))
+    await turns()
+    assert not waiting.done()
+    path.produce({1: batch()})
+    await turns()
+    assert sizes(waiting.result()) == {1: len(batch())}
+    assert await answered(path, fetch({1: 1}, (session_id, 3), wait_ms=0)) == {1: 0}, "it learns the high watermark"
+    assert path.log(1).high_watermark == 1
+
+
+async def test_idle_partition_is_read_again_where_something_has_changed(path: AppendPath) -> None:
+    """An earlier incarnation of the follower's broker, a later leader epoch, another start of the log."""
+    session_id = await open_session(path)
+    stale = await path.send(ApiKey.FETCH, VERSION, fetch({}, (session_id, 2), broker_epoch=BROKER_EPOCH - 1))
+    assert codes(stale) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER, 1: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    path.partition(0).lead(1)
+    later = await path.send(ApiKey.FETCH, VERSION, fetch({}, (session_id, 3)))
+    assert codes(later)[0] == ErrorCode.FENCED_LEADER_EPOCH
+    await path.produce({1: batch()}, acks=1)
+    await answered(path, fetch({0: 0, 1: 1}, (session_id, 4), wait_ms=0))
+    assert await answered(path, fetch({}, (session_id, 5), wait_ms=0)) == {0: 0}, "only the refused one is news"
+    path.log(1).offsets.increment_log_start_offset(1)
+    assert 1 in await answered(path, fetch({}, (session_id, 6)))
+
+
+async def test_end_of_a_leadership_answers_the_fetch_that_waits(path: AppendPath) -> None:
+    session_id = await open_session(path)
+    waiting = path.send(ApiKey.FETCH, VERSION, fetch({}, (session_id, 2)))
+    await turns()
+    assert not waiting.done()
+    path.partition(1).refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    await turns()
+    assert codes(waiting.result()) == {1: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+
+
+def codes(response: FetchResponse) -> dict[int, int]:
+    return {one.partition_index: one.error_code for topic in response.responses for one in topic.partitions}
+
+
+async def test_election_answers_the_fetches_that_wait(path: AppendPath) -> None:
+    """The follower's next fetch has the new partition: its writes do not wait for the end of a fetch without it."""
+    due: list[Callable[[], None]] = []
+    leaders = Leaders(
+        LEADER, 30_000, registration, leading_common(LEADER, lambda: 0), lambda delay_s, callback: due.append(callback)
+    )
+    replicas = (LEADER, FOLLOWER)
+    image = PartitionImage(replicas, (bytes(16),) * 2, replicas, LEADER, 0, 0)
+    for index in range(2):
+        path.partition(index).resign()
+        leaders.lead(path.partition(index), image, LogConfig(), 0)
+    assert len(due) == 1, "one call for all elections of that time"
+    waiting = path.send(ApiKey.FETCH, VERSION, fetch({0: 0}))
+    await turns()
+    assert not waiting.done()
+    due.pop()()
+    await turns()
+    assert sizes(waiting.result()) == {0: 0}
+    path.partition(1).resign()
+    leaders.lead(path.partition(1), image, LogConfig(), 0)
+    assert len(due) == 1, "a later election calls again"
