@@ -53,7 +53,12 @@ class Bench:
 
     def say(self, what: str) -> None:
         """Prints a line of progress."""
-        print(f"[{time.monotonic() - self._begin:4.0f} s] {what}", flush=True)
+        print(f"[{self.seconds:4.0f} s] {what}", flush=True)
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self._begin
 
     def round(self, number: int) -> None:
         """Measures each cluster once, all parts."""
@@ -108,6 +113,7 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=12, help="begin no round that would end later")
     parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")
     parser.add_argument("--fail-overs", type=int, default=2, help="of each kind, in each round")
     parser.add_argument("--partitions", type=int, default=2_000)
@@ -136,6 +142,9 @@ def main() -> int:
             commands = {arguments.only: commands[arguments.only]}
         bench = Bench(arguments, commands, Path(place))
         for number in range(1, arguments.rounds + 1):
+            if bench.seconds * number / max(1, number - 1) > 60 * arguments.minutes:
+                bench.say(f"round {number} would take longer than {arguments.minutes:g} minutes in all: it is left out")
+                break
             bench.round(number)
     if arguments.only:
         return bool(bench.failures)
