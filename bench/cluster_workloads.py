@@ -3,6 +3,7 @@
 Every topic has three replicas of each partition, every write acks=all. Each function returns figures by name.
 """
 
+import contextlib
 import itertools
 import socket
 import statistics
@@ -13,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import Message, Producer
-from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata  # type: ignore[attr-defined]
+from confluent_kafka import KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, PartitionMetadata  # type: ignore[attr-defined]
 
 import workloads
 from cluster_brokers import BROKERS, Cluster
@@ -48,18 +49,32 @@ class Topics:
         """Creates a topic; the brokers take turns as the leaders of its partitions."""
         replicas = [[BROKERS[(index + place) % 3] for place in range(3)] for index in range(partitions)]
         wanted = NewTopic(topic, partitions, replica_assignment=replicas)
-        for future in self._admin.create_topics(
-            [wanted], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S
-        ).values():
-            future.result(TIMEOUT_S)
+        for _ in BROKERS:
+            with contextlib.suppress(KafkaException):
+                self._create(wanted)
+                return
+            if topic in self.names():
+                return
+        self._create(wanted)
+
+    def _create(self, wanted: NewTopic) -> None:
+        futures = self._admin.create_topics([wanted], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S)
+        futures[wanted.topic].result(TIMEOUT_S)
 
     def names(self) -> set[str]:
         """The topics."""
-        return set(self._admin.list_topics(timeout=TIMEOUT_S).topics)
+        return set(self._metadata(None).topics)
+
+    def _metadata(self, topic: str | None) -> ClusterMetadata:
+        """The client's request fails if it has gone to a broker that ends: others are asked then."""
+        for _ in BROKERS:
+            with contextlib.suppress(KafkaException):
+                return self._admin.list_topics(topic, timeout=TIMEOUT_S)
+        return self._admin.list_topics(topic, timeout=TIMEOUT_S)
 
     def partitions(self, topic: str) -> dict[int, PartitionMetadata]:
         """The partitions of a topic."""
-        return self._admin.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
+        return self._metadata(topic).topics[topic].partitions
 
     def leader(self, topic: str, partition: int = 0) -> int:
         """The leader of a partition, -1 without one."""
