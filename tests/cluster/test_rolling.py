@@ -1,6 +1,7 @@
 """A cluster of three Apache Kafka brokers becomes one of ours under load, broker by broker, and goes back."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,12 +61,12 @@ def test_three_brokers_are_replaced_and_replaced_back_under_load(tmp_path: Path)
 
 @pytest.mark.long
 def test_three_brokers_are_replaced_again_and_again_under_load(tmp_path: Path) -> None:
-    """Three times there and back, with Apache Kafka's own clients, too."""
+    """Three times there and back (``ROLLING_ROUNDS``), with Apache Kafka's own clients, too."""
     with under_load(tmp_path) as (places, load):
         new = NewTopic(VERIFIED, 3, REPLICAS)
         places.admin.create_topics([new])[VERIFIED].result(ADMIN_TIMEOUT_S)
         with JavaClients(places.bootstrap_servers, tmp_path) as java:
-            replace_each(places, load, ["ours", "kafka"] * 3)
+            replace_each(places, load, ["ours", "kafka"] * int(os.environ.get("ROLLING_ROUNDS", "3")))
             print("\n" + java.settle())
 
 

@@ -69,7 +69,7 @@ class StepTimeoutError(Exception):
     """A call of the client's did not end in time."""
 
 
-def in_time(call: Callable[[], object]) -> None:
+def in_time(call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
     """Makes a call that may never return; raises what it raises, or StepTimeoutError and leaves it to itself."""
     raised: list[KafkaException] = []
 
@@ -81,7 +81,7 @@ def in_time(call: Callable[[], object]) -> None:
 
     thread = threading.Thread(target=make, daemon=True)
     thread.start()
-    thread.join(REQUEST_S)
+    thread.join(patience_s)
     if thread.is_alive():
         raise StepTimeoutError
     if raised:

@@ -24,7 +24,10 @@ class JavaClients:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "JavaClients":
-        self._run("Producer", "--throughput", str(RECORDS_A_SECOND), "--acks", "-1")
+        settings = self._logs["Producer"].with_suffix(".properties")
+        settings.write_text("retries=2147483647\nenable.idempotence=true\n")  # it does not retry otherwise
+        throughput = ("--throughput", str(RECORDS_A_SECOND))
+        self._run("Producer", *throughput, "--acks", "-1", "--command-config", str(settings))
         self._run("Consumer", "--group-id", "verifiers", "--group-protocol", "consumer", "--reset-policy", "earliest")
         return self
 

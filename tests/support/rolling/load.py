@@ -44,7 +44,9 @@ from support.fire.worker import (
     TRANSFERS,
     UNDER_WAY,
     Specification,
+    StepTimeoutError,
     Worker,
+    in_time,
 )
 
 CONSUMERS_GROUP = "readers-848"
@@ -53,6 +55,7 @@ BACKLOG = 200
 """The number of open transfers above which no new ones are asked for."""
 PATIENCE_S = 180.0
 STEP_TIMEOUT_S = 60.0
+GIVEN_UP_AFTER_S = 30.0
 RETRIABLE = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
@@ -294,15 +297,24 @@ def ask(client: Client) -> None:
 
 
 def tell(client: Client) -> None:
-    """Consumes transfers, posts both halves of each, and commits how far it has come in the same transaction."""
-    producer = transacting(client)
-    consumer = client.consumer(TELLERS_GROUP)
-    consumer.subscribe([TRANSFERS])
+    """Consumes transfers, posts both halves of each, and commits how far it has come in the same transaction.
+
+    librdkafka may wait for a group's coordinator for ever (support/fire/worker.py has the issues). Then the teller
+    begins anew, and its transaction is aborted.
+    """
     while not client.leave.is_set():
-        messages = _messages(client, consumer, TELLER_BATCH)
-        if messages:
-            _tell(client, producer, consumer, messages)
-    consumer.close()
+        producer = transacting(client)
+        consumer = client.consumer(TELLERS_GROUP)
+        consumer.subscribe([TRANSFERS])
+        try:
+            while not client.leave.is_set():
+                messages = _messages(client, consumer, TELLER_BATCH)
+                if messages:
+                    _tell(client, producer, consumer, messages)
+        except StepTimeoutError:
+            client.load.given_up += 1
+        finally:
+            consumer.close()
 
 
 def _tell(client: Client, producer: Any, consumer: Any, messages: list[Any]) -> None:
@@ -315,7 +327,8 @@ def _tell(client: Client, producer: Any, consumer: Any, messages: list[Any]) -> 
         ends[message.partition()] = message.offset() + 1
     offsets = [TopicPartition(TRANSFERS, partition, end) for partition, end in ends.items()]
     metadata = consumer.consumer_group_metadata()
-    client.retried("send offsets", lambda: producer.send_offsets_to_transaction(offsets, metadata, STEP_TIMEOUT_S))
+    send = functools.partial(producer.send_offsets_to_transaction, offsets, metadata, STEP_TIMEOUT_S)
+    in_time(lambda: client.retried("send offsets", send), GIVEN_UP_AFTER_S)
     client.retried("commit", lambda: producer.commit_transaction(STEP_TIMEOUT_S))
     client.load.told += len(messages)
     client.load.committed(TELLERS_GROUP, offsets)
@@ -378,6 +391,8 @@ class Load:
         """The calls that had to be made again."""
         self.refused: list[str] = []
         """The commits that a group refused because it rebalanced."""
+        self.given_up = 0
+        """How often a teller began anew because the client did not answer."""
         self.told = 0
         """The number of transfers that were carried out."""
         self.offsets: dict[str, dict[int, int]] = defaultdict(dict)

@@ -108,5 +108,5 @@ def settle(load: Load, servers: str) -> str:
     assert asked
     return (
         f"{len(history.promised())} promised records, {committed} transactions, {len(asked)} transfers, "
-        f"{len(load.retries)} retries, {len(load.refused)} commits refused"
+        f"{len(load.retries)} retries, {len(load.refused)} commits refused, {load.given_up} steps given up"
     )
