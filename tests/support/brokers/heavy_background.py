@@ -153,7 +153,10 @@ def loading(broker: OurBroker, scale: Scale) -> Prepared:
         answered = Asking(broker.port).ask(OffsetFetchRequest(groups=wanted), 9).groups
         return all(not one.error_code and one.topics for one in answered)
 
-    return lambda: eventually("all offsets are served", is_loaded, patience_s=PATIENCE_S)
+    def until_loaded() -> None:
+        eventually("all offsets are served", is_loaded, patience_s=PATIENCE_S)
+
+    return until_loaded
 
 
 SCRAPE = "three scrapes of the metrics of 20,000 partitions"
