@@ -9,6 +9,7 @@ each request names its partitions (session id 0, epoch -1). Source: ``consumer.i
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterable
+from itertools import count
 from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -66,6 +67,8 @@ class Fetcher:
         self._config = config
         self._arrived = arrived
         self._in_flight: dict[int, asyncio.Task[None]] = {}
+        """Fetches by leader id, and searches for leaders by numbers below zero."""
+        self._search_keys = count(-1, -1)
         self._fetching: set[TopicPartition] = set()
         self._fetched: deque[FetchedPartition] = deque()
         self._error: Exception | None = None
@@ -93,7 +96,7 @@ class Fetcher:
                 continue
             leader = self._cluster.metadata.leader(*partition)
             if leader is None:
-                self._spawn(-1 - len(self._in_flight), [partition], self._find_leader(partition))
+                self._spawn(next(self._search_keys), [partition], self._find_leader(partition))
             elif not state.needs_validation(leader):
                 by_broker[state.read_replica(leader.leader, self._cluster.metadata.brokers, now)].append(partition)
         for broker_id, partitions in by_broker.items():
