@@ -55,6 +55,9 @@ test-long-appends: LONG = tests/broker/replicas/test_large_appends.py
 ## test-long-replication: lives of three replicas under elections, crashes and lost messages, a million steps
 test-long-replication: LONG = tests/broker/replicas/test_isr.py
 
+## test-long-cluster-simulator: whole brokers in simulated time, network and disks, a million steps
+test-long-cluster-simulator: LONG = tests/cluster/test_simulated_cluster.py
+
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups/test_simulator.py tests/broker/groups/classic tests/broker/groups/offsets
 
@@ -109,7 +112,7 @@ test-long-bombs: LONG = tests/pipeline/test_bombs.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire rolling)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

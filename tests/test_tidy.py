@@ -118,6 +118,7 @@ MAY_SLEEP = {
     "tests/support/fire/nemesis.py": "a seeded fault lasts for a seeded time",
     "tests/support/fire/cluster_nemesis.py": "a seeded fault lasts for a seeded time",
     "tests/support/fire/crew.py": "a seeded fault lasts for a seeded time",
+    "tests/support/simulator/loop.py": "the time that passes is virtual",
     "tests/scale/test_group_scale.py": "members send heartbeats at their interval",
 }
 """Modules of the tests that sleep, and why none of them waits for an event that way."""

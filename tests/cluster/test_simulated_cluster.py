@@ -1,0 +1,92 @@
+"""Whole brokers of ours in simulated time, network and disks: the nine invariants of a cluster hold. Seeded.
+
+Each life runs in a process of its own with a fixed hash seed (tests/support/simulator/). Three brokers, one controller
+and nine clients: idempotent and transactional producers, readers of both isolation levels, a group that commits. A step
+is one event from outside of the code: bytes that arrive, a timer that is due, a sync that has ended, a fault.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parent.parent
+CI_SEEDS = (2, 3)
+CI_STEPS = 10_000
+LONG_SEEDS = range(1_000, 1_050)
+LONG_STEPS = 20_000
+SHORT_STEPS = 1_500
+BUG_STEPS = 8_000
+TIMEOUT_S = 900
+
+
+def replay_line(arguments: Sequence[object]) -> str:
+    line = " ".join(map(str, arguments))
+    return f"cd tests && PYTHONHASHSEED=0 PYTHONPATH=. python -m support.simulator.run {line} --log"
+
+
+async def live(*arguments: object) -> dict[str, Any]:
+    """One life in a process of its own; what it has shown."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "support.simulator.run",
+        *map(str, arguments),
+        cwd=TESTS,
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    async with asyncio.timeout(TIMEOUT_S):
+        output, errors = await process.communicate()
+    assert output, f"{errors.decode()[-4_000:]}\nreplay with: {replay_line(arguments)}"
+    result: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return result
+
+
+async def live_well(seed: int, steps: int) -> dict[str, Any]:
+    """A life without violations, in which something happened."""
+    result = await live(seed, steps)
+    assert not result["violation"], f"{result['violation']}\nreplay with: {replay_line((seed, steps))}"
+    assert min(result[what] for what in ("acknowledged", "transactions", "commits", "elections", "faults")) > 0, result
+    return result
+
+
+async def test_same_seed_lives_the_same_life() -> None:
+    first, second, other = await asyncio.gather(live(7, SHORT_STEPS), live(7, SHORT_STEPS), live(8, SHORT_STEPS))
+    assert first == second
+    assert first["trace"] != other["trace"]
+
+
+@pytest.mark.ci
+async def test_invariants_hold_whatever_happens() -> None:
+    results = await asyncio.gather(*(live_well(seed, CI_STEPS) for seed in CI_SEEDS))
+    assert sum(result["steps"] for result in results) >= CI_STEPS * len(CI_SEEDS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", LONG_SEEDS)
+async def test_invariants_hold_for_a_million_steps(seed: int) -> None:
+    result = await live_well(seed, LONG_STEPS)
+    print(result)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    ("bug", "seed", "invariant"),
+    [
+        ("high-watermark-too-early", 1, "(5)"),
+        ("acknowledged-too-early", 1, "(1)"),
+        ("shown-aborted", 1, "(7)"),
+        ("epochs-forgotten", 1, "(3)"),
+    ],
+)
+async def test_planted_bug_is_found(bug: str, seed: int, invariant: str) -> None:
+    result = await live(seed, BUG_STEPS, "--bug", bug)
+    assert result["violation"].startswith(invariant), result

@@ -1,0 +1,127 @@
+"""What the clients of a simulated cluster sent, were promised and saw; and what of the invariants can be told from it.
+
+Owns: the record of a life. The numbers of the invariants are those of the issue: (1) what was acknowledged with
+acks=all stays, (4) nothing that a consumer saw changes, (7) no aborted or half transaction comes to readers of
+committed records and no record of an idempotent producer is there twice, (8) committed offsets never go back.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Place = tuple[str, int, int]
+"""Topic, partition, offset."""
+
+
+class ViolationError(AssertionError):
+    """An invariant does not hold."""
+
+
+@dataclass
+class Transaction:
+    """What its producer knows."""
+
+    values: list[bytes] = field(default_factory=list)
+    was_commit_asked: bool = False
+    outcome: str = ""
+    """``committed``, ``aborted``, or empty."""
+
+
+class Record(NamedTuple):
+    """A data record of a log, as a reader without isolation finds it."""
+
+    value: bytes
+    is_committed: bool
+
+
+class History:
+    """One life, as all clients together know it."""
+
+    def __init__(self) -> None:
+        self.acknowledged: dict[bytes, Place] = {}
+        self.transactions: dict[str, Transaction] = {}
+        self.transaction_of: dict[bytes, str] = {}
+        self.seen: dict[Place, bytes] = {}
+        """What any consumer was given."""
+        self.seen_committed: dict[str, list[Place]] = {}
+        """Reader -> the places of what it was given as committed, in its order."""
+        self.committed_offsets: dict[tuple[str, int], int] = {}
+        """The highest offset of the group that was acknowledged or read, for each partition."""
+        self.commits = 0
+        self.errors: dict[str, int] = {}
+
+    def failed(self, what: str, error: BaseException) -> None:
+        """A client gave up an attempt."""
+        key = f"{what}: {type(error).__name__} {getattr(error, 'error_code', '')!s}"
+        self.errors[key] = self.errors.get(key, 0) + 1
+
+    def saw(self, reader: str, place: Place, value: bytes, *, committed_only: bool) -> None:
+        """A consumer was given a record."""
+        before = self.seen.setdefault(place, value)
+        if before != value:
+            raise ViolationError(f"(4) {place} was {before!r}, and {reader} reads {value!r}")
+        if not committed_only:
+            return
+        transaction = self.transactions.get(self.transaction_of.get(value, ""))
+        if transaction is not None and (transaction.outcome == "aborted" or not transaction.was_commit_asked):
+            raise ViolationError(f"(7) {reader} reads {value!r} at {place}, of a transaction that was not committed")
+        places = self.seen_committed.setdefault(reader, [])
+        places.append(place)
+
+    def offset_is_committed(self, partition: tuple[str, int], offset: int) -> None:
+        """A commit was acknowledged."""
+        self.commits += 1
+        self.committed_offsets[partition] = max(offset, self.committed_offsets.get(partition, 0))
+
+    def offset_was_read(self, partition: tuple[str, int], offset: int, at_least: int) -> None:
+        """The group's offset is read. ``at_least``: what was acknowledged or read before the request went out."""
+        if offset < at_least:
+            raise ViolationError(f"(8) the committed offset of {partition} is {offset} after {at_least}")
+        self.committed_offsets[partition] = max(offset, self.committed_offsets.get(partition, 0))
+
+    def check_logs(self, logs: dict[tuple[str, int], dict[int, Record]]) -> None:
+        """At the end: the promises against the logs of the leaders, partition -> offset -> record."""
+        found: dict[bytes, list[Place]] = {}
+        committed: set[bytes] = set()
+        for (topic, partition), records in logs.items():
+            for offset, record in records.items():
+                found.setdefault(record.value, []).append((topic, partition, offset))
+                if record.is_committed:
+                    committed.add(record.value)
+        for value, places in found.items():
+            if len(places) > 1:
+                raise ViolationError(f"(7) {value!r} is there more than once: {places}")
+        for value, place in self.acknowledged.items():
+            if place not in found.get(value, ()):
+                raise ViolationError(f"(1) {value!r} was acknowledged at {place}; it is at {found.get(value)}")
+        for place, value in self.seen.items():
+            if place not in found.get(value, ()):
+                raise ViolationError(f"(4) {value!r} was read at {place}; it is at {found.get(value)}")
+        self._check_transactions(committed)
+        self._check_readers(logs)
+
+    def _check_transactions(self, committed: set[bytes]) -> None:
+        for name, transaction in self.transactions.items():
+            there = committed.intersection(transaction.values)
+            acknowledged = {value for value in transaction.values if value in self.acknowledged}
+            if transaction.outcome == "committed" and len(there) < len(transaction.values):
+                raise ViolationError(
+                    f"(7) {name} was committed; only {sorted(there)} of {transaction.values} are there"
+                )
+            if there and (transaction.outcome == "aborted" or not transaction.was_commit_asked):
+                raise ViolationError(f"(7) {name} was not committed; {sorted(there)} are")
+            if there and not acknowledged <= there:
+                raise ViolationError(f"(7) half of {name} is there: {sorted(there)} of {transaction.values}")
+
+    def _check_readers(self, logs: dict[tuple[str, int], dict[int, Record]]) -> None:
+        """Readers of committed records left nothing out between what they saw."""
+        for reader, places in self.seen_committed.items():
+            last: dict[tuple[str, int], int] = {}
+            for topic, partition, offset in places:
+                key = topic, partition
+                if key in last:
+                    if offset <= last[key]:
+                        raise ViolationError(f"(4) {reader} went back in {key}: {last[key]} then {offset}")
+                    left = [at for at in range(last[key] + 1, offset) if at in logs[key] and logs[key][at].is_committed]
+                    if left:
+                        raise ViolationError(f"(7) {reader} passed over the committed {left} of {key}")
+                last[key] = offset
