@@ -196,6 +196,25 @@ def test_copied_log_gives_the_leaders_image(seed: int, tmp_path: Path) -> None:
         assert followed.applied_offset == image.last_offset
 
 
+def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
+    """A power failure may lose any page that was not synced, and an observer syncs none."""
+    with open_service(tmp_path / "leader", crash=True) as service:
+        first = service.log.log_end_offset
+        for name in ("a", "b", "c"):
+            append_raw(service, [TopicRecord(name, name.encode() * 16)])
+        log = [batches_of(service, offset, offset + 1) for offset in range(first, service.log.log_end_offset)]
+        before, cluster_id = batches_of(service, 0, first), service.cluster_id
+    with following(tmp_path / "follower", cluster_id) as followed:
+        followed.log.append_fetched(before + b"".join(log), NOW_MS)
+    segment = tmp_path / "follower" / "__cluster_metadata-0" / f"{0:020}.log"
+    data = segment.read_bytes()
+    segment.write_bytes(data.replace(log[1], bytes(len(log[1]))))
+    with following(tmp_path / "follower", cluster_id) as followed:
+        assert followed.log.log_end_offset == first + 1
+        followed.log.append_fetched(log[1] + log[2], NOW_MS)
+    assert segment.read_bytes() == data
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_difference_of_images_is_what_records_would_have_told(seed: int, tmp_path: Path) -> None:
     """Between any two points of a history: the same topics, partitions and configs changed."""
