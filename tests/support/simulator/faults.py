@@ -69,14 +69,19 @@ class Faults:
     def _begin(self, node: Node, fault: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(fault)
         self._busy[task] = node
-        task.add_done_callback(self._busy.pop)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, fault: asyncio.Task[None]) -> None:
+        node = self._busy.pop(fault)
+        error = fault.exception()
+        if error is not None:
+            self._network.loop.errors.append(f"{node} ends: {error!r}")
+            logger.error("%s ends", node, exc_info=error)
 
     async def heal_all(self) -> None:
         """Waits until the faults that have begun are over."""
         while self._busy:
-            done, _ = await asyncio.wait(self._busy)
-            for fault in done:
-                fault.result()
+            await asyncio.wait(self._busy)
 
     def _some_s(self) -> float:
         return self._chance.choice((0.05, 0.4, 1.5, 4.0, 8.0)) * (0.5 + self._chance.random())
