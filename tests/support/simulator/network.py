@@ -116,7 +116,7 @@ class End(asyncio.Transport):
                 self.network.loop.call_soon(self._protocol.connection_lost, error, context=self.context)
 
     def break_off(self) -> None:
-        """The process has died: the other end is told."""
+        """The process has died: the other end learns of it."""
         self.is_lost = True
         self.network.ends.pop(self, None)
         self.other.incoming.send(RESET)
@@ -156,7 +156,7 @@ class End(asyncio.Transport):
         """Nothing: the buffers of this network are large."""
 
     def get_write_buffer_size(self) -> int:
-        """Never 0: what is written passes through :meth:`write`, for there is no descriptor."""
+        """Never 0: what is written passes through :meth:`write`, because an end has no descriptor."""
         return 1
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:

@@ -102,7 +102,7 @@ class _EndlessDisk:
         """Nothing runs."""
 
     def fill_reserves(self) -> None:
-        """There is no reserve."""
+        """No space is reserved."""
 
 
 def _files_of_this_process(_: Path) -> Files:
