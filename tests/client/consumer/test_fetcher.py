@@ -1,4 +1,4 @@
-"""Which fetches and searches for leaders are in flight."""
+"""The fetches and searches for leaders that are in flight."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What must hold between the brokers, looked at from inside and at their disks after every few steps.
+"""The invariants between brokers, checked inside them and on their disks after every few steps.
 
 Owns: what is known of each log so far. Never does: changing anything, awaiting. The numbers of the invariants are those
 of the issue: (1) what is committed is in every later leader, (2) one appender in each leader epoch, (3) logs are equal

@@ -1,4 +1,4 @@
-"""What the clients of a simulated cluster sent, were promised and saw; and what of the invariants can be told from it.
+"""The record of what clients of a simulated cluster sent, got acknowledged and read, and the invariants that it shows.
 
 Owns: the record of a life. The numbers of the invariants are those of the issue: (1) what was acknowledged with
 acks=all stays, (4) nothing that a consumer saw changes, (7) no aborted or half transaction comes to readers of
