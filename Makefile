@@ -73,6 +73,9 @@ test-long-client-assignors: LONG = tests/client/group/test_assignors_against_kaf
 ## test-long-parity: random requests to ours and to a real Kafka
 test-long-parity: LONG = tests/parity
 
+## test-long-authorization: every API under random ACLs, at ours and at a real Kafka
+test-long-authorization: LONG = tests/parity/test_authorization.py
+
 ## test-long-frames: hostile frames into a listening broker
 test-long-frames: LONG = tests/faults/test_hostile_frames.py
 
@@ -112,7 +115,7 @@ test-long-bombs: LONG = tests/pipeline/test_bombs.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

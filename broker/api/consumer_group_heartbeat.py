@@ -53,6 +53,7 @@ def handle(
         return None
 
     def decide(core: GroupCore, effects: GroupEffects) -> None:
+        effects.access = context.access
         try:
             consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:

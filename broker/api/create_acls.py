@@ -1,15 +1,19 @@
-"""CreateAcls (30): answers as a Kafka without an authorizer.
+"""CreateAcls (30): creates ACLs; they count before the answer.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
-Errors, for each ACL: SECURITY_DISABLED. An ACL with a field that is UNKNOWN closes the connection.
-Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.validate``.
+Errors, for each ACL: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (a name that is
+empty or not the cluster's, a principal without a colon), UNKNOWN_SERVER_ERROR (ANY or MATCH in one of them),
+POLICY_VIOLATION (more than 10,000). An ACL with a field that is UNKNOWN closes the connection.
+Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.validate``, ``AclControlManager``.
 """
 
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.security import CreateAclsRequest, CreateAclsResponse
+from ..acls.acl import AclOperation, AclPermission, AclResourceType, PatternType
+from ..controller.acls import create_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker
 from .describe_acls import UNKNOWN
@@ -19,15 +23,39 @@ NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def handle(
-    _broker: Broker,
+    broker: Broker,
     request: CreateAclsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     reply: Callable[[CreateAclsResponse], None],
 ) -> None:
-    """Refuses every ACL. Raises ConnectionRefusal."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices. Raises ConnectionRefusal."""
     for acl in request.creations:
         if UNKNOWN in (acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type):
             raise ConnectionRefusal("an ACL to create has a field that is UNKNOWN")
+    if broker.authorizer is None:
+        reply(_refused(request, KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)))
+        return
+    if any(map(_is_for_filters_only, request.creations)):
+        reply(_refused(request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+        return
+    metadata = broker.own_metadata
+
+    def answer(outcome: CreateAclsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: create_acls(metadata.image, request, broker.controller), context.now_ms, answer)
+
+
+def _is_for_filters_only(acl: CreateAclsRequest.AclCreation) -> bool:
+    return (
+        acl.resource_type == AclResourceType.ANY
+        or acl.resource_pattern_type in (PatternType.ANY, PatternType.MATCH)
+        or acl.operation == AclOperation.ANY
+        or acl.permission_type == AclPermission.ANY
+    )
+
+
+def _refused(request: CreateAclsRequest, error: KafkaError) -> CreateAclsResponse:
     # One object for all: they are equal, and only encoded.
-    refused = CreateAclsResponse.AclCreationResult(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
-    reply(CreateAclsResponse(results=[refused] * len(request.creations)))
+    refused = CreateAclsResponse.AclCreationResult(error.error_code, error.message)
+    return CreateAclsResponse(results=[refused] * len(request.creations))

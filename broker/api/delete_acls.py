@@ -1,15 +1,18 @@
-"""DeleteAcls (31): answers as a Kafka without an authorizer.
+"""DeleteAcls (31): deletes the ACLs that filters mean; they no longer count before the answer.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
-Errors, for each filter: SECURITY_DISABLED. A filter with a field that is UNKNOWN closes the connection.
-Source: KIP-140, KIP-290; ``AclApis.handleDeleteAcls``, ``DeleteAclsRequest.normalizeAndValidate``.
+Errors, for each filter: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (more than
+10,000 ACLs). A filter with a field that is UNKNOWN closes the connection.
+Source: KIP-140, KIP-290; ``AclApis.handleDeleteAcls``, ``DeleteAclsRequest.normalizeAndValidate``,
+``AclControlManager``.
 """
 
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.security import DeleteAclsRequest, DeleteAclsResponse
+from ..controller.acls import delete_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker
 from .create_acls import NO_AUTHORIZER
@@ -19,15 +22,27 @@ API_KEY = ApiKey.DELETE_ACLS
 
 
 def handle(
-    _broker: Broker,
+    broker: Broker,
     request: DeleteAclsRequest,
-    _context: RequestContext,
+    context: RequestContext,
     reply: Callable[[DeleteAclsResponse], None],
 ) -> None:
-    """Refuses every filter. Raises ConnectionRefusal."""
+    """Decides, writes the records, answers: after earlier changes are done, and in slices. Raises ConnectionRefusal."""
     for one in request.filters:
         if UNKNOWN in (one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type):
             raise ConnectionRefusal("a DeleteAcls filter has a field that is UNKNOWN")
+    if broker.authorizer is None:
+        reply(_refused(request, KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)))
+        return
+    metadata = broker.own_metadata
+
+    def answer(outcome: DeleteAclsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: delete_acls(metadata.image, request, broker.controller), context.now_ms, answer)
+
+
+def _refused(request: DeleteAclsRequest, error: KafkaError) -> DeleteAclsResponse:
     # One object for all: they are equal, and only encoded.
-    refused = DeleteAclsResponse.DeleteAclsFilterResult(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
-    reply(DeleteAclsResponse(filter_results=[refused] * len(request.filters)))
+    refused = DeleteAclsResponse.DeleteAclsFilterResult(error.error_code, error.message)
+    return DeleteAclsResponse(filter_results=[refused] * len(request.filters))

@@ -1,15 +1,17 @@
-"""DescribeAcls (29): answers as a Kafka without an authorizer.
+"""DescribeAcls (29): the ACLs that a filter means.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
-Errors: SECURITY_DISABLED. A filter with a field that is UNKNOWN closes the connection.
+Errors: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED. A filter with a field that is UNKNOWN closes
+the connection.
 Source: KIP-140, KIP-290; ``AclApis.handleDescribeAcls``, ``DescribeAclsRequest.normalizeAndValidate``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
+from ..controller.acls import AclFilter, matching
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker
 
@@ -20,17 +22,37 @@ NO_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
 def handle(
-    _broker: Broker,
+    broker: Broker,
     request: DescribeAclsRequest,
     _context: RequestContext,
     reply: Callable[[DescribeAclsResponse], None],
-) -> None:
-    """Refuses the request, since without an authorizer there are no ACLs. Raises ConnectionRefusal."""
-    if UNKNOWN in (
+) -> Iterator[object] | None:
+    """Answers with the ACLs by resource, in slices. Raises ConnectionRefusal."""
+    wanted = AclFilter(
         request.resource_type_filter,
+        request.resource_name_filter,
         request.pattern_type_filter,
+        request.principal_filter,
+        request.host_filter,
         request.operation,
         request.permission_type,
-    ):
+    )
+    if UNKNOWN in (wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission):
         raise ConnectionRefusal("a DescribeAcls filter has a field that is UNKNOWN")
-    reply(DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+    if broker.authorizer is None:
+        reply(DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+        return None
+    return _describe(broker, wanted, reply)
+
+
+def _describe(broker: Broker, wanted: AclFilter, reply: Callable[[DescribeAclsResponse], None]) -> Iterator[object]:
+    found = yield from matching(broker.metadata.image, wanted)
+    resources: dict[tuple[int, str, int], DescribeAclsResponse.DescribeAclsResource] = {}
+    for _, acl in found:
+        pattern = acl.resource_type, acl.resource_name, acl.pattern_type
+        if pattern not in resources:
+            resources[pattern] = DescribeAclsResponse.DescribeAclsResource(*pattern, acls=[])
+        resources[pattern].acls.append(
+            DescribeAclsResponse.AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
+        )
+    reply(DescribeAclsResponse(resources=list(resources.values())))

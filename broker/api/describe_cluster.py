@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..dispatch.request import RequestContext
-from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CLUSTER

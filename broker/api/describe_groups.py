@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from ..acls.authorized_operations import GROUP_OPERATIONS
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group
 from ..server.broker import Broker
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup")
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
-# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all operations on a group, since
-# without an authorizer everything is allowed.
-ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
 def handle(
@@ -49,7 +47,7 @@ def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
 
     def respond(group: Group) -> None:
         if not group.error_code:
-            group.authorized_operations = ALL_GROUP_OPERATIONS
+            group.authorized_operations = GROUP_OPERATIONS
         done(group)
 
     return respond

@@ -13,8 +13,8 @@ from ...protocol.errors import ErrorCode
 from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from ...protocol.steps import Steps
-from ..dispatch.request import RequestContext
-from ..metadata.authorized_operations import TOPIC_OPERATIONS
+from ..acls.authorized_operations import TOPIC_OPERATIONS
+from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from ..metadata.partition_view import offline_replicas
 from ..metadata.topic_names import is_legal
@@ -45,7 +45,11 @@ def handle(
     names: set[str] = set()
     for begin in range(0, len(asked), NAMES_A_STEP):
         yield
-        names.update(name for name in asked[begin : begin + NAMES_A_STEP] if name >= first)
+        names.update(
+            name
+            for name in asked[begin : begin + NAMES_A_STEP]
+            if name >= first and (not everything or may_describe(context, name))
+        )
     bad_cursor = cursor is not None and (cursor.partition_index < 0 or (not everything and first not in names))
     if bad_cursor:
         reply(_refusal(request))

@@ -23,7 +23,8 @@ from dataclasses import replace
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..dispatch.request import Reply, RequestContext
+from ..acls.acl import AclOperation
+from ..dispatch.request import Access, Reply, RequestContext
 from ..fetch.read import (
     UNKNOWN_PARTITION_ERRORS,
     FetchingFollower,
@@ -102,7 +103,16 @@ def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> F
         check_crcs=broker.fetch_check_crcs,
         only_leader=context.api_version < RACK_SINCE or follower is not None,
         consumer=consumer,
+        may_read=None if context.access is None else _reading(context.access, follower is not None),
     )
+
+
+def _reading(access: Access, is_follower: bool) -> Callable[[str], bool]:
+    """Who may read a topic: a broker that copies it needs CLUSTER_ACTION, a consumer READ."""
+    if is_follower:
+        allowed = access.cluster(AclOperation.CLUSTER_ACTION)
+        return lambda _: allowed
+    return lambda name: access.topic(AclOperation.READ, name)
 
 
 def _serve(

@@ -21,8 +21,8 @@ from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps, run_to_end
-from ..dispatch.request import RequestContext
-from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.partition_view import offline_replicas
 from ..metadata.topic_names import is_legal
@@ -117,7 +117,8 @@ def _answer(
     if asked is None:
         for topic in list(image.topics_by_name.values()):
             yield
-            answers.append((yield from _describe(image, topic, context)))
+            if may_describe(context, topic.name):
+                answers.append((yield from _describe(image, topic, context)))
     elif ids := {topic.topic_id: None for topic in asked if topic.topic_id != ZERO_UUID}:
         for topic_id in ids:
             yield

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from .authorizer import ALLOW_KEY, CLASS_KEY, STANDARD_AUTHORIZER, SUPER_USERS_KEY
 from .definition import server_keys
 from .errors import ConfigError
 from .typed_values import TypedValues
 
-ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
-AUTHORIZER_KEYS = frozenset({"super.users", ALLOW_EVERYONE})
+AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
 """Kafka's StandardAuthorizer reads these from the broker's file. The tables of keys do not have them."""
 
-AUTHORIZATION = "access control lists are not served, so every client could do everything"
+AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
 AUTHENTICATION = "SASL is not served, so nothing would ask clients who they are"
 ENCRYPTION = "TLS is not served, so nothing would be encrypted and no certificate checked"
 QUOTAS = "quotas are not served, so no client would be slowed down"
@@ -25,9 +25,7 @@ POLICIES = "policies are classes for the JVM and can't be run here, so every req
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
-        "authorizer.class.name": AUTHORIZATION,
-        "super.users": AUTHORIZATION,
-        ALLOW_EVERYONE: AUTHORIZATION,
+        CLASS_KEY: AUTHORIZATION,
         "principal.builder.class": "clients are not authenticated, so they have no principals",
         "connections.max.reauth.ms": AUTHENTICATION,
         "delegation.token.secret.key": "delegation tokens are not served",
@@ -67,8 +65,8 @@ def asks_for(key: str, text: str) -> str | None:
 
 
 def _default(key: str) -> str | None:
-    if key == ALLOW_EVERYONE:
-        return "true"  # the behaviour here; Kafka's default, false, requires ACLs
+    if key == CLASS_KEY:
+        return STANDARD_AUTHORIZER  # it is served
     definition = server_keys().get(key)
     return None if definition is None else definition.default
 
@@ -96,7 +94,7 @@ def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
 def is_security(key: str) -> bool:
     """Whether a key configures security, with any value."""
     base = base_key(key)
-    return base in _KEYS or base.startswith(tuple(_PREFIXES))
+    return base in _KEYS or base in AUTHORIZER_KEYS or base.startswith(tuple(_PREFIXES))
 
 
 def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:

@@ -27,7 +27,7 @@ from ..network.response_writer import Part
 from ..timers.stall_report import RequestSeen, seen
 from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
-from .request import ConnectionRefusal, RequestContext
+from .request import ConnectionRefusal, Denial, RequestContext
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
 from .served import ANNOUNCED, Handler, handler, served_versions
 
@@ -69,6 +69,8 @@ class RequestInService(RequestContext):
         self.now_ms = now_ms
         self.owns_frame = owns_frame
         self.in_slices = in_slices
+        self.principal = connection.principal
+        self.access = None
 
     @property
     def name(self) -> str:
@@ -187,6 +189,7 @@ class Dispatcher:
         self._forwarded: frozenset[int] = frozenset()
         self._forward: Handler | None = None
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
+        self._guard: Callable[[int, Handler], Handler] | None = None
         self._last: RequestInService | None = None
 
     def last_request(self) -> RequestSeen | None:
@@ -197,6 +200,11 @@ class Dispatcher:
     def override_handlers(self, handlers: Mapping[int, Handler]) -> None:
         """Replaces the handlers of these APIs. Call it before the first request."""
         self._instead.update(handlers)
+
+    def guard(self, guard: Callable[[int, Handler], Handler]) -> None:
+        """Puts what ``guard`` makes of an API key and its handler in the handler's place, for an authorizer's checks.
+        Called before the first request."""
+        self._guard = guard
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -279,7 +287,10 @@ class Dispatcher:
             # The body of an unknown, newer version can't be read, and is not needed.
             return Route(description, version, skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
-        route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
+        handle = self._instead.get(api_key) or handler(api_key)
+        if self._guard is not None:
+            handle = self._guard(api_key, handle)
+        route = Route(description, version, decode, handle)
         self._routes[kind] = route
         return route
 
@@ -308,6 +319,9 @@ def _failed(connection: Connection, in_service: RequestInService, request: Any, 
     """Answers a request whose handler raised, or closes its connection if the handler refused that."""
     if isinstance(error, ConnectionRefusal):
         connection.refuse(str(error))
+        return
+    if isinstance(error, Denial):
+        in_service.fail(request, error)
         return
     logger.error(
         "%s version %d of client id %r at %s:%d failed",

@@ -3,7 +3,24 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
+from ...protocol.errors import KafkaError
+from ..acls.acl import AclOperation
+
 Response = TypeVar("Response", contravariant=True)
+
+
+ANONYMOUS = "User:ANONYMOUS"
+"""The principal of a client that has not authenticated (``KafkaPrincipal.ANONYMOUS``)."""
+
+
+class Access(Protocol):
+    """What a request may do, for handlers that find the names only while they serve it."""
+
+    def topic(self, operation: AclOperation, name: str, log: bool = True) -> bool:
+        """Whether an operation on a topic is allowed. ``log``: whether a denial is worth a line."""
+
+    def cluster(self, operation: AclOperation, log: bool = True) -> bool:
+        """Whether an operation on the cluster is allowed."""
 
 
 class RequestContext:
@@ -12,10 +29,12 @@ class RequestContext:
     ``now_ms`` is wall-clock milliseconds since the epoch, read once at the start of the request: handlers and cores
     take the time from here and never read a clock. ``owns_frame``: the request's views (records) stay valid after the
     handler has returned; otherwise they are valid only inside it. ``in_slices``: the request is served in slices,
-    because it has more than 512 elements or its handler asked for it.
+    because it has more than 512 elements or its handler asked for it. ``principal`` is ``Type:name``. ``access`` is
+    None without an authorizer: everything is allowed.
     """
 
     __slots__ = (
+        "access",
         "api_key",
         "api_version",
         "client_host",
@@ -25,6 +44,7 @@ class RequestContext:
         "listener_name",
         "now_ms",
         "owns_frame",
+        "principal",
     )
 
     def __init__(
@@ -38,6 +58,7 @@ class RequestContext:
         now_ms: int,
         owns_frame: bool = True,
         in_slices: bool = False,
+        principal: str = ANONYMOUS,
     ) -> None:
         self.api_key = api_key
         self.api_version = api_version
@@ -48,6 +69,8 @@ class RequestContext:
         self.now_ms = now_ms
         self.owns_frame = owns_frame
         self.in_slices = in_slices
+        self.principal = principal
+        self.access: Access | None = None
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
@@ -82,6 +105,15 @@ def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[
         yield from ()
 
     return steps()
+
+
+def may_describe(context: RequestContext, topic: str) -> bool:
+    """Whether a request for all topics shows this one. It hides the others without a line in the log."""
+    return context.access is None or context.access.topic(AclOperation.DESCRIBE, topic, log=False)
+
+
+class Denial(KafkaError):  # noqa: N818 - an answer, not an error of ours
+    """Raised by the check before a handler if a whole request is denied. The authorizer has logged it."""
 
 
 class ConnectionRefusal(Exception):  # noqa: N818 - not an error of ours, but the peer's

@@ -5,7 +5,7 @@ whole batch is returned for the first partition that has one, even if the limits
 makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -24,7 +24,11 @@ READS_A_STEP = 16
 LOOKS_A_READ = 8
 """Partitions with nothing new for a follower that count as one read: each takes 0.6 us."""
 NO_RECORDS = b""
-UNKNOWN_PARTITION_ERRORS: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
+UNKNOWN_PARTITION_ERRORS: dict[int, int] = {
+    ErrorCode.UNKNOWN_TOPIC_ID: 1,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: 2,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 3,
+}
 """Errors found before anything is read, with their order in the answer."""
 
 
@@ -35,6 +39,7 @@ class FetchLimits:
     ``max_partition_bytes``: of one partition, even if the client requests more. ``follower``: who copies
     the partitions. ``only_leader``: a copy is not read, for followers and for clients from before version 11.
     ``consumer``: who may be sent to another replica; None for followers and for clients without a rack.
+    ``may_read``: decides by the topic's name; None if everything is allowed.
 
     Not frozen: a frozen one takes 1 us to make, and each request makes one.
     """
@@ -46,6 +51,7 @@ class FetchLimits:
     max_partition_bytes: int = MAX_INT32
     only_leader: bool = False
     consumer: "RackedConsumer | None" = None
+    may_read: Callable[[str], bool] | None = None
 
 
 class FetchingFollower(NamedTuple):
@@ -212,6 +218,8 @@ def read_partition(
         if not name:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         want.resolved_name = name
+    if limits.may_read is not None and not limits.may_read(name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     partition = partitions.get_checked(name, want.topic_id, want.index)
     # Unlike in other requests, any epoch below 0 counts as not given (FetchRequest.optionalEpoch).
     partition.check_leader_epoch(max(want.current_leader_epoch, -1))

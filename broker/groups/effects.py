@@ -6,13 +6,18 @@ The types that all coordinators share are in :mod:`..coordinator.effects`. Pure.
 from typing import NamedTuple
 
 from ..coordinator.effects import Effects, TimerKey
+from ..dispatch.request import Access
 from .records import CoordinatorRecord
 
 
 class GroupEffects(Effects[CoordinatorRecord]):
-    """The effects of one event."""
+    """The effects of one event. ``access``: what the client of a request may do; None if everything is allowed."""
 
-    __slots__ = ()
+    __slots__ = ("access",)
+
+    def __init__(self, now_ms: int) -> None:
+        super().__init__(now_ms)
+        self.access: Access | None = None
 
 
 class MemberExpired(NamedTuple):
@@ -81,6 +86,8 @@ class RegularExpressionsDue(NamedTuple):
 
     group_id: str
     patterns: frozenset[str]
+    access: Access | None = None
+    """That of the member whose heartbeat began it: it decides which topics the patterns may match (None: all)."""
 
 
 class TargetAssignmentDue(NamedTuple):

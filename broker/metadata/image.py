@@ -1,9 +1,9 @@
 """The metadata image: the state that the records of ``__cluster_metadata-0`` make, for handlers to read.
 
-Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record
-unchanged. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. Types with
-thousands of objects are tuples, since a start makes each partition several times. Invariant: ``topics_by_name`` and
-``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
+Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, ACLs, and every other
+record unchanged. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record.
+Types with thousands of objects are tuples, since a start makes each partition several times. Invariant:
+``topics_by_name`` and ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ...protocol.messages.structure import ZERO_UUID, Message
+from ..acls.acl import Acl
 
 NO_LEADER = -1
 DIRECTORY_MIGRATING = ZERO_UUID
@@ -155,7 +156,7 @@ ClientQuotaEntity = tuple[tuple[str, str | None], ...]
 """Pairs of entity type and name (None: the default), sorted by type."""
 
 
-PARTS = ("topics_by_name", "topics_by_id", "configs", "brokers", "features", "client_quotas", "kept")
+PARTS = ("topics_by_name", "topics_by_id", "configs", "brokers", "features", "client_quotas", "acls", "kept")
 """The dicts of an image."""
 
 
@@ -169,9 +170,11 @@ class MetadataImage:
     brokers: dict[int, BrokerRegistration] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     client_quotas: dict[ClientQuotaEntity, dict[str, float]] = field(default_factory=dict)
+    acls: dict[bytes, Acl] = field(default_factory=dict)
+    """By their ids."""
     next_producer_id: int = 0
     kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
-    """Records of types that the broker does not use (ACLs, SCRAM credentials, tokens, controllers), by their keys."""
+    """Records of types that the broker does not use (SCRAM credentials, tokens, controllers), by their keys."""
     last_offset: int = -1
     last_epoch: int = 0
     last_timestamp_ms: int = -1
@@ -198,7 +201,13 @@ class MetadataImage:
     def is_empty(self) -> bool:
         """Whether the log has no records yet, as in a new directory."""
         return not (
-            self.features or self.topics_by_id or self.configs or self.brokers or self.client_quotas or self.kept
+            self.features
+            or self.topics_by_id
+            or self.configs
+            or self.brokers
+            or self.client_quotas
+            or self.acls
+            or self.kept
         )
 
     def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
@@ -249,3 +258,5 @@ class MetadataDelta:
     changed_configs: dict[ConfigResource, None] = field(default_factory=dict)
     changed_brokers: dict[int, None] = field(default_factory=dict)
     changed_features: dict[str, None] = field(default_factory=dict)
+    changed_acls: dict[bytes, None] = field(default_factory=dict)
+    """Ids of ACLs that are new or removed."""

@@ -42,6 +42,7 @@ def difference(old: MetadataImage, new: MetadataImage) -> Steps[MetadataDelta]:
     delta.changed_configs.update(dict.fromkeys((yield from _changed(old.configs, new.configs))))
     delta.changed_brokers.update(dict.fromkeys((yield from _changed(old.brokers, new.brokers))))
     delta.changed_features.update(dict.fromkeys((yield from _changed(old.features, new.features))))
+    delta.changed_acls.update(dict.fromkeys((yield from _changed(old.acls, new.acls))))
     return delta
 
 

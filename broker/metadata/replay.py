@@ -11,6 +11,7 @@ from typing import Any
 
 from ...protocol.messages import metadata_records as records
 from ...protocol.messages.structure import Message
+from ..acls.acl import Acl
 from .image import (
     DIRECTORY_MIGRATING,
     BrokerRegistration,
@@ -347,6 +348,28 @@ def _client_quota(image: MetadataImage, record: records.ClientQuotaRecord, delta
         del image.client_quotas[entity]
 
 
+def _acl(image: MetadataImage, record: records.AccessControlEntryRecord, delta: MetadataDelta) -> None:
+    image.own("acls")
+    image.acls[record.id] = Acl(
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission_type,
+    )
+    delta.changed_acls[record.id] = None
+
+
+def _remove_acl(image: MetadataImage, record: records.RemoveAccessControlEntryRecord, delta: MetadataDelta) -> None:
+    if record.id not in image.acls:
+        raise MetadataCorruption(f"an ACL is removed that is not there: {record}"[:SHOWN_CHARACTERS])
+    image.own("acls")
+    del image.acls[record.id]
+    delta.changed_acls[record.id] = None
+
+
 def _nothing(image: MetadataImage, record: Message, delta: MetadataDelta) -> None:
     """NoOp, and markers of transactions, which the log reader has already resolved."""
 
@@ -364,6 +387,8 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
     records.FeatureLevelRecord: _feature,
     records.ClientQuotaRecord: _client_quota,
     records.ProducerIdsRecord: _producer_ids,
+    records.AccessControlEntryRecord: _acl,
+    records.RemoveAccessControlEntryRecord: _remove_acl,
     records.BrokerRegistrationChangeRecord: _change_registration,
     records.NoOpRecord: _nothing,
     records.BeginTransactionRecord: _nothing,
@@ -373,7 +398,6 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
 }
 
 _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
-    records.AccessControlEntryRecord: lambda record: (record.id,),
     records.UserScramCredentialRecord: lambda record: (record.name, record.mechanism),
     records.DelegationTokenRecord: lambda record: (record.token_id,),
     records.RegisterControllerRecord: lambda record: (record.controller_id,),
@@ -382,7 +406,6 @@ _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
 """Record types that are kept unchanged, with the fields of their keys."""
 
 _REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
-    records.RemoveAccessControlEntryRecord: (records.AccessControlEntryRecord, lambda record: (record.id,)),
     records.RemoveUserScramCredentialRecord: (
         records.UserScramCredentialRecord,
         lambda record: (record.name, record.mechanism),

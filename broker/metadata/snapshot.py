@@ -53,11 +53,9 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
     yield from image.kept_records(records.RegisterControllerRecord)
     for record in _records_from_topics(image):
         yield record, record_version(record, image.metadata_version)
-    for kept_class in (
-        records.AccessControlEntryRecord,
-        records.UserScramCredentialRecord,
-        records.DelegationTokenRecord,
-    ):
+    for acl_id, acl in image.acls.items():
+        yield records.AccessControlEntryRecord(acl_id, *acl), 0
+    for kept_class in (records.UserScramCredentialRecord, records.DelegationTokenRecord):
         yield from image.kept_records(kept_class)
 
 

@@ -60,6 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         "connection_id",
         "last_used_ms",
         "listener_name",
+        "principal",
         "reservation",
         "transport",
         "work",
@@ -83,6 +84,8 @@ class Connection(asyncio.BufferedProtocol):
         self.transport: asyncio.Transport | None = None
         self.listener_name = listener_name
         self.client_host = ""
+        self.principal = "User:ANONYMOUS"
+        """Who has authenticated (``KafkaPrincipal.ANONYMOUS``: everybody, until authentication is served)."""
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0

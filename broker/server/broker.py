@@ -6,6 +6,7 @@ Owns: the references to the parts, the current configuration. Never does: I/O, d
 import logging
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import TYPE_CHECKING
 
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
@@ -24,6 +25,9 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices
 from ..transactions.coordinator import TransactionCoordinator
 from .coordinators import Coordinators
+
+if TYPE_CHECKING:
+    from ..acls.standard_authorizer import StandardAuthorizer
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +73,8 @@ class Broker:
         self.replica_moves = replica_moves
         self.slices = slices
         self.record_work = RecordWork()
+        self.authorizer: StandardAuthorizer | None = None
+        """Decides what clients may do; None if they may do everything."""
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

@@ -19,6 +19,7 @@ from ...protocol.steps import run_to_end
 from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.files.disk_reserve import ReservedFiles
+from ..config.authorizer import authorizer_settings
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
@@ -117,6 +118,7 @@ class BrokerServer:
         :meth:`stop_start` was called; nothing stays locked then.
         """
         refuse_unserved_security(self._config)
+        authorizer_settings(self._config)  # a bad value stops the start before a directory is touched
         try:
             now_ms = clock_ms()
             parts = await self._open(now_ms)
@@ -251,6 +253,7 @@ class BrokerServer:
         hosting.leaders = parts.role.leaders()
         hosting.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
+        self._authorize(broker)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
         publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, clock_ms)
@@ -267,6 +270,17 @@ class BrokerServer:
         ).listen()
         broker.replica_moves.resume()
 
+    def _authorize(self, broker: Broker) -> None:
+        """Gives the broker its authorizer, if one is configured, with the ACLs of the metadata."""
+        settings = authorizer_settings(self._config)
+        if settings is None:
+            return
+        from ..acls.standard_authorizer import StandardAuthorizer  # a plain broker does not need it
+
+        authorizer = broker.authorizer = StandardAuthorizer(settings.super_users, settings.allow_if_no_acl)
+        acls = broker.metadata.image.acls
+        authorizer.update(acls, acls)
+
     async def _accept(self, parts: OpenedBroker) -> RunningBroker:
         """Accepts connections and starts what runs beside requests."""
         loop, config = asyncio.get_running_loop(), self._config
@@ -274,6 +288,10 @@ class BrokerServer:
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config)
         parts.role.route(broker, dispatcher)
+        if broker.authorizer is not None:
+            from ..authorization.guard import Guard  # a plain broker does not need it
+
+            dispatcher.guard(Guard(broker.authorizer, metadata))
         disk_watch = None
         if self._read_only is not None:
             broker.own_metadata.refusal = self._read_only.refusal
@@ -291,7 +309,7 @@ class BrokerServer:
             )
             self._undo.callback(disk_watch.cancel)
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
-        warn_of_open_access(metadata.image, metadata.node_id, addresses)
+        warn_of_open_access(metadata.image, metadata.node_id, addresses, broker.authorizer is not None)
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
         listeners = [
             (one, functools.partial(connect, bound.listener.name)) for bound in self._bound for one in bound.sockets

@@ -51,6 +51,8 @@ class BrokerMetadataPublisher:
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Drops and reconfigures topics according to the change."""
         broker, hosting = self._broker, self._hosting
+        if broker.authorizer is not None and delta.changed_acls:
+            broker.authorizer.update(image.acls, delta.changed_acls)
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
             yield from hosting.drop_topic(topic.name, self._clock_ms())

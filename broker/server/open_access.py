@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from ...protocol.messages.metadata_records import (
-    AccessControlEntryRecord,
     DelegationTokenRecord,
     UserScramCredentialRecord,
 )
@@ -21,22 +20,26 @@ logger = logging.getLogger(__name__)
 KEPT = "It is kept for a Kafka that enforces it."
 
 
-def warn_of_open_access(image: MetadataImage, node_id: int, bound: Iterable[tuple[str, str]]) -> None:
+def warn_of_open_access(
+    image: MetadataImage, node_id: int, bound: Iterable[tuple[str, str]], enforces_acls: bool = False
+) -> None:
     """Logs a WARNING for each kind of open access. ``bound``: names of listeners with their bound addresses."""
-    for sentence in (*carried_security(image, node_id), *open_listeners(bound)):
+    for sentence in (*carried_security(image, node_id, enforces_acls), *open_listeners(bound, enforces_acls)):
         logger.warning("%s", sentence)
 
 
-def carried_security(image: MetadataImage, node_id: int) -> Iterator[str]:
+def carried_security(image: MetadataImage, node_id: int, enforces_acls: bool = False) -> Iterator[str]:
     """A sentence for each kind of security that the metadata holds and this broker does not enforce."""
-    acls = _count(image, AccessControlEntryRecord)
-    if acls:
-        yield f"the metadata holds ACLs ({acls}), which are not enforced: every client may do everything. {KEPT}"
+    if image.acls and not enforces_acls:
+        yield (
+            f"the metadata holds ACLs ({len(image.acls)}), which are not enforced: "
+            f"every client may do everything. {KEPT}"
+        )
     kept = (record for record, _ in image.kept_records(UserScramCredentialRecord))
     users = {record.name for record in kept if isinstance(record, UserScramCredentialRecord)}
     if users:
         yield f"the metadata holds SCRAM credentials (users: {len(users)}), but clients are not authenticated. {KEPT}"
-    tokens = _count(image, DelegationTokenRecord)
+    tokens = sum(1 for _ in image.kept_records(DelegationTokenRecord))
     if tokens:
         yield f"the metadata holds delegation tokens ({tokens}), but clients are not authenticated. {KEPT}"
     if image.client_quotas:
@@ -56,16 +59,13 @@ def carried_security(image: MetadataImage, node_id: int) -> Iterator[str]:
         )
 
 
-def _count(image: MetadataImage, kind: type[AccessControlEntryRecord] | type[DelegationTokenRecord]) -> int:
-    return sum(1 for _ in image.kept_records(kind))
-
-
-def open_listeners(bound: Iterable[tuple[str, str]]) -> Iterator[str]:
+def open_listeners(bound: Iterable[tuple[str, str]], enforces_acls: bool = False) -> Iterator[str]:
     """One sentence about the listeners that other machines can reach, if there are any."""
     names = sorted({name for name, address in bound if not _is_loopback(address)})
     if names:
+        allowed = "do what the ACLs allow User:ANONYMOUS" if enforces_acls else "read and change everything"
         yield (
-            f"any machine that reaches the listener {', '.join(names)} may read and change everything: this broker "
+            f"any machine that reaches the listener {', '.join(names)} may {allowed}: this broker "
             "knows no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
         )
 

@@ -9,6 +9,7 @@ resolveRegularExpressions, handleRegularExpressionsResult.
 import logging
 from collections.abc import Generator
 
+from ...acls.acl import AclOperation
 from ...coordinator.effects import SetTimer
 from ..effects import GroupEffects, RegularExpressionsDue, regular_expressions_key
 from ..records import CoordinatorRecord, RecordsInSteps
@@ -52,7 +53,7 @@ def resolve_when_due(
     )
     if is_due and regexes:
         core.resolving[group.group_id] = None
-        event = RegularExpressionsDue(group.group_id, frozenset(regexes))
+        event = RegularExpressionsDue(group.group_id, frozenset(regexes), effects.access)
         effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
@@ -125,7 +126,11 @@ def _matches(
         for start in range(0, len(names), NAMES_A_STEP):
             if start or resolved:
                 yield []
-            found |= matching(pattern, names[start : start + NAMES_A_STEP])
+            found |= {
+                name
+                for name in matching(pattern, names[start : start + NAMES_A_STEP])
+                if event.access is None or event.access.topic(AclOperation.DESCRIBE, name, log=False)
+            }
         resolved[pattern] = ResolvedRegularExpression(frozenset(found), version, now_ms)
     return resolved
 

@@ -41,7 +41,7 @@ Facts = tuple[object, ...]
 def facts(image: MetadataImage) -> Facts:
     """The facts that users stored, without those that a start adds (registrations, leaders)."""
     topics = {(topic.name, topic.topic_id, len(topic.partitions)) for topic in image.topics_by_name.values()}
-    return topics, dict(image.configs), set(image.kept), image.next_producer_id
+    return topics, dict(image.configs), set(image.acls), image.next_producer_id
 
 
 class History:
@@ -136,12 +136,12 @@ class History:
     def commit(self) -> None:
         """Creates, removes or configures."""
         image, records = self._service.image, list[Message]()
-        topics, acls = list(image.topics_by_id), [key[1] for key in image.kept]
+        topics, acls = list(image.topics_by_id), list(image.acls)
         kind = self._chance.randrange(5)
         if kind == 0 and topics:
             records.append(RemoveTopicRecord(self._chance.choice(topics)))
         elif kind == 1 and acls:
-            records.append(RemoveAccessControlEntryRecord(self._chance.choice(acls)))  # type: ignore[arg-type]
+            records.append(RemoveAccessControlEntryRecord(self._chance.choice(acls)))
         elif kind == 2:
             records.append(AccessControlEntryRecord(id=self._uuid(), resource_name="r"))
         elif kind == 3:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.broker.acls.acl import Acl
 from odradek.broker.metadata.image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
@@ -139,7 +140,6 @@ def test_quotas() -> None:
 def test_records_that_are_not_served_are_kept_until_removed() -> None:
     image = started(controller())
     kept = [
-        records.AccessControlEntryRecord(id=b"a" * 16, resource_name="r", principal="User:u", host="*"),
         records.UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096),
         records.UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 8192),
         records.DelegationTokenRecord(token_id="token"),
@@ -150,12 +150,27 @@ def test_records_that_are_not_served_are_kept_until_removed() -> None:
     apply(
         image,
         [
-            records.RemoveAccessControlEntryRecord(b"a" * 16),
             records.RemoveUserScramCredentialRecord("u", 1),
             records.RemoveDelegationTokenRecord("token"),
         ],
     )
-    assert [one.message for one in image.kept.values()] == [kept[2], kept[4]]
+    assert [one.message for one in image.kept.values()] == [kept[1], kept[3]]
+
+
+def test_acls_are_known_by_their_ids() -> None:
+    """An ACL is in the image from its record to the record that removes its id."""
+    image = started(controller())
+    delta = MetadataDelta()
+    one = records.AccessControlEntryRecord(b"a" * 16, 2, "orders", 3, "User:alice", "*", 3, 3)
+    replay(image, one, delta)
+    replay(image, records.AccessControlEntryRecord(b"b" * 16, 2, "orders", 3, "User:bob", "*", 3, 3), delta)
+    view = image.view()
+    replay(image, records.RemoveAccessControlEntryRecord(b"b" * 16), delta)
+    assert image.acls == {b"a" * 16: Acl(2, "orders", 3, "User:alice", "*", 3, 3)}
+    assert len(view.acls) == 2
+    assert list(delta.changed_acls) == [b"a" * 16, b"b" * 16]
+    with pytest.raises(MetadataCorruption):
+        replay(image, records.RemoveAccessControlEntryRecord(b"b" * 16), delta)
 
 
 def test_feature_of_level_0_is_absent() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
 from odradek.broker.config.definition import server_keys
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
@@ -27,12 +28,10 @@ from odradek.testing.in_process import InProcessBroker
 from support.brokers.our_broker import OurBroker
 
 NOW_MS = 1_795_000_000_000
-AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+AUTHORIZER = "com.example.Authorizer"
 ASKS = {
     "authorizer.class.name": AUTHORIZER,
     "authorizer.some.plugin.key": "x",
-    "super.users": "User:admin",
-    "allow.everyone.if.no.acl.found": "false",
     "principal.builder.class": "com.example.Builder",
     "client.quota.callback.class": "com.example.Quotas",
     "create.topic.policy.class.name": "com.example.Policy",
@@ -67,13 +66,12 @@ def test_each_key_that_asks_for_security_stops_the_start_and_is_named(key: str) 
 
 
 def test_it_is_said_where_each_was_set_and_all_at_once() -> None:
-    environ = {"ODRADEK_SUPER_USERS": "User:a", "ODRADEK_LISTENER_NAME_A_SSL_CLIENT_AUTH": "required"}
+    environ = {"ODRADEK_LISTENER_NAME_A_SSL_CLIENT_AUTH": "required"}
     said = refusals(f"authorizer.class.name={AUTHORIZER}\n", ["ssl.client.auth=required"], environ)
     assert [one.split(", but")[0] for one in said] == [
         "authorizer.class.name is set (line 1)",
         "listener.name.a.ssl.client.auth is set (environment variable ODRADEK_LISTENER_NAME_A_SSL_CLIENT_AUTH)",
         "ssl.client.auth is set (--override)",
-        "super.users is set (environment variable ODRADEK_SUPER_USERS)",
     ]
 
 
@@ -88,7 +86,7 @@ def test_a_listener_that_is_not_plaintext_stops_the_start() -> None:
 
 def test_kafkas_defaults_and_open_access_spelled_out_ask_for_nothing(tmp_path: Path) -> None:
     given = {key: one.default for key, one in server_keys().items() if one.default is not None}
-    given |= {**OUR_DEFAULTS, "allow.everyone.if.no.acl.found": "true", "super.users": ""}
+    given |= {**OUR_DEFAULTS, "allow.everyone.if.no.acl.found": "false", "super.users": ""}
     given |= {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dir": str(tmp_path), "offsets.topic.num.partitions": "1"}
 
     async def start_and_stop() -> None:
@@ -100,8 +98,26 @@ def test_kafkas_defaults_and_open_access_spelled_out_ask_for_nothing(tmp_path: P
 
 
 def test_the_command_says_it_and_ends(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match=r"authorizer.class.name is set \(--override\), but access control lists"):
+    with pytest.raises(
+        AssertionError, match=r"authorizer.class.name is set \(--override\), but org.apache.kafka.metadata.authorizer"
+    ):
         OurBroker(tmp_path, {"authorizer.class.name": AUTHORIZER}).start()
+
+
+def test_bad_settings_of_the_authorizer_stop_the_start() -> None:
+    """A super user without a type, and a decision that is neither true nor false, are named with their places."""
+    said = refusals("super.users=admin;User:root\nallow.everyone.if.no.acl.found=perhaps\n")
+    assert said == [
+        "super.users (line 1): 'admin' is not Type:name",
+        "allow.everyone.if.no.acl.found (line 2): 'perhaps' is neither true nor false",
+    ]
+
+
+def test_a_broker_of_a_cluster_refuses_an_authorizer() -> None:
+    """A broker of a cluster does not enforce ACLs yet, so it does not start with an authorizer."""
+    cluster = "process.roles=broker\ncontroller.quorum.voters=3000@127.0.0.1:1\ncontroller.listener.names=C\n"
+    (said,) = refusals(f"{cluster}authorizer.class.name={STANDARD_AUTHORIZER}\n")
+    assert said.startswith("authorizer.class.name is set (line 4), but a broker of a cluster does not enforce ACLs yet")
 
 
 def test_the_broker_of_a_users_tests_refuses_it_too(tmp_path: Path) -> None:

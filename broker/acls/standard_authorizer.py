@@ -1,0 +1,174 @@
+"""Decides what a principal may do, by Kafka's rule.
+
+Pure. Owns: the ACLs, an index of them, a bounded cache of decisions. Never does: I/O, logging, knowing an API.
+Invariant: a DENY that matches wins; a decision depends on nothing but the ACLs, the super users and the question.
+Source: ``StandardAuthorizer``, ``StandardAuthorizerData``, ``Authorizer.authorizeByResourceType``; KIP-11, KIP-679.
+
+A decision for one resource is a bit field of all operations (:meth:`StandardAuthorizer.allowed`). It costs about 4 us,
+and 0.2 us from the cache.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from .acl import ANY_USER, WILDCARD, Acl, AclOperation, AclPermission, PatternType
+
+HARD_CODED_NAME = "hardcode"
+"""The name that :meth:`StandardAuthorizer.allows_any` asks for first, as Kafka does."""
+CACHED_DECISIONS = 10_000
+"""The cache is emptied beyond this number: names come from clients."""
+EVERYTHING = sum(1 << operation for operation in AclOperation if operation > AclOperation.ANY)
+"""The bits of all operations."""
+_IMPLIED_BY_ALLOW: dict[int, int] = {
+    AclOperation.READ: 1 << AclOperation.DESCRIBE,
+    AclOperation.WRITE: 1 << AclOperation.DESCRIBE,
+    AclOperation.DELETE: 1 << AclOperation.DESCRIBE,
+    AclOperation.ALTER: 1 << AclOperation.DESCRIBE,
+    AclOperation.ALTER_CONFIGS: 1 << AclOperation.DESCRIBE_CONFIGS,
+}
+
+_Named = dict[tuple[int, str], dict[bytes, Acl]]
+"""The ACLs by the type and the name of their patterns, then by their ids."""
+
+
+class StandardAuthorizer:
+    """The ACLs of a cluster and the decisions that follow from them."""
+
+    def __init__(self, super_users: Iterable[str] = (), allow_if_no_acl: bool = False) -> None:
+        """``super_users``: principals that may do everything. ``allow_if_no_acl``: the decision for a resource that no
+        ACL matches, whomever the ACLs name (``allow.everyone.if.no.acl.found``)."""
+        self._super_users = frozenset(super_users)
+        self._allow_if_no_acl = allow_if_no_acl
+        self._literal: _Named = {}
+        self._prefixed: _Named = {}
+        self._prefix_lengths: dict[int, dict[int, int]] = {}
+        """Resource type -> length of a prefix -> number of prefixes that have it."""
+        self._cache: dict[tuple[str, str, int, str], int] = {}
+        self._by_id: dict[bytes, Acl] = {}
+
+    def update(self, acls: Mapping[bytes, Acl], changed: Iterable[bytes]) -> None:
+        """Takes over the changes of these ids. ``acls``: all that are there now, by id."""
+        self._cache.clear()
+        for acl_id in changed:
+            old = self._by_id.pop(acl_id, None)
+            if old is not None:
+                self._remove(acl_id, old)
+            new = acls.get(acl_id)
+            if new is not None:
+                self._by_id[acl_id] = new
+                self._add(acl_id, new)
+
+    def _add(self, acl_id: bytes, acl: Acl) -> None:
+        pattern = acl.resource_type, acl.resource_name
+        if acl.pattern_type == PatternType.LITERAL:
+            self._literal.setdefault(pattern, {})[acl_id] = acl
+        elif acl.pattern_type == PatternType.PREFIXED:
+            if pattern not in self._prefixed:
+                self._prefixed[pattern] = {}
+                lengths = self._prefix_lengths.setdefault(acl.resource_type, {})
+                lengths[len(acl.resource_name)] = lengths.get(len(acl.resource_name), 0) + 1
+            self._prefixed[pattern][acl_id] = acl
+
+    def _remove(self, acl_id: bytes, acl: Acl) -> None:
+        named = self._literal if acl.pattern_type == PatternType.LITERAL else self._prefixed
+        pattern = acl.resource_type, acl.resource_name
+        acls = named.get(pattern)
+        if acls is None or acls.pop(acl_id, None) is None or acls:
+            return
+        del named[pattern]
+        if named is self._prefixed:
+            lengths = self._prefix_lengths[acl.resource_type]
+            lengths[len(acl.resource_name)] -= 1
+            if not lengths[len(acl.resource_name)]:
+                del lengths[len(acl.resource_name)]
+
+    def is_super_user(self, principal: str) -> bool:
+        """Whether every question of this principal is answered with yes."""
+        return principal in self._super_users
+
+    def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
+        """Whether a principal at a host (an IP address) may do an operation on one resource."""
+        return bool(self.allowed(principal, host, resource_type, name) >> operation & 1)
+
+    def allowed(self, principal: str, host: str, resource_type: int, name: str) -> int:
+        """The operations that a principal may do on one resource: bit n is operation n."""
+        question = principal, host, resource_type, name
+        decision = self._cache.get(question)
+        if decision is None:
+            if len(self._cache) >= CACHED_DECISIONS:
+                self._cache.clear()
+            decision = self._cache[question] = self._decide(principal, host, resource_type, name)
+        return decision
+
+    def _decide(self, principal: str, host: str, resource_type: int, name: str) -> int:
+        if principal in self._super_users:
+            return EVERYTHING
+        allowed = denied = 0
+        has_acl = False
+        for acls in self._matching(resource_type, name):
+            has_acl = True
+            for acl in acls.values():
+                if not _concerns(acl, principal, host):
+                    continue
+                if acl.permission == AclPermission.DENY:
+                    denied |= _bits(acl.operation)
+                elif acl.permission == AclPermission.ALLOW:
+                    allowed |= _bits(acl.operation) | _IMPLIED_BY_ALLOW.get(acl.operation, 0)
+        if not has_acl:
+            return EVERYTHING if self._allow_if_no_acl else 0
+        return allowed & ~denied
+
+    def _matching(self, resource_type: int, name: str) -> Iterator[dict[bytes, Acl]]:
+        """The ACLs whose patterns match a resource, by their ids, for each pattern."""
+        for literal in {name, WILDCARD}:
+            if acls := self._literal.get((resource_type, literal)):
+                yield acls
+        for length in self._prefix_lengths.get(resource_type, ()):
+            if length <= len(name) and (acls := self._prefixed.get((resource_type, name[:length]))):
+                yield acls
+
+    def allows_any(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
+        """Whether a principal may do an operation on at least one resource of a type (KIP-679).
+
+        It looks at all ACLs of the type. An operation that another one implies does not count, as in Kafka.
+        """
+        if self.allows(principal, host, operation, resource_type, HARD_CODED_NAME):
+            return True
+        allowed: list[tuple[int, str]] = []
+        denied: set[tuple[int, str]] = set()
+        for acl in self._by_id.values():
+            if (
+                acl.resource_type != resource_type
+                or acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED)
+                or not _concerns(acl, principal, host)
+                or not _bits(acl.operation) >> operation & 1
+            ):
+                continue
+            pattern = acl.pattern_type, acl.resource_name
+            if acl.permission == AclPermission.DENY:
+                denied.add(pattern)
+            elif acl.permission == AclPermission.ALLOW:
+                allowed.append(pattern)
+        if (PatternType.LITERAL, WILDCARD) in denied:
+            return False
+        return any(not _is_dominated(pattern, denied) for pattern in allowed)
+
+
+def _concerns(acl: Acl, principal: str, host: str) -> bool:
+    """Whether an ACL speaks of this principal at this host."""
+    return acl.principal in (principal, ANY_USER) and acl.host in (host, WILDCARD)
+
+
+def _bits(operation: int) -> int:
+    if operation == AclOperation.ALL:
+        return EVERYTHING
+    return 1 << operation & EVERYTHING if operation > AclOperation.ALL else 0
+
+
+def _is_dominated(pattern: tuple[int, str], denied: set[tuple[int, str]]) -> bool:
+    """Whether DENY ACLs leave nothing of what an ALLOW ACL matches, as Kafka sees it."""
+    pattern_type, name = pattern
+    if pattern == (PatternType.LITERAL, WILDCARD):
+        return False
+    if pattern_type == PatternType.LITERAL and pattern in denied:
+        return True
+    return any((PatternType.PREFIXED, name[:length]) in denied for length in range(1, len(name) + 1))

@@ -1,0 +1,153 @@
+"""The checks of the APIs that administrators use.
+
+Pure but for log lines. Source: ``KafkaApis``, ``ControllerApis``, ``ConfigHelper``.
+"""
+
+from typing import Any
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.groups import OffsetDeleteResponse
+from ...protocol.messages.structure import ZERO_UUID
+from ...protocol.messages.topics import DeleteTopicsResponse
+from ...protocol.steps import Steps
+from ..acls.acl import AclOperation, AclResourceType
+from ..metadata.image import ResourceType
+from .asking import Asking
+from .checked import Checked
+from .rules import DENIED, Each, Needs, check, joined, only_allowed, refusal
+
+TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
+READ, DELETE, DESCRIBE, ALTER = AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, AclOperation.ALTER
+DESCRIBE_CONFIGS, ALTER_CONFIGS = AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS
+CONFIGS_IN_ANSWER_SINCE = 5
+NAMES_UNTIL = 5
+"""The last version of DeleteTopics that has names only."""
+
+needs_cluster_describe = check(Needs(CLUSTER, DESCRIBE))
+needs_cluster_alter = check(Needs(CLUSTER, ALTER))
+needs_cluster_describe_configs = check(Needs(CLUSTER, DESCRIBE_CONFIGS))
+create_partitions = check(each=Each("topics", "results", TOPIC, ALTER))
+delete_records = check(each=Each("topics", "topics", TOPIC, DELETE))
+delete_groups = check(each=Each("groups_names", "results", GROUP, DELETE, name=None))
+
+
+def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
+    """The group answers even if every topic is denied: it may not exist."""
+    Needs(GROUP, DELETE, "group_id").ask(asking, request)
+    request.topics, denied = yield from asking.divide(request.topics, lambda topic: asking.topic(READ, topic.name))
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answers = [
+        OffsetDeleteResponse.OffsetDeleteResponseTopic(
+            topic.name,
+            [
+                OffsetDeleteResponse.OffsetDeleteResponsePartition(partition.partition_index, error)
+                for partition in topic.partitions
+            ],
+        )
+        for topic in denied
+    ]
+
+    def complete(response: Any) -> Any:
+        if not response.error_code:
+            response.topics += answers
+        return response
+
+    return Checked(request, complete)
+
+
+def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
+    """The configs of a new topic are shown to those who may describe them."""
+    each = Each("topics", "topics", TOPIC, AclOperation.CREATE)
+    checked = Checked(request)
+    if not asking.cluster(AclOperation.CREATE, log=False):
+        checked = yield from only_allowed(asking, request, each)
+
+    def complete(response: Any) -> Any:
+        for topic in response.topics if response is not None else ():
+            shows_configs = asking.api_version >= CONFIGS_IN_ANSWER_SINCE and not topic.error_code
+            if shows_configs and not asking.topic(DESCRIBE_CONFIGS, topic.name, log=False):
+                topic.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                topic.num_partitions = topic.replication_factor = -1
+                topic.configs = []
+        return response if checked.complete is None else checked.complete(response)
+
+    return Checked(checked.request, complete)
+
+
+def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
+    """Whoever may not describe a topic does not learn whether it exists."""
+    if asking.cluster(DELETE, log=False):
+        return Checked(request)
+    if asking.api_version <= NAMES_UNTIL:
+        each = Each("topic_names", "responses", TOPIC, DELETE, name=None)
+        return (
+            yield from only_allowed(
+                asking, request, each, lambda name: asking.topic(DESCRIBE, name) and _may_delete(asking, name)
+            )
+        )
+    result, refused = DeleteTopicsResponse.DeletableTopicResult, []
+    denied_error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def is_allowed(topic: Any) -> bool:
+        by_id = topic.name is None
+        name = asking.name_of(topic.topic_id) if by_id else topic.name
+        if name is None or not (by_id or topic.topic_id == ZERO_UUID):
+            return True  # the handler says what is wrong
+        describes = asking.topic(DESCRIBE, name)
+        if (by_id or describes) and _may_delete(asking, name):
+            return True
+        shown = name if describes or not by_id else None
+        refused.append(result(shown, topic.topic_id, denied_error, denied_error.message))
+        return False
+
+    request.topics, denied = yield from asking.divide(request.topics, is_allowed)
+    if not denied:
+        return Checked(request)
+    return Checked(
+        request if request.topics else None,
+        lambda response: joined(response, DeleteTopicsResponse(responses=refused), "responses"),
+    )
+
+
+def _may_delete(asking: Asking, name: str) -> bool:
+    """A topic that does not exist is not denied to those who may describe it."""
+    return name not in asking.image.topics_by_name or asking.topic(DELETE, name)
+
+
+def describe_configs(asking: Asking, request: Any) -> Steps[Checked]:
+    """Configs of topics and groups are theirs; all others are the cluster's."""
+    return (yield from _of_resources(asking, request, DESCRIBE_CONFIGS, "results"))
+
+
+def alter_configs(asking: Asking, request: Any) -> Steps[Checked]:
+    """As :func:`describe_configs`."""
+    return (yield from _of_resources(asking, request, ALTER_CONFIGS, "responses"))
+
+
+def _of_resources(asking: Asking, request: Any, operation: AclOperation, answers: str) -> Steps[Checked]:
+    denied: dict[AclResourceType, list[Any]] = {}
+
+    def is_allowed(resource: Any) -> bool:
+        if resource.resource_type not in set(ResourceType) - {ResourceType.UNKNOWN}:
+            return True  # the handler refuses it
+        kind = {ResourceType.TOPIC: TOPIC, ResourceType.GROUP: GROUP}.get(resource.resource_type, CLUSTER)
+        if kind is CLUSTER:
+            allowed = asking.cluster(operation)
+        else:
+            allowed = asking.may(operation, kind, resource.resource_name)
+        if not allowed:
+            denied.setdefault(kind, []).append(resource)
+        return allowed
+
+    allowed, _ = yield from asking.divide(request.resources, is_allowed)
+    refusals = [refusal(asking, request, "resources", elements, DENIED[kind]) for kind, elements in denied.items()]
+    if not refusals:
+        return Checked(request)
+    request.resources = allowed
+
+    def complete(response: Any) -> Any:
+        for refused in refusals:
+            response = joined(response, refused, answers)
+        return response
+
+    return Checked(request if allowed else None, complete)

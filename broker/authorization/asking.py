@@ -1,0 +1,109 @@
+"""The questions of one request to the authorizer, and the log line for each that is denied.
+
+Owns: the principal and the host of a request, the audit log of denials. Never does: knowing an API. Source:
+``AuthHelper``, ``StandardAuthorizerData.buildAuditMessage``.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ...protocol.api_keys import api
+from ...protocol.errors import ErrorCode
+from ...protocol.steps import Steps
+from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
+from ..acls.standard_authorizer import StandardAuthorizer
+from ..dispatch.request import Denial, RequestContext
+from ..metadata.image import MetadataImage
+
+Element = TypeVar("Element")
+
+DECISIONS_A_STEP = 100
+"""Decisions in one step: 4 us each at most, and a log line for a few of them."""
+
+audit_log = logging.getLogger("odradek.authorizer")
+
+
+class Asking:
+    """What one request may do."""
+
+    __slots__ = ("_authorizer", "api_key", "api_version", "creates_topics", "host", "image", "principal")
+
+    def __init__(
+        self,
+        authorizer: StandardAuthorizer,
+        image: MetadataImage,
+        context: RequestContext,
+        creates_topics: bool = True,
+    ) -> None:
+        """``image``: for the names of topics that a request gives by id. ``creates_topics``: whether a topic appears
+        when its metadata is asked for."""
+        self.creates_topics = creates_topics
+        self._authorizer = authorizer
+        self.api_key = context.api_key
+        self.api_version = context.api_version
+        self.image = image
+        self.principal = context.principal
+        self.host = context.client_host
+
+    def may(self, operation: AclOperation, resource_type: AclResourceType, name: str, log: bool = True) -> bool:
+        """Whether an operation on one resource is allowed. ``log``: whether a denial is worth a line."""
+        if self._authorizer.allows(self.principal, self.host, operation, resource_type, name):
+            return True
+        if log:
+            audit_log.info(
+                "principal %r at %s is denied %s on %s %.100r, for %s",
+                self.principal,
+                self.host,
+                operation.name,
+                resource_type.name,
+                name,
+                api(self.api_key).name,
+            )
+        return False
+
+    def topic(self, operation: AclOperation, name: str, log: bool = True) -> bool:
+        """Whether an operation on a topic is allowed."""
+        return self.may(operation, AclResourceType.TOPIC, name, log)
+
+    def group(self, operation: AclOperation, name: str) -> bool:
+        """Whether an operation on a group is allowed."""
+        return self.may(operation, AclResourceType.GROUP, name)
+
+    def transactional_id(self, operation: AclOperation, name: str, log: bool = True) -> bool:
+        """Whether an operation on a transactional id is allowed."""
+        return self.may(operation, AclResourceType.TRANSACTIONAL_ID, name, log)
+
+    def cluster(self, operation: AclOperation, log: bool = True) -> bool:
+        """Whether an operation on the cluster is allowed."""
+        return self.may(operation, AclResourceType.CLUSTER, CLUSTER_NAME, log)
+
+    def any_topic(self, operation: AclOperation) -> bool:
+        """Whether an operation on at least one topic is allowed (``authorizeByResourceType``)."""
+        return self._authorizer.allows_any(self.principal, self.host, operation, AclResourceType.TOPIC)
+
+    def require_cluster(self, operation: AclOperation) -> None:
+        """Raises Denial with CLUSTER_AUTHORIZATION_FAILED."""
+        if not self.cluster(operation):
+            raise Denial(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"the request needs {operation.name} permission")
+
+    def operations(self, resource_type: AclResourceType, name: str, supported: int) -> int:
+        """The bit field of the operations that are allowed, of those that the type of resource has."""
+        return self._authorizer.allowed(self.principal, self.host, resource_type, name) & supported
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The name of a topic; None for an unknown id."""
+        topic = self.image.topics_by_id.get(topic_id)
+        return None if topic is None else topic.name
+
+    def divide(
+        self, elements: Iterable[Element], is_allowed: Callable[[Element], bool]
+    ) -> Steps[tuple[list[Element], list[Element]]]:
+        """The elements that are allowed, and those that are denied, in their order."""
+        allowed: list[Element] = []
+        denied: list[Element] = []
+        for number, element in enumerate(elements, 1):
+            (allowed if is_allowed(element) else denied).append(element)
+            if not number % DECISIONS_A_STEP:
+                yield
+        return allowed, denied

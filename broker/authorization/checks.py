@@ -1,0 +1,65 @@
+"""The check of every API that is served.
+
+Owns: the table. Never does: asking. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
+"""
+
+from ...protocol.api_keys import ApiKey
+from ..dispatch.served import DISABLED
+from . import administration, clients, offset_fetch, shown
+from .checked import Check
+
+CHECKS: dict[int, Check] = {
+    ApiKey.PRODUCE: clients.produce,
+    ApiKey.LIST_OFFSETS: clients.list_offsets,
+    ApiKey.METADATA: shown.metadata,
+    ApiKey.OFFSET_COMMIT: clients.offset_commit,
+    ApiKey.OFFSET_FETCH: offset_fetch.offset_fetch,
+    ApiKey.FIND_COORDINATOR: clients.find_coordinator,
+    ApiKey.JOIN_GROUP: clients.join_group,
+    ApiKey.HEARTBEAT: clients.heartbeat,
+    ApiKey.LEAVE_GROUP: clients.leave_group,
+    ApiKey.SYNC_GROUP: clients.sync_group,
+    ApiKey.DESCRIBE_GROUPS: shown.describe_groups,
+    ApiKey.LIST_GROUPS: shown.list_groups,
+    ApiKey.CREATE_TOPICS: administration.create_topics,
+    ApiKey.DELETE_TOPICS: administration.delete_topics,
+    ApiKey.DELETE_RECORDS: administration.delete_records,
+    ApiKey.INIT_PRODUCER_ID: clients.init_producer_id,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: clients.offset_for_leader_epoch,
+    ApiKey.ADD_PARTITIONS_TO_TXN: clients.add_partitions_to_txn,
+    ApiKey.ADD_OFFSETS_TO_TXN: clients.add_offsets_to_txn,
+    ApiKey.END_TXN: clients.end_txn,
+    ApiKey.WRITE_TXN_MARKERS: clients.write_txn_markers,
+    ApiKey.TXN_OFFSET_COMMIT: clients.txn_offset_commit,
+    ApiKey.DESCRIBE_ACLS: administration.needs_cluster_describe,
+    ApiKey.CREATE_ACLS: administration.needs_cluster_alter,
+    ApiKey.DELETE_ACLS: administration.needs_cluster_alter,
+    ApiKey.DESCRIBE_CONFIGS: administration.describe_configs,
+    ApiKey.ALTER_CONFIGS: administration.alter_configs,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: administration.needs_cluster_alter,
+    ApiKey.DESCRIBE_LOG_DIRS: administration.needs_cluster_describe,
+    ApiKey.CREATE_PARTITIONS: administration.create_partitions,
+    ApiKey.DELETE_GROUPS: administration.delete_groups,
+    ApiKey.ELECT_LEADERS: administration.needs_cluster_alter,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: administration.alter_configs,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: administration.needs_cluster_alter,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: administration.needs_cluster_describe,
+    ApiKey.OFFSET_DELETE: administration.offset_delete,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: administration.needs_cluster_describe_configs,
+    ApiKey.DESCRIBE_QUORUM: administration.needs_cluster_describe,
+    ApiKey.DESCRIBE_CLUSTER: shown.describe_cluster,
+    ApiKey.DESCRIBE_PRODUCERS: shown.describe_producers,
+    ApiKey.DESCRIBE_TRANSACTIONS: shown.describe_transactions,
+    ApiKey.LIST_TRANSACTIONS: shown.list_transactions,
+    ApiKey.LIST_CONFIG_RESOURCES: administration.needs_cluster_describe_configs,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: clients.consumer_group_heartbeat,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: shown.consumer_group_describe,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: shown.describe_topic_partitions,
+}
+OPEN = DISABLED | {ApiKey.API_VERSIONS, ApiKey.FETCH}
+"""Everybody may ask for the versions; a disabled API tells nothing; the handler of Fetch asks by itself."""
+
+
+def check_of(api_key: int) -> Check | None:
+    """The check of an API, None if it has none. Raises KeyError for an API that the table lacks."""
+    return None if api_key in OPEN else CHECKS[api_key]

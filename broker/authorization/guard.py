@@ -1,0 +1,122 @@
+"""Puts a check before a handler: what is denied is answered here, and the handler gets the rest.
+
+Owns: the order of check, handler and completed answer. Never does: deciding. Source: ``KafkaApis``, where each handler
+begins so.
+
+A broker without an authorizer has no guard, and pays nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...protocol.steps import run_to_end
+from ..acls.standard_authorizer import StandardAuthorizer
+from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
+from ..dispatch.served import Handler
+from ..metadata.published import PublishedMetadata
+from .asking import Asking
+from .checked import Check, Checked
+from .checks import check_of
+
+AUTO_CREATION_KEY = "auto.create.topics.enable"
+
+
+class Guard:
+    """Guards the handlers of a broker."""
+
+    def __init__(self, authorizer: StandardAuthorizer, metadata: PublishedMetadata) -> None:
+        """``metadata``: its current image names the topics of ids."""
+        self._authorizer = authorizer
+        self._metadata = metadata
+
+    def __call__(self, api_key: int, handle: Handler) -> Handler:
+        """The handler behind the check of its API. An API without a check is a bug, and raises KeyError."""
+        check = check_of(api_key)
+
+        def guarded(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
+            asking = context.access = Asking(
+                self._authorizer, self._metadata.image, context, broker.config.get_boolean(AUTO_CREATION_KEY)
+            )
+            if check is None:
+                return handle(broker, request, context, reply)
+            if context.in_slices:
+                return _in_slices(check, handle, asking, broker, request, context, reply)
+            return _serve(run_to_end(check(asking, request)), handle, broker, context, reply)
+
+        return guarded
+
+
+def _in_slices(
+    check: Check,
+    handle: Handler,
+    asking: Asking,
+    broker: Any,
+    request: Any,
+    context: RequestContext,
+    reply: Reply[Any],
+) -> Iterator[object]:
+    checked = yield from check(asking, request)
+    steps = _serve(checked, handle, broker, context, reply)
+    if steps is not None:
+        yield from steps
+
+
+def _serve(
+    checked: Checked, handle: Handler, broker: Any, context: RequestContext, reply: Reply[Any]
+) -> Iterator[object] | None:
+    if checked.refusal is not None:
+        if checked.request is None:
+            raise ConnectionRefusal(checked.refusal)
+        reply = RefusingReply(reply, checked.refusal)
+    elif checked.request is None:
+        assert checked.complete is not None, "a check that lets nothing through answers"
+        reply(checked.complete(None))
+        return None
+    elif checked.complete is not None:
+        reply = CompletedReply(reply, checked.complete)
+    return handle(broker, checked.request, context, reply)
+
+
+class GuardedReply:
+    """A reply function behind a check."""
+
+    __slots__ = ("_reply",)
+
+    def __init__(self, reply: Reply[Any]) -> None:
+        self._reply = reply
+
+    def refuse(self, reason: str) -> None:
+        """Closes the connection instead."""
+        self._reply.refuse(reason)
+
+    def run_steps(self, request: object, steps: Iterator[object]) -> None:
+        """See :class:`Reply`."""
+        self._reply.run_steps(request, steps)
+
+
+class CompletedReply(GuardedReply):
+    """Adds what was denied to the answer of the handler."""
+
+    __slots__ = ("_complete",)
+
+    def __init__(self, reply: Reply[Any], complete: Callable[[Any], Any]) -> None:
+        super().__init__(reply)
+        self._complete = complete
+
+    def __call__(self, response: Any) -> None:
+        """Completes and answers."""
+        self._reply(self._complete(response))
+
+
+class RefusingReply(GuardedReply):
+    """Closes the connection once the handler answers."""
+
+    __slots__ = ("_reason",)
+
+    def __init__(self, reply: Reply[Any], reason: str) -> None:
+        super().__init__(reply)
+        self._reason = reason
+
+    def __call__(self, response: Any) -> None:
+        """Drops the answer."""
+        self._reply.refuse(self._reason)

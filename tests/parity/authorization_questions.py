@@ -1,0 +1,496 @@
+"""One request for each API that asks an authorizer, on the few names that the ACLs of the tests are about."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from odradek.protocol.messages.configs import (
+    AlterConfigsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
+)
+from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from odradek.protocol.messages.fetch import FetchRequest
+from odradek.protocol.messages.groups import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
+from odradek.protocol.messages.log_dirs import AlterReplicaLogDirsRequest, DescribeLogDirsRequest
+from odradek.protocol.messages.metadata import (
+    DescribeClusterRequest,
+    DescribeTopicPartitionsRequest,
+    MetadataRequest,
+)
+from odradek.protocol.messages.offsets import DeleteRecordsRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.messages.quorum import DescribeQuorumRequest
+from odradek.protocol.messages.quotas import DescribeClientQuotasRequest
+from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from odradek.protocol.messages.structure import ZERO_UUID, Message
+from odradek.protocol.messages.topics import (
+    AlterPartitionReassignmentsRequest,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    ElectLeadersRequest,
+    ListPartitionReassignmentsRequest,
+)
+from odradek.protocol.messages.transactions import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    ListTransactionsRequest,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
+)
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
+
+TOPICS = ("orders", "hidden", "missing")
+"""The first is the one that most ACLs name; the last does not exist."""
+GROUPS = ("readers", "others")
+TRANSACTIONAL_ID = "payer"
+ABSENT = "absent-topic"
+TIME_MS = 1_700_000_000_000
+
+
+class Question(NamedTuple):
+    """A request of one version. ``make`` gets the topic ids of a broker by name."""
+
+    name: str
+    version: int
+    make: Callable[[dict[str, bytes]], Message]
+
+
+def _batch(is_transactional: bool = False) -> bytes:
+    records = [Record(0, TIME_MS, b"k", b"v", [])]
+    if not is_transactional:
+        return encode_batch(records)
+    return encode_batch(records, producer_id=4_000, producer_epoch=0, base_sequence=0, is_transactional=True)
+
+
+def produce(ids: dict[str, bytes], by_id: bool, transactional_id: str | None = None) -> Message:
+    batch = _batch(transactional_id is not None)
+    topics = [
+        ProduceRequest.TopicProduceData(
+            "" if by_id else topic,
+            ids.get(topic, bytes(range(16))) if by_id else ZERO_UUID,
+            [ProduceRequest.PartitionProduceData(0, batch)],
+        )
+        for topic in TOPICS
+    ]
+    return ProduceRequest(transactional_id, -1, 10_000, topics)
+
+
+def fetch(ids: dict[str, bytes], by_id: bool) -> Message:
+    topics = [
+        FetchRequest.FetchTopic(
+            "" if by_id else topic,
+            ids.get(topic, bytes(range(16))) if by_id else ZERO_UUID,
+            [FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)],
+        )
+        for topic in TOPICS
+    ]
+    return FetchRequest(topics=topics, max_wait_ms=0, min_bytes=0, session_epoch=-1)
+
+
+def metadata(ids: dict[str, bytes], **given: Any) -> Message:
+    kind = given.pop("kind")
+    one = MetadataRequest.MetadataRequestTopic
+    topics = {
+        "names": [one(name=topic) for topic in TOPICS],
+        "ids": [one(topic_id=ids[topic], name=None) for topic in TOPICS[:2]],
+        "all": None,
+    }[kind]
+    return MetadataRequest(topics=topics, **given)
+
+
+def _commit_topics(request: Any, ids: dict[str, bytes] | None = None) -> list[Any]:
+    topic, partition = request.OffsetCommitRequestTopic, request.OffsetCommitRequestPartition
+    return [
+        topic(
+            name="" if ids is not None else name,
+            topic_id=ZERO_UUID if ids is None else ids.get(name, bytes(range(16))),
+            partitions=[partition(partition_index=0, committed_offset=3, committed_metadata="")],
+        )
+        for name in TOPICS
+    ]
+
+
+def offset_fetch(all_topics: bool) -> Message:
+    topic = OffsetFetchRequest.OffsetFetchRequestTopics
+    return OffsetFetchRequest(
+        groups=[
+            OffsetFetchRequest.OffsetFetchRequestGroup(
+                group, None, -1, None if all_topics else [topic(name=name, partition_indexes=[0]) for name in TOPICS]
+            )
+            for group in GROUPS
+        ]
+    )
+
+
+def _configs(request: Any, entry: Callable[[int], list[Any]]) -> list[Any]:
+    resource = request.AlterConfigsResource
+    return [
+        *(resource(2, topic, entry(2)) for topic in TOPICS[:2]),
+        resource(4, "", entry(4)),
+        resource(32, GROUPS[0], entry(32)),
+    ]
+
+
+def incremental(_: dict[str, bytes]) -> Message:
+    key = {
+        2: ("retention.ms", "9000000"),
+        4: ("log.cleaner.threads", "1"),
+        32: ("consumer.session.timeout.ms", "46000"),
+    }
+    entry = IncrementalAlterConfigsRequest.AlterableConfig
+    return IncrementalAlterConfigsRequest(
+        _configs(IncrementalAlterConfigsRequest, lambda kind: [entry(key[kind][0], 0, key[kind][1])]), True
+    )
+
+
+def legacy(_: dict[str, bytes]) -> Message:
+    entry = AlterConfigsRequest.AlterableConfig
+    resource = AlterConfigsRequest.AlterConfigsResource
+    resources = [resource(2, topic, [entry("retention.ms", "9000000")]) for topic in TOPICS[:2]]
+    return AlterConfigsRequest(resources, True)
+
+
+def describe_configs(_: dict[str, bytes]) -> Message:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        [
+            *(resource(2, topic, ["retention.ms"]) for topic in TOPICS),
+            resource(4, "1", ["log.cleaner.threads"]),
+            resource(32, GROUPS[0], ["consumer.session.timeout.ms"]),
+        ]
+    )
+
+
+def reassignments(_: dict[str, bytes]) -> Message:
+    topic, partition = (
+        AlterPartitionReassignmentsRequest.ReassignableTopic,
+        AlterPartitionReassignmentsRequest.ReassignablePartition,
+    )
+    return AlterPartitionReassignmentsRequest(topics=[topic(name, [partition(0, None)]) for name in TOPICS])
+
+
+def write_markers(_: dict[str, bytes]) -> Message:
+    topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic
+    marker = WriteTxnMarkersRequest.WritableTxnMarker(4_000, 0, False, [topic("missing", [0])], 0)
+    return WriteTxnMarkersRequest([marker])
+
+
+def add_partitions(version: int) -> Message:
+    topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+    topics = [topic(name, [0]) for name in TOPICS[:2]]
+    if version < 4:
+        return AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=TRANSACTIONAL_ID,
+            v3_and_below_producer_id=4_000,
+            v3_and_below_producer_epoch=0,
+            v3_and_below_topics=topics,
+        )
+    one = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(TRANSACTIONAL_ID, 4_000, 0, True, topics)
+    return AddPartitionsToTxnRequest([one])
+
+
+def txn_offset_commit(_: dict[str, bytes]) -> Message:
+    topic, partition = (
+        TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic,
+        TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
+    )
+    topics = [topic(name, [partition(0, 3, -1, "")]) for name in TOPICS]
+    return TxnOffsetCommitRequest(TRANSACTIONAL_ID, GROUPS[0], 4_000, 0, topics=topics)
+
+
+def _always(request: Callable[[], Message]) -> Callable[[dict[str, bytes]], Message]:
+    return lambda _: request()
+
+
+def heartbeat_of_consumer(_: dict[str, bytes]) -> Message:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="modern", member_id="nobody", member_epoch=5, subscribed_topic_names=list(TOPICS[:2])
+    )
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("Produce by name", 12, lambda ids: produce(ids, by_id=False)),
+    Question("Produce by id", 13, lambda ids: produce(ids, by_id=True)),
+    Question("Produce in a transaction", 12, lambda ids: produce(ids, by_id=False, transactional_id=TRANSACTIONAL_ID)),
+    Question("Fetch by name", 12, lambda ids: fetch(ids, by_id=False)),
+    Question("Fetch by id", 17, lambda ids: fetch(ids, by_id=True)),
+    Question(
+        "ListOffsets",
+        10,
+        _always(
+            lambda: ListOffsetsRequest(
+                -1,
+                0,
+                [
+                    ListOffsetsRequest.ListOffsetsTopic(name, [ListOffsetsRequest.ListOffsetsPartition(0, -1, -1)])
+                    for name in TOPICS
+                ],
+            )
+        ),
+    ),
+    Question("Metadata 0", 0, lambda ids: metadata(ids, kind="names")),
+    Question(
+        "Metadata of names",
+        12,
+        lambda ids: metadata(
+            ids, kind="names", allow_auto_topic_creation=False, include_topic_authorized_operations=True
+        ),
+    ),
+    Question(
+        "Metadata of names, 10",
+        10,
+        lambda ids: metadata(
+            ids,
+            kind="names",
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=True,
+            include_cluster_authorized_operations=True,
+        ),
+    ),
+    Question("Metadata of ids", 13, lambda ids: metadata(ids, kind="ids")),
+    Question("Metadata of all", 13, lambda ids: metadata(ids, kind="all", include_topic_authorized_operations=True)),
+    Question(
+        "OffsetCommit",
+        9,
+        _always(lambda: OffsetCommitRequest(GROUPS[0], -1, "", topics=_commit_topics(OffsetCommitRequest))),
+    ),
+    Question(
+        "OffsetCommit by id",
+        10,
+        lambda ids: OffsetCommitRequest(GROUPS[0], -1, "", topics=_commit_topics(OffsetCommitRequest, ids)),
+    ),
+    Question("OffsetFetch", 9, _always(lambda: offset_fetch(all_topics=False))),
+    Question("OffsetFetch of all", 9, _always(lambda: offset_fetch(all_topics=True))),
+    Question(
+        "OffsetFetch 7",
+        7,
+        _always(
+            lambda: OffsetFetchRequest(
+                GROUPS[0], [OffsetFetchRequest.OffsetFetchRequestTopic(name, [0]) for name in TOPICS]
+            )
+        ),
+    ),
+    Question("OffsetFetch 7 of all", 7, _always(lambda: OffsetFetchRequest(GROUPS[0], None))),
+    Question(
+        "FindCoordinator of groups",
+        6,
+        _always(lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=list(GROUPS))),
+    ),
+    Question("FindCoordinator of a group", 3, _always(lambda: FindCoordinatorRequest(GROUPS[0], 0))),
+    Question(
+        "FindCoordinator of a transaction",
+        6,
+        _always(lambda: FindCoordinatorRequest(key_type=1, coordinator_keys=[TRANSACTIONAL_ID])),
+    ),
+    Question(
+        "JoinGroup",
+        9,
+        _always(
+            lambda: JoinGroupRequest(
+                "classic",
+                10_000,
+                10_000,
+                "",
+                None,
+                "consumer",
+                [JoinGroupRequest.JoinGroupRequestProtocol("range", b"")],
+            )
+        ),
+    ),
+    Question("Heartbeat", 4, _always(lambda: HeartbeatRequest(GROUPS[0], 1, "nobody"))),
+    Question(
+        "LeaveGroup",
+        5,
+        _always(lambda: LeaveGroupRequest(GROUPS[0], members=[LeaveGroupRequest.MemberIdentity("nobody")])),
+    ),
+    Question("SyncGroup", 5, _always(lambda: SyncGroupRequest(GROUPS[0], 1, "nobody", None, "consumer", "range", []))),
+    Question("SyncGroup without its protocol", 5, _always(lambda: SyncGroupRequest(GROUPS[0], 1, "nobody"))),
+    Question("DescribeGroups", 6, _always(lambda: DescribeGroupsRequest(list(GROUPS), True))),
+    Question("ListGroups", 5, _always(ListGroupsRequest)),
+    Question("DeleteGroups", 2, _always(lambda: DeleteGroupsRequest(["unknown"]))),
+    Question(
+        "OffsetDelete",
+        0,
+        _always(
+            lambda: OffsetDeleteRequest(
+                GROUPS[1],
+                [
+                    OffsetDeleteRequest.OffsetDeleteRequestTopic(
+                        "hidden", [OffsetDeleteRequest.OffsetDeleteRequestPartition(1)]
+                    )
+                ],
+            )
+        ),
+    ),
+    Question(
+        "CreateTopics",
+        7,
+        _always(
+            lambda: CreateTopicsRequest(
+                [CreateTopicsRequest.CreatableTopic(name, 1, 1) for name in (*TOPICS, ABSENT)], 10_000, True
+            )
+        ),
+    ),
+    Question(
+        "DeleteTopics by name",
+        6,
+        _always(
+            lambda: DeleteTopicsRequest(
+                [DeleteTopicsRequest.DeleteTopicState(name) for name in ("missing", ABSENT)], timeout_ms=10_000
+            )
+        ),
+    ),
+    Question(
+        "DeleteTopics 5", 5, _always(lambda: DeleteTopicsRequest(topic_names=["missing", ABSENT], timeout_ms=10_000))
+    ),
+    Question(
+        "DeleteRecords",
+        2,
+        _always(
+            lambda: DeleteRecordsRequest(
+                [
+                    DeleteRecordsRequest.DeleteRecordsTopic(name, [DeleteRecordsRequest.DeleteRecordsPartition(0, 0)])
+                    for name in TOPICS
+                ],
+                10_000,
+            )
+        ),
+    ),
+    Question("InitProducerId", 4, _always(lambda: InitProducerIdRequest(None, 60_000))),
+    Question(
+        "InitProducerId of a transaction", 4, _always(lambda: InitProducerIdRequest(TRANSACTIONAL_ID, 60_000, 4_000, 9))
+    ),
+    Question(
+        "OffsetForLeaderEpoch",
+        4,
+        _always(
+            lambda: OffsetForLeaderEpochRequest(
+                -2,
+                [
+                    OffsetForLeaderEpochRequest.OffsetForLeaderTopic(
+                        name, [OffsetForLeaderEpochRequest.OffsetForLeaderPartition(0, -1, 0)]
+                    )
+                    for name in TOPICS
+                ],
+            )
+        ),
+    ),
+    Question("AddPartitionsToTxn 3", 3, _always(lambda: add_partitions(3))),
+    Question("AddPartitionsToTxn 5", 5, _always(lambda: add_partitions(5))),
+    Question("AddOffsetsToTxn", 4, _always(lambda: AddOffsetsToTxnRequest(TRANSACTIONAL_ID, 4_000, 0, GROUPS[0]))),
+    Question("EndTxn", 5, _always(lambda: EndTxnRequest(TRANSACTIONAL_ID, 4_000, 0, True))),
+    Question("WriteTxnMarkers", 1, write_markers),
+    Question("TxnOffsetCommit", 4, txn_offset_commit),
+    Question("DescribeAcls", 3, _always(lambda: DescribeAclsRequest(2, "orders", 3, None, None, 1, 1))),
+    Question(
+        "CreateAcls",
+        3,
+        _always(
+            lambda: CreateAclsRequest(
+                [
+                    CreateAclsRequest.AclCreation(4, "wrong", 3, "User:a", "*", 3, 3),
+                    CreateAclsRequest.AclCreation(2, "", 3, "User:a", "*", 3, 3),
+                    CreateAclsRequest.AclCreation(2, "t", 3, "a", "*", 3, 3),
+                ]
+            )
+        ),
+    ),
+    Question(
+        "CreateAcls with ANY",
+        3,
+        _always(lambda: CreateAclsRequest([CreateAclsRequest.AclCreation(2, "t", 3, "User:a", "*", 1, 3)])),
+    ),
+    Question(
+        "DeleteAcls",
+        3,
+        _always(
+            lambda: DeleteAclsRequest([DeleteAclsRequest.DeleteAclsFilter(2, "no such topic", 3, None, None, 1, 1)])
+        ),
+    ),
+    Question("DescribeConfigs", 4, describe_configs),
+    Question("AlterConfigs", 2, legacy),
+    Question("IncrementalAlterConfigs", 1, incremental),
+    Question(
+        "AlterReplicaLogDirs",
+        2,
+        _always(
+            lambda: AlterReplicaLogDirsRequest(
+                [
+                    AlterReplicaLogDirsRequest.AlterReplicaLogDir(
+                        "/nowhere", [AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic("orders", [0])]
+                    )
+                ]
+            )
+        ),
+    ),
+    Question("DescribeLogDirs", 2, _always(lambda: DescribeLogDirsRequest([]))),
+    Question("DescribeLogDirs 5", 5, _always(lambda: DescribeLogDirsRequest([]))),
+    Question(
+        "CreatePartitions",
+        3,
+        _always(
+            lambda: CreatePartitionsRequest(
+                [CreatePartitionsRequest.CreatePartitionsTopic(name, 4, None) for name in TOPICS], 10_000, True
+            )
+        ),
+    ),
+    Question(
+        "ElectLeaders",
+        2,
+        _always(lambda: ElectLeadersRequest(0, [ElectLeadersRequest.TopicPartitions(name, [0]) for name in TOPICS])),
+    ),
+    Question("AlterPartitionReassignments", 1, reassignments),
+    Question("ListPartitionReassignments", 0, _always(ListPartitionReassignmentsRequest)),
+    Question("DescribeClientQuotas", 1, _always(lambda: DescribeClientQuotasRequest([], False))),
+    Question(
+        "DescribeQuorum",
+        2,
+        _always(
+            lambda: DescribeQuorumRequest(
+                [DescribeQuorumRequest.TopicData("orders", [DescribeQuorumRequest.PartitionData(0)])]
+            )
+        ),
+    ),
+    Question("DescribeCluster", 2, _always(lambda: DescribeClusterRequest(True))),
+    Question(
+        "DescribeProducers",
+        0,
+        _always(
+            lambda: DescribeProducersRequest([DescribeProducersRequest.TopicRequest(name, [0]) for name in TOPICS])
+        ),
+    ),
+    Question("DescribeTransactions", 0, _always(lambda: DescribeTransactionsRequest([TRANSACTIONAL_ID, "unknown"]))),
+    Question("ListTransactions", 1, _always(ListTransactionsRequest)),
+    Question("ListConfigResources", 1, _always(lambda: ListConfigResourcesRequest([2]))),
+    Question("ConsumerGroupHeartbeat", 1, heartbeat_of_consumer),
+    Question("ConsumerGroupDescribe", 1, _always(lambda: ConsumerGroupDescribeRequest(["modern", "unknown"], True))),
+    Question(
+        "DescribeTopicPartitions",
+        0,
+        _always(
+            lambda: DescribeTopicPartitionsRequest(
+                [DescribeTopicPartitionsRequest.TopicRequest(name) for name in sorted(TOPICS)]
+            )
+        ),
+    ),
+    Question("DescribeTopicPartitions of all", 0, _always(DescribeTopicPartitionsRequest)),
+)
