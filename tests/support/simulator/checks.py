@@ -14,7 +14,7 @@ from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.protocol.records.batch import HEADER, BatchHeader, iterate_headers
 from support.disks.simulated_disk import SimulatedDisk
 from support.disks.simulated_nodes import SimulatedFile
-from support.simulator.history import ViolationError
+from support.simulator.history import History, ViolationError
 from support.simulator.nodes import BrokerNode, ControllerNode, disks
 
 Key = tuple[str, int]
@@ -89,7 +89,10 @@ class LogOnDisk:
 class Checks:
     """The look at all brokers of one life."""
 
-    def __init__(self, controller: ControllerNode, brokers: list[BrokerNode], topics: tuple[str, ...]) -> None:
+    def __init__(
+        self, controller: ControllerNode, brokers: list[BrokerNode], topics: tuple[str, ...], history: History
+    ) -> None:
+        self._history = history
         self._controller = controller
         self._brokers = brokers
         self._topics = topics
@@ -115,6 +118,20 @@ class Checks:
                     self._look_at_replica(broker, key)
             for broker in self._brokers:
                 self._look_at_leader(broker, key, image)
+        self._look_at_acknowledged()
+
+    def _look_at_acknowledged(self) -> None:
+        """What was just acknowledged is in each member of the ISR."""
+        acknowledged, self._history.unchecked = self._history.unchecked, []
+        for topic, index, offset in acknowledged:
+            image = self._controller.image.partition(topic, index)
+            assert image is not None
+            for broker in (self._brokers[member - 1] for member in image.isr):
+                end = self.log(broker, (topic, index)).end
+                if end <= offset and not broker.has_lost_data:
+                    raise ViolationError(
+                        f"(1) {topic}-{index}: {offset} was acknowledged, {broker} in the ISR ends at {end}"
+                    )
 
     def _partitions(self) -> Iterator[tuple[Key, PartitionImage]]:
         image = self._controller.image

@@ -38,6 +38,8 @@ class History:
 
     def __init__(self) -> None:
         self.acknowledged: dict[bytes, Place] = {}
+        self.unchecked: list[Place] = []
+        """Acknowledged since the last look at the brokers."""
         self.transactions: dict[str, Transaction] = {}
         self.transaction_of: dict[bytes, str] = {}
         self.seen: dict[Place, bytes] = {}
@@ -53,6 +55,11 @@ class History:
         """A client gave up an attempt."""
         key = f"{what}: {type(error).__name__} {getattr(error, 'error_code', '')!s}"
         self.errors[key] = self.errors.get(key, 0) + 1
+
+    def was_acknowledged(self, value: bytes, place: Place) -> None:
+        """A producer was told that all in-sync replicas have a record."""
+        self.acknowledged[value] = place
+        self.unchecked.append(place)
 
     def saw(self, reader: str, place: Place, value: bytes, *, committed_only: bool) -> None:
         """A consumer was given a record."""

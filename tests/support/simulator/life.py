@@ -85,7 +85,7 @@ class Life:
         self._brokers = [BrokerNode(self._network, node_id, chance) for node_id in (1, 2, 3)]
         self.history = History()
         self._workload = Workload(self.history, random.Random(f"{seed} workload"))
-        self.checks = Checks(self._controller, self._brokers, (*TOPICS, *INTERNAL))
+        self.checks = Checks(self._controller, self._brokers, (*TOPICS, *INTERNAL), self.history)
         self._clients = [
             ClientNode(self._network, name, chance, partial(self._workload.run, name, once))
             for name, once in self._workload.clients().items()

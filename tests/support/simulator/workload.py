@@ -100,7 +100,7 @@ class Workload:
                     futures[value] = await producer.send(PLAIN, value, partition=self.chance.randrange(PARTITIONS))
                 for value, future in futures.items():
                     place = await future
-                    history.acknowledged[value] = (PLAIN, place.partition, place.offset)
+                    history.was_acknowledged(value, (PLAIN, place.partition, place.offset))
                 await self._pause()
 
     async def _transactions(self, name: str) -> None:
@@ -130,7 +130,7 @@ class Workload:
                 await self._pause()
         for value, (topic, future) in futures.items():
             place = await future
-            history.acknowledged[value] = (topic, place.partition, place.offset)
+            history.was_acknowledged(value, (topic, place.partition, place.offset))
         if self.chance.random() < 0.3:
             await producer.abort_transaction()
             transaction.outcome = "aborted"
