@@ -150,7 +150,6 @@ def test_arguments_win_over_variables_and_variables_over_the_file() -> None:
     [
         ({"KAFKA_OPTS": "-Xmx1g -Djava.security.auth.login.config=/etc/jaas.conf"}, "sasl.jaas.config is set"),
         ({"KAFKA_AUTHORIZER_CLASS_NAME": "a.B"}, "authorizer.class.name is set"),
-        ({"KAFKA_SUPER_USERS": "User:a"}, "super.users is set"),
         ({"KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": "x;"}, "sasl.jaas.config is set"),
         ({"KAFKA_SSL_CLIENT_AUTH": "required"}, "ssl.client.auth is set"),
     ],

@@ -31,6 +31,7 @@ class Answers:
     """A connection that records the calls it receives."""
 
     client_host, client_port = "10.0.0.7", 4711
+    principal = "User:ANONYMOUS"
     listener_name, connection_id = "PLAINTEXT", 1
     last_used_ms = 0
 

@@ -20,6 +20,7 @@ class ConnectionAlone:
     """A connection without a socket, whose work is done at once."""
 
     client_host, client_port, listener_name, connection_id = "127.0.0.1", 1, "PLAINTEXT", 1
+    principal = "User:ANONYMOUS"
     is_closing = False
     reservation: Any = None
 

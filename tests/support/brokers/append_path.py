@@ -125,6 +125,7 @@ class Caller:
     """The part of a connection that the dispatcher uses."""
 
     client_host, listener_name, connection_id, last_used_ms = "127.0.0.1", "PLAINTEXT", 1, 0
+    principal = "User:ANONYMOUS"
     is_closing = False
 
     def __init__(self, future: "asyncio.Future[Any]", api_key: ApiKey, version: int) -> None:

@@ -201,7 +201,10 @@ def test_read_only_and_no_serve_says_what_is_there(directory: Path) -> None:
         (["--config", "orders"], "must be like"),
         (["--partitions", "orders=x"], "must be like"),
         (["--override", "no.such.key=1"], "no.such.key"),
-        (["--override", "authorizer.class.name=a.B"], "authorizer.class.name is set (--override), but access control"),
+        (
+            ["--override", "authorizer.class.name=a.B"],
+            "authorizer.class.name is set (--override), but org.apache.kafka.metadata.authorizer",
+        ),
     ],
 )
 def test_wrong_options(directory: Path, arguments: list[str], sentence: str) -> None:
