@@ -7,6 +7,7 @@ kills, pauses and isolates brokers and breaks the lines between them. ``support.
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -26,8 +27,9 @@ from support.fire.history import (
     UNCOMMITTED_READER,
     WATCHER,
 )
-from support.fire.replicas import until_equal
+from support.fire.replicas import until_equal, writers_of
 from support.fire.run import conclude, create_topics, strike_until
+from support.fire.worker import TOPIC
 from support.kafka.java import java_or_skip
 
 pytestmark = [pytest.mark.java]
@@ -90,7 +92,8 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
         until_healed(cluster)
         crew.mark("all is in sync")
         healed_s = time.monotonic() - began_s
-        outcome = conclude(servers, crew)
+        log_dir = next(iter(cluster.brokers.values())).log_dir
+        outcome = conclude(servers, crew, partial(writers_of, log_dir, TOPIC))
     finally:
         crew.kill_all()
     assert not outcome.broken, f"{outcome.broken} after {crew.done}"

@@ -86,7 +86,8 @@ def test_topics_and_configs(cluster: ThreeBrokers, run: Run, topic: str) -> None
     done(run("topics", *server, "--alter", "--topic", topic, "--partitions", "6"))
     entity = ("--entity-type", "topics", "--entity-name", topic)
     done(run("configs", *server, "--alter", *entity, "--add-config", "min.insync.replicas=2,retention.ms=1234567"))
-    done(run("configs", *server, "--alter", *entity, "--delete-config", "retention.ms"))
+    delete = ("configs", *server, "--alter", *entity, "--delete-config", "retention.ms")
+    eventually("the broker that is asked knows the config", partial(is_done, run, delete))
     described = done(run("topics", *server, "--describe", "--topic", topic))
     assert "PartitionCount: 6\tReplicationFactor: 3\tConfigs: min.insync.replicas=2" in described
     assert {int(one) for one in re.findall(r"Leader: (\d)", described)} == set(NODE_IDS)
@@ -94,9 +95,15 @@ def test_topics_and_configs(cluster: ThreeBrokers, run: Run, topic: str) -> None
         broker = ("--entity-type", "brokers", "--entity-name", str(node_id))
         done(run("configs", *server, "--alter", *broker, "--add-config", "log.retention.ms=987654321"))
         eventually("the broker has it", partial(has_retention, run, (*server, "--describe", *broker)))
-        done(run("configs", *server, "--alter", *broker, "--delete-config", "log.retention.ms"))
+        again = ("configs", *server, "--alter", *broker, "--delete-config", "log.retention.ms")
+        eventually("the broker that is asked knows the config", partial(is_done, run, again))
     done(run("topics", *server, "--delete", "--topic", topic))
     eventually("it is gone", lambda: topic not in done(run("topics", *server, "--list")).split())
+
+
+def is_done(run: Run, arguments: tuple[str, ...]) -> bool:
+    """Whether a command succeeds."""
+    return run(*arguments).code == 0
 
 
 def has_retention(run: Run, arguments: tuple[str, ...]) -> bool:

@@ -273,3 +273,15 @@ def test_who_is_fenced_is_excused_when_its_transaction_was_over(
     fenced_ns = TRANSACTION_TIMEOUT_MS * 1_000_000 + seconds_late * 1_000_000_000
     journal.write_text(f'[0, "told", 10]\n[{fenced_ns}, "fenced"]\n')
     assert worker.outlasted_its_transaction == is_excused
+
+
+def test_a_record_that_its_producer_sent_under_two_epochs_is_no_duplicate() -> None:
+    """A broker cannot know a batch again under another producer epoch; under the same one it is a duplicate."""
+    history = clean()
+    repeat(history)
+    value = next(value for value in history.final.values() if list(history.final.values()).count(value) > 1)
+    first, second = (place for place, one in history.final.items() if one == value)
+    history.writers = {first: (1000, 0), second: (1000, 1)}
+    assert "duplicate" not in anomalies(history)
+    history.writers[second] = history.writers[first]
+    assert "duplicate" in anomalies(history)

@@ -137,6 +137,9 @@ class History:
     final: dict[Place, int] = field(default_factory=dict)
     """What a reader of committed records finds when all has come to rest, from the first offset to the last."""
 
+    writers: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    """Producer id and epoch of each record, if the logs were looked into."""
+
     def promised(self) -> list[Send]:
         """The sends whose record must be there: acknowledged, and in no transaction or in a committed one."""
         return [send for send in self.sends if send.value in self.acknowledged and self._counts(send)]

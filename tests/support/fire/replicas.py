@@ -9,6 +9,7 @@ from pathlib import Path
 
 from odradek.protocol.records.batch import iterate_headers
 from support.eventually import eventually
+from support.fire.history import Place
 from support.kafka.metadata_history import METADATA
 
 
@@ -24,6 +25,20 @@ def partitions(log_dir: Path) -> set[str]:
 def log_bytes(log_dir: Path, partition: str) -> bytes:
     """The segments of a partition, one after the other."""
     return b"".join(path.read_bytes() for path in sorted((log_dir / partition).glob("*.log")))
+
+
+def writers_of(log_dir: Path, topic: str) -> dict[Place, tuple[int, int]]:
+    """Producer id and producer epoch of each record of a topic, in the logs of a broker that has all of them."""
+    found: dict[Place, tuple[int, int]] = {}
+    for partition in partitions(log_dir):
+        name, _, index = partition.rpartition("-")
+        if name != topic:
+            continue
+        for _, header in iterate_headers(log_bytes(log_dir, partition)):
+            writer = header.producer_id, header.producer_epoch
+            for offset in range(header.base_offset, header.base_offset + header.last_offset_delta + 1):
+                found[Place(int(index), offset)] = writer
+    return found
 
 
 class Replicas:

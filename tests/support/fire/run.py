@@ -135,8 +135,8 @@ class Outcome:
         assert any(poll.records for poll in self.history.polls)
 
 
-def conclude(servers: str, crew: FireCrew) -> Outcome:
-    """Ends the crew in order, and checks what it has written."""
+def conclude(servers: str, crew: FireCrew, writers: Callable[[], dict[Place, tuple[int, int]]] = dict) -> Outcome:
+    """Ends the crew in order, and checks what it has written. ``writers``: producer id and epoch of each record."""
     crew.end((PLAIN, IDEMPOTENT, TRANSACTIONAL, ASKER))
     crew.mark("the writers have ended")
     final = read_to_end(servers, TOPIC)
@@ -151,6 +151,7 @@ def conclude(servers: str, crew: FireCrew) -> Outcome:
     history = read_journals(crew.journals)
     history.final = {place: int(value) for place, value in final.items()}
     history.everything = {place: int(value) for place, value in everything.items()}
+    history.writers = writers()
     history.committed[READERS_GROUP] = committed_offsets(servers, READERS_GROUP, TOPIC)
     history.committed[TELLERS_GROUP] = committed_offsets(servers, TELLERS_GROUP, TRANSFERS)
     found = anomalies(history)
