@@ -16,7 +16,7 @@ from .security import is_security
 from .server_config import ServerConfig
 from .stored import READ_AT_START, broker_problem, problem
 from .topic_config import topic_values
-from .typed_values import OUR_DEFAULTS
+from .typed_values import OUR_DEFAULTS, our_defaults
 from .values import Value, format_value, parse_value
 
 
@@ -97,7 +97,7 @@ class BrokerLayers:
         broker needs replication factors of 1.
         """
         given = self.server.originals
-        implied = dict(OUR_DEFAULTS)
+        implied = dict(our_defaults(given))
         if "log.dirs" in given:
             del implied["log.dir"]
         if self.advertised is not None:

@@ -24,6 +24,16 @@ OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
 )
 """Defaults that differ from Kafka's: there is one broker, and /tmp is unsuitable for data."""
 
+OF_ONE_BROKER = frozenset(key for key in OUR_DEFAULTS if key.endswith((".replication.factor", ".min.isr")))
+"""Those that are right only where there is one broker. A broker of a cluster has Kafka's: 3 replicas, 2 in sync."""
+
+
+def our_defaults(originals: Mapping[str, str]) -> Mapping[str, str]:
+    """The defaults that differ from Kafka's under these settings."""
+    if originals.get("process.roles", "").strip() != "broker":
+        return OUR_DEFAULTS
+    return {key: text for key, text in OUR_DEFAULTS.items() if key not in OF_ONE_BROKER}
+
 
 class TypedValues:
     """Values by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
@@ -49,7 +59,7 @@ class TypedValues:
         try:
             return self._values[key]
         except KeyError:
-            value = self._values[key] = default_value(server_keys()[key])
+            value = self._values[key] = default_value(server_keys()[key], our_defaults(self.originals))
             return value
 
     def get_int(self, key: str) -> int:
@@ -96,9 +106,9 @@ class TypedValues:
         return self._places.get(key, "a dynamic config")
 
 
-def default_value(definition: KeyDefinition) -> Value:
+def default_value(definition: KeyDefinition, ours: Mapping[str, str] = OUR_DEFAULTS) -> Value:
     """The typed default of a server key: ours if there is one, else Kafka's."""
-    text = OUR_DEFAULTS.get(definition.name, definition.default)
+    text = ours.get(definition.name, definition.default)
     if text is None and not definition.has_default and definition.type == "LIST":
         return ()
     return parse_value(definition.name, definition.type, text)

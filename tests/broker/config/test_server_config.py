@@ -191,3 +191,14 @@ def test_dynamic_configs_stand_above_the_file_and_bad_ones_are_left_out() -> Non
     assert now["log.retention.hours"] == 168  # as in Kafka: the stronger log.retention.ms puts the weaker key aside
     assert now.listeners == config.listeners
     assert config["message.max.bytes"] == 5
+
+
+def test_internal_topics_of_a_cluster_have_the_replicas_of_kafkas() -> None:
+    """One broker alone keeps one copy of its internal topics; a broker of a cluster has Apache Kafka's defaults."""
+    cluster = "process.roles=broker\ncontroller.quorum.voters=3000@h:1\ncontroller.listener.names=C\nnode.id=1\n"
+    names = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+    alone, member = ServerConfig.load("", [], {}), ServerConfig.load(cluster, [], {})
+    assert [alone[name] for name in names] == [1, 1]
+    assert [member[name] for name in names] == [3, 3]
+    assert (alone["transaction.state.log.min.isr"], member["transaction.state.log.min.isr"]) == (1, 2)
+    assert member.with_dynamic({"log.retention.ms": "5"}, {})["offsets.topic.replication.factor"] == 3

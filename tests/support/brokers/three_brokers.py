@@ -23,6 +23,8 @@ SETTINGS = {
     "replica.fetch.backoff.ms": "100",
     "broker.session.timeout.ms": "6000",
     "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
     "replica.high.watermark.checkpoint.interval.ms": "500",
     "log.dir.failure.timeout.ms": "30000",
 }
