@@ -20,6 +20,7 @@ TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourc
 READ, DELETE, DESCRIBE, ALTER = AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, AclOperation.ALTER
 DESCRIBE_CONFIGS, ALTER_CONFIGS = AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS
 CONFIGS_IN_ANSWER_SINCE = 5
+KNOWN_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN}
 NAMES_UNTIL = 5
 """The last version of DeleteTopics that has names only."""
 
@@ -128,7 +129,7 @@ def _of_resources(asking: Asking, request: Any, operation: AclOperation, answers
     denied: dict[AclResourceType, list[Any]] = {}
 
     def is_allowed(resource: Any) -> bool:
-        if resource.resource_type not in set(ResourceType) - {ResourceType.UNKNOWN}:
+        if resource.resource_type not in KNOWN_TYPES:
             return True  # the handler refuses it
         kind = {ResourceType.TOPIC: TOPIC, ResourceType.GROUP: GROUP}.get(resource.resource_type, CLUSTER)
         if kind is CLUSTER:
