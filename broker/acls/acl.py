@@ -10,6 +10,8 @@ from typing import NamedTuple
 WILDCARD = "*"
 """The name of all resources, the host of all clients, and the name of all principals of a type."""
 ANY_USER = "User:*"
+ANONYMOUS = "User:ANONYMOUS"
+"""The principal of a client that has not authenticated (``KafkaPrincipal.ANONYMOUS``)."""
 CLUSTER_NAME = "kafka-cluster"
 """The only resource of type CLUSTER."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
-from ..controller.acls import AclFilter, matching
+from ..controller.acls import AclFilter, filter_of, matching
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker
 
@@ -28,15 +28,7 @@ def handle(
     reply: Callable[[DescribeAclsResponse], None],
 ) -> Iterator[object] | None:
     """Answers with the ACLs by resource, in slices. Raises ConnectionRefusal."""
-    wanted = AclFilter(
-        request.resource_type_filter,
-        request.resource_name_filter,
-        request.pattern_type_filter,
-        request.principal_filter,
-        request.host_filter,
-        request.operation,
-        request.permission_type,
-    )
+    wanted = filter_of(request)
     if UNKNOWN in (wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission):
         raise ConnectionRefusal("a DescribeAcls filter has a field that is UNKNOWN")
     if broker.authorizer is None:

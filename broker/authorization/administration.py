@@ -70,7 +70,7 @@ def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
                 topic.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 topic.num_partitions = topic.replication_factor = -1
                 topic.configs = []
-        return response if checked.complete is None else checked.complete(response)
+        return checked.completed(response)
 
     return Checked(checked.request, complete)
 

@@ -21,6 +21,10 @@ class Checked(NamedTuple):
     complete: Callable[[Any], Any] | None = None
     refusal: str | None = None
 
+    def completed(self, response: Any) -> Any:
+        """The response for the client."""
+        return response if self.complete is None else self.complete(response)
+
 
 Check = Callable[["Asking", Any], Steps[Checked]]
 """Asks what a request needs. It may change the request, which belongs to it. Raises Denial if all of it is denied."""

@@ -18,25 +18,22 @@ from .asking import Asking
 from .checked import Check, Checked
 from .checks import check_of
 
-AUTO_CREATION_KEY = "auto.create.topics.enable"
-
 
 class Guard:
     """Guards the handlers of a broker."""
 
-    def __init__(self, authorizer: StandardAuthorizer, metadata: PublishedMetadata) -> None:
-        """``metadata``: its current image names the topics of ids."""
+    def __init__(self, authorizer: StandardAuthorizer, metadata: PublishedMetadata, creates_topics: bool) -> None:
+        """``metadata``: its current image names the topics of ids. ``creates_topics``: as for :class:`Asking`."""
         self._authorizer = authorizer
         self._metadata = metadata
+        self._creates_topics = creates_topics
 
     def __call__(self, api_key: int, handle: Handler) -> Handler:
         """The handler behind the check of its API. An API without a check is a bug, and raises KeyError."""
         check = check_of(api_key)
 
         def guarded(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            asking = context.access = Asking(
-                self._authorizer, self._metadata.image, context, broker.config.get_boolean(AUTO_CREATION_KEY)
-            )
+            asking = context.access = Asking(self._authorizer, self._metadata.image, context, self._creates_topics)
             if check is None:
                 return handle(broker, request, context, reply)
             if context.in_slices:

@@ -94,7 +94,7 @@ def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
     def complete(response: Any) -> Any:
         for topic in response.topics if response is not None else ():
             topic.topic_authorized_operations = asking.operations(TOPIC, topic.name, TOPIC_OPERATIONS)
-        return response if checked.complete is None else checked.complete(response)
+        return checked.completed(response)
 
     return Checked(checked.request, complete)
 
@@ -125,7 +125,7 @@ def _with_operations(asking: Asking, checked: Checked) -> Checked:
         for group in response.groups if response is not None else ():
             if group.authorized_operations != NOT_ASKED:
                 group.authorized_operations = asking.operations(GROUP, group.group_id, GROUP_OPERATIONS)
-        return response if checked.complete is None else checked.complete(response)
+        return checked.completed(response)
 
     return Checked(checked.request, complete)
 

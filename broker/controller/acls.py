@@ -12,6 +12,7 @@ from ...protocol.messages.security import (
     CreateAclsResponse,
     DeleteAclsRequest,
     DeleteAclsResponse,
+    DescribeAclsRequest,
 )
 from ...protocol.steps import Steps
 from ..acls.acl import CLUSTER_NAME, WILDCARD, Acl, AclOperation, AclPermission, AclResourceType, PatternType
@@ -133,8 +134,8 @@ def matching(image: MetadataImage, wanted: AclFilter) -> Steps[list[tuple[bytes,
     return found
 
 
-def filter_of(wanted: DeleteAclsRequest.DeleteAclsFilter) -> AclFilter:
-    """A filter of DeleteAcls."""
+def filter_of(wanted: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilter) -> AclFilter:
+    """The filter of DescribeAcls, or one of DeleteAcls."""
     return AclFilter(
         wanted.resource_type_filter,
         wanted.resource_name_filter,

@@ -4,13 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from ...protocol.errors import KafkaError
-from ..acls.acl import AclOperation
+from ..acls.acl import ANONYMOUS, AclOperation
 
 Response = TypeVar("Response", contravariant=True)
-
-
-ANONYMOUS = "User:ANONYMOUS"
-"""The principal of a client that has not authenticated (``KafkaPrincipal.ANONYMOUS``)."""
 
 
 class Access(Protocol):

@@ -19,6 +19,7 @@ from typing import cast
 
 from ...protocol.errors import ProtocolError
 from ...protocol.framing import FrameReader
+from ..acls.acl import ANONYMOUS
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from .connection_quotas import ConnectionQuotas
@@ -84,8 +85,8 @@ class Connection(asyncio.BufferedProtocol):
         self.transport: asyncio.Transport | None = None
         self.listener_name = listener_name
         self.client_host = ""
-        self.principal = "User:ANONYMOUS"
-        """Who has authenticated (``KafkaPrincipal.ANONYMOUS``: everybody, until authentication is served)."""
+        self.principal = ANONYMOUS
+        """Who has authenticated. Authentication is not served yet."""
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0

@@ -291,7 +291,8 @@ class BrokerServer:
         if broker.authorizer is not None:
             from ..authorization.guard import Guard  # a plain broker does not need it
 
-            dispatcher.guard(Guard(broker.authorizer, metadata))
+            creates_topics = config.get_boolean("auto.create.topics.enable")
+            dispatcher.guard(Guard(broker.authorizer, metadata, creates_topics))
         disk_watch = None
         if self._read_only is not None:
             broker.own_metadata.refusal = self._read_only.refusal

@@ -49,10 +49,10 @@ def guard() -> Guard:
         for number, operation in enumerate((AclOperation.WRITE, AclOperation.READ))
     }
     authorizer.update(acls, acls)
-    return Guard(authorizer, SimpleNamespace(image=MetadataImage()))  # type: ignore[arg-type]
+    return Guard(authorizer, SimpleNamespace(image=MetadataImage()), creates_topics=False)  # type: ignore[arg-type]
 
 
-BROKER = SimpleNamespace(config=SimpleNamespace(get_boolean=lambda _: False))
+BROKER = SimpleNamespace()
 
 
 def context(api_key: ApiKey, version: int, in_slices: bool = False) -> RequestContext:

@@ -1,9 +1,6 @@
 """Reads topics to their end when the clients have come to rest, and compares with what the clients noted."""
 
 import json
-from typing import Any
-
-from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from support.eventually import eventually
 from support.fire.checks import anomalies, transfer_anomalies
@@ -15,58 +12,21 @@ from support.fire.history import (
     IDEMPOTENT,
     TELLER,
     TRANSACTIONAL,
-    Place,
     read_journals,
 )
+from support.fire.run import ends_of, read_to_end
 from support.fire.worker import (
     ACCOUNTS,
-    PARTITIONS,
     POSTINGS,
     READERS_GROUP,
     TELLERS_GROUP,
     TOPIC,
-    TRANSFER_PARTITIONS,
     TRANSFERS,
 )
 from support.rolling.load import CONSUMERS_GROUP, WATCHER, Load
 
-COUNTS = {TOPIC: PARTITIONS, TRANSFERS: TRANSFER_PARTITIONS, POSTINGS: PARTITIONS}
 PATIENCE_S = 180.0
 BALANCE = 1_000
-
-
-def read_to_end(servers: str, topic: str) -> dict[Place, bytes]:
-    """All committed records of a topic."""
-    consumer: Any = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "final",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-        }
-    )
-    consumer.assign([TopicPartition(topic, index, 0) for index in range(COUNTS[topic])])
-    found: dict[Place, bytes] = {}
-    ended: set[int] = set()
-    while len(ended) < COUNTS[topic]:
-        message = consumer.poll(PATIENCE_S)
-        assert message is not None, "nothing more comes, and it is not the end: a transaction hangs"
-        error = message.error()
-        if error is None:
-            found[Place(message.partition(), message.offset())] = message.value()
-        elif error.code() == KafkaError._PARTITION_EOF:
-            ended.add(message.partition())
-    consumer.close()
-    return found
-
-
-def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
-    """The offset after the last record of each partition; markers may follow."""
-    ends: dict[int, int] = {}
-    for place in found:
-        ends[place.partition] = max(place.offset + 1, ends.get(place.partition, 0))
-    return ends
 
 
 def until_committed(load: Load, group: str, ends: dict[int, int]) -> None:
