@@ -18,7 +18,7 @@ from ...protocol.steps import Steps
 from ..metadata.decision import ApiError, Decision
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
-from ..metadata.replay import NO_LEADER_CHANGE
+from ..metadata.replay_topics import NO_LEADER_CHANGE
 from .controller import Controller
 from .elections import allows_unclean, electable
 from .placement import Placer

@@ -20,7 +20,7 @@ from ...protocol.messages.topics import CreateTopicsRequest
 from ..config.server_config import ServerConfig
 from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from ..metadata.image import Endpoint, MetadataImage, ResourceType
-from ..metadata.replay import FENCE, UNFENCE
+from ..metadata.replay_brokers import FENCE, UNFENCE
 from .controller import Controller
 from .elections import leave_partition
 

@@ -19,13 +19,14 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.meta_properties import META_PROPERTIES
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from .corruption import problem_of
 from .image import MetadataDelta, MetadataImage
 from .image_difference import difference
 from .log_reader import LoadedRecord, MetadataLogError
 from .metadata_log import MetadataLog
 from .observer_log import ObserverLog
 from .published import PublishedMetadata
-from .replay import problem_of, replay
+from .replay import replay
 from .snapshot_files import ReceivedSnapshot
 
 logger = logging.getLogger(__name__)

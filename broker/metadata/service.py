@@ -21,10 +21,11 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from .corruption import problem_of
 from .decision import Decision, Response
 from .image import MetadataDelta, MetadataImage
 from .published import PublishedMetadata, Subscriber
-from .replay import problem_of, replay
+from .replay import replay
 from .voter_log import VoterLog
 
 logger = logging.getLogger(__name__)

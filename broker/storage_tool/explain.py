@@ -25,8 +25,8 @@ from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..config.server_config import ServerConfig
 from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
+from ..metadata.corruption import MetadataCorruption
 from ..metadata.log_reader import MetadataLogError
-from ..metadata.replay import MetadataCorruption
 from .configuration import all_directories, load_configuration
 from .explanation import ExplainedTransaction, Explanation, PartitionOnDisk, SegmentOnDisk, explain_partition
 from .offline import OfflineDirectories

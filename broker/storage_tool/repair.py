@@ -34,9 +34,9 @@ from ...storage.files.overlay_files import Change, OverlayFiles
 from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
+from ..metadata.corruption import MetadataCorruption
 from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.log_reader import MetadataLogError
-from ..metadata.replay import MetadataCorruption
 from .configuration import all_directories, load_configuration
 from .offline import effective_config, load_image
 

@@ -7,7 +7,7 @@ from ...broker.controller.placement import Placer
 from ...broker.controller.reassignments import PartitionChange
 from ...broker.metadata.decision import Decision
 from ...broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage, TopicImage
-from ...broker.metadata.replay import NO_LEADER_CHANGE, merge
+from ...broker.metadata.replay_topics import NO_LEADER_CHANGE, merge
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse

@@ -6,7 +6,7 @@ handleBrokerUnfenced, handleBrokerInControlledShutdown.
 
 from ...broker.controller.elections import leave_partition
 from ...broker.metadata.image import MetadataImage
-from ...broker.metadata.replay import FENCE, UNFENCE
+from ...broker.metadata.replay_brokers import FENCE, UNFENCE
 from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from .broker_sessions import BrokerControlState

@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.broker.acls.acl import Acl
+from odradek.broker.metadata.corruption import MetadataCorruption
 from odradek.broker.metadata.image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
@@ -10,7 +11,7 @@ from odradek.broker.metadata.image import (
     MetadataImage,
     PartitionImage,
 )
-from odradek.broker.metadata.replay import MetadataCorruption, replay
+from odradek.broker.metadata.replay import replay
 from odradek.protocol.messages import metadata_records as records
 from support.brokers.metadata_images import apply, controller, started
 

@@ -26,7 +26,8 @@ from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
 from odradek.protocol.internal_records.metadata_serde import encode_record
-from odradek.broker.metadata.replay import MetadataCorruption, replay
+from odradek.broker.metadata.corruption import MetadataCorruption
+from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS
 from odradek.protocol.api_keys import ApiKey

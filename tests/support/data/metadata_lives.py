@@ -7,7 +7,8 @@ from pathlib import Path
 
 from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import MetadataCorruption, replay
+from odradek.broker.metadata.corruption import MetadataCorruption
+from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS
 from odradek.protocol.errors import ProtocolError

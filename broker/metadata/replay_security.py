@@ -1,0 +1,34 @@
+"""The effects of the records of security: ACLs.
+
+Pure. Owns: ``acls`` of the image. Never does: I/O, reading a clock, deciding. Invariant: an ACL keeps the id that its
+record has. Source: ``replay`` of Kafka's AclsDelta.
+"""
+
+from ...protocol.messages import metadata_records as records
+from ..acls.acl import Acl
+from .corruption import SHOWN_CHARACTERS, MetadataCorruption
+from .image import MetadataDelta, MetadataImage
+
+
+def add_acl(image: MetadataImage, record: records.AccessControlEntryRecord, delta: MetadataDelta) -> None:
+    """Adds an ACL under its id."""
+    image.own("acls")
+    image.acls[record.id] = Acl(
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission_type,
+    )
+    delta.changed_acls[record.id] = None
+
+
+def remove_acl(image: MetadataImage, record: records.RemoveAccessControlEntryRecord, delta: MetadataDelta) -> None:
+    """Removes an ACL. Raises MetadataCorruption if no ACL has the id."""
+    if record.id not in image.acls:
+        raise MetadataCorruption(f"an ACL is removed that is not there: {record}"[:SHOWN_CHARACTERS])
+    image.own("acls")
+    del image.acls[record.id]
+    delta.changed_acls[record.id] = None
