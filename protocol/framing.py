@@ -11,6 +11,7 @@ straight into its place through :meth:`FrameReader.target`.
 
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
+from typing import NamedTuple
 
 from .errors import ProtocolError
 
@@ -26,14 +27,29 @@ MAPPED_BYTES = 4 * 1024 * 1024
 clearing and grows no more. To grow from 64 to 100 MB took 64 ms in one go, to map 100 MB takes 3 ms."""
 
 
+class Frames(NamedTuple):
+    """A kind of frames."""
+
+    max_key: str
+    """The configuration key that limits their size, for the log."""
+    first_buffer_bytes: int
+    """The least memory for a large unfinished frame."""
+
+
+REQUESTS = Frames("socket.request.max.bytes", FIRST_BUFFER_BYTES)
+UNAUTHENTICATED = Frames("sasl.server.max.receive.size", 1024)
+"""Frames of clients that have not authenticated. They get next to no memory for a size that is only announced."""
+
+
 class FrameReader:
     """The receiving half of one connection's framing."""
 
-    __slots__ = ("_large_filled", "_large_size", "_max_frame_bytes", "_small", "large")
+    __slots__ = ("_kind", "_large_filled", "_large_size", "_max_frame_bytes", "_small", "large")
 
-    def __init__(self, max_frame_bytes: int) -> None:
-        """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size (``socket.request.max.bytes``)."""
+    def __init__(self, max_frame_bytes: int, kind: Frames = REQUESTS) -> None:
+        """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size."""
         self._max_frame_bytes = max_frame_bytes
+        self._kind = kind
         self._small = bytearray()
         self.large: bytearray | mmap | None = None
         """The buffer of a large unfinished frame: while there is one, bytes are received into :meth:`target`."""
@@ -49,6 +65,11 @@ class FrameReader:
             return None
         size = SIZE.unpack_from(buffer)[0]
         return buffer[4:count] if size == count - 4 and size <= self._max_frame_bytes else None
+
+    def limit(self, max_frame_bytes: int, kind: Frames) -> None:
+        """Sets the limit for the frames whose size is not known yet."""
+        self._max_frame_bytes = max_frame_bytes
+        self._kind = kind
 
     @property
     def buffered_bytes(self) -> int:
@@ -150,7 +171,7 @@ class FrameReader:
             size = SIZE.unpack_from(rest)[0]
             if size >= LARGE_FRAME_BYTES:
                 filled = len(rest) - 4
-                self.large = bytearray(min(size, max(FIRST_BUFFER_BYTES, BUFFER_GROWTH * filled)))
+                self.large = bytearray(min(size, max(self._kind.first_buffer_bytes, BUFFER_GROWTH * filled)))
                 memoryview(self.large)[:filled] = rest[4:]
                 self._large_filled, self._large_size = filled, size
                 return
@@ -169,10 +190,10 @@ class FrameReader:
         return rest if frame is None else [frame, *rest]
 
     def _refused(self, size: int) -> ProtocolError:
-        return ProtocolError(f"frame of {size} bytes: {describe_size(size, self._max_frame_bytes)}")
+        return ProtocolError(f"frame of {size} bytes: {describe_size(size, self._max_frame_bytes, self._kind.max_key)}")
 
 
-def describe_size(size: int, max_frame_bytes: int) -> str:
+def describe_size(size: int, max_frame_bytes: int, max_key: str = REQUESTS.max_key) -> str:
     """Returns why a frame's size is refused; recognises other protocols' first bytes read as a size."""
     first = SIZE.pack(size)
     if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
@@ -186,4 +207,4 @@ def describe_size(size: int, max_frame_bytes: int) -> str:
         return "these are the first bytes of an SSH client; this listener speaks the Kafka protocol"
     if size < 0:
         return "a size can't be negative"
-    return f"larger than socket.request.max.bytes={max_frame_bytes}"
+    return f"larger than {max_key}={max_frame_bytes}"

@@ -21,6 +21,22 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "Whether acks=all and offset commits are answered only after their records are synced to disk, so"
             " that they survive a power failure. Consumers see only synced records. Waiting requests share a sync.",
         },
+        "odradek.connection.authentication.timeout.ms": {
+            "type": "LONG",
+            "default": "30000",
+            "validator": {"kind": "range", "min": 1},
+            "importance": "MEDIUM",
+            "what": "How long a connection may take from its accept until it has authenticated, TLS handshake included."
+            " A later one is closed.",
+        },
+        "odradek.connections.unauthenticated.max": {
+            "type": "INT",
+            "default": "1000",
+            "validator": {"kind": "range", "min": 1},
+            "importance": "MEDIUM",
+            "what": "The maximum number of connections that have not authenticated yet; at most half of"
+            " max.connections. At the limit the oldest one of the address with the most of them is closed.",
+        },
         "odradek.fetch.check.crcs": {
             "type": "BOOLEAN",
             "default": "false",

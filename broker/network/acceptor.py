@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from .connection import Connection, Connections
+from .connections import Connections
 from .descriptor_limit import DescriptorShares
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ RETRY_S = 0.2
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Errors of a system that can't open another connection."""
 
-ConnectionFactory = Callable[[], Connection]
+ConnectionFactory = Callable[[], asyncio.BaseProtocol]
 
 
 class Acceptor:

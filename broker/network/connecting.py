@@ -9,7 +9,10 @@ from collections.abc import Callable
 from ..config.server_config import ServerConfig
 from ..timers.patient_timers import PatientTimers
 from ..timers.slices import Slices
-from .connection import Connection, Connections, ServeFrame
+from .connection import Authentication, Connection, ServeFrame
+from .connections import Connections
+from .descriptor_limit import descriptor_shares
+from .unauthenticated import CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
 
 IDLE_CHECK_MS = 5_000
 """The interval of checks for idle and slow connections."""
@@ -31,8 +34,10 @@ def connection_factory(
     slices: Slices,
     now_ms: Callable[[], int],
     timers: PatientTimers,
-) -> Callable[[str], Connection]:
-    """Makes the connections of a listener, given its name; they count bytes if queued.max.request.bytes is set."""
+) -> Callable[[str, Authentication | None], Connection]:
+    """Makes the connections of a listener, given its name and how they authenticate (None: they don't); they count
+    bytes if queued.max.request.bytes is set.
+    """
     queued_max_bytes = config.get_int("queued.max.request.bytes")
     if queued_max_bytes <= 0:
         return functools.partial(Connection, connections, serve, slices)
@@ -41,3 +46,16 @@ def connection_factory(
     queue = QueuedRequests(queued_max_bytes, serve, slices, now_ms)
     timers.every(IDLE_CHECK_MS, queue.close_slow)
     return functools.partial(MeteredConnection, connections, queue)
+
+
+def limit_unauthenticated(
+    config: ServerConfig, connections: Connections, now_ms: Callable[[], int], timers: PatientTimers
+) -> None:
+    """Sets the limits on connections that have not authenticated. Call it if a listener asks for authentication."""
+    connections.unauthenticated = Unauthenticated(
+        timeout_ms=config.get_int(TIMEOUT_KEY),
+        max_connections=config.get_int(MAX_KEY),
+        share_of=all_connections(connections.quotas, descriptor_shares().connections),
+        now_ms=now_ms,
+    )
+    timers.every(CHECK_MS, connections.unauthenticated.close_late)

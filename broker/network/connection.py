@@ -1,9 +1,9 @@
 """The connections of clients: bytes in, frames to the dispatcher, answers out in the order of the requests.
 
-Owns: the socket's receive side, the one request in service, the queued frames, the set of open connections. Never does:
-decoding, deciding. Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the
-channel), so answers keep the order of requests and a client can't make the broker hold more than one answer and one
-receive buffer for it; while an answer waits for a slow reader, no further request is served. Source: ``SocketServer``.
+Owns: the socket's receive side, the one request in service, the queued frames. Never does: decoding, deciding.
+Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the channel), so answers keep
+the order of requests and a client can't make the broker hold more than one answer and one receive buffer for it; while
+an answer waits for a slow reader, no further request is served. Source: ``SocketServer``.
 
 All connections of the loop share one receive buffer, so a frame is a view that is valid only inside the callback. (With
 its own buffer, an idle connection costs 262 KiB; with the shared one, 1.4 KiB.)
@@ -15,14 +15,13 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import cast
+from typing import Protocol, cast
 
 from ...protocol.errors import ProtocolError
-from ...protocol.framing import FrameReader
+from ...protocol.framing import REQUESTS, UNAUTHENTICATED, FrameReader
 from ..acls.acl import ANONYMOUS
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
-from .connection_quotas import ConnectionQuotas
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
 
@@ -38,6 +37,36 @@ finished.
 
 ServeFrame = Callable[["Connection", memoryview, bool], None]
 """Serves a frame. The flag: whether the bytes stay valid after the call; otherwise they are valid only inside it."""
+
+
+class Authentication(Protocol):
+    """How the connections of a listener authenticate (``ChannelBuilder``, ``Authenticator``)."""
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """The largest frame before a connection has authenticated (``sasl.server.max.receive.size``)."""
+
+    def start(self) -> ServeFrame:
+        """Serves the frames of a new connection until :meth:`Connection.authenticated` is called."""
+
+
+class Registry(Protocol):
+    """What a connection needs of the set of open connections (:class:`.connections.Connections`)."""
+
+    max_request_bytes: int
+    receive_buffer: memoryview
+
+    def admit(self, connection: "Connection") -> bool:
+        """Counts a new connection in. Returns False if a limit is reached."""
+
+    def authenticated(self, connection: "Connection") -> None:
+        """Notes that the connection has authenticated."""
+
+    def forget(self, connection: "Connection") -> None:
+        """Counts a closed connection out."""
+
+    def used(self, connection: "Connection") -> None:
+        """Notes that the connection is in use."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -59,20 +88,38 @@ class Connection(asyncio.BufferedProtocol):
         "client_host",
         "client_port",
         "connection_id",
+        "is_authenticated",
         "last_used_ms",
         "listener_name",
         "principal",
         "reservation",
+        "serve_request",
         "transport",
         "work",
     )
 
-    def __init__(self, connections: "Connections", serve: ServeFrame, slices: Slices, listener_name: str) -> None:
-        """``serve`` is called with each frame in turn. ``slices`` runs long work of a request."""
+    def __init__(
+        self,
+        connections: Registry,
+        serve: ServeFrame,
+        slices: Slices,
+        listener_name: str,
+        authentication: Authentication | None = None,
+    ) -> None:
+        """``serve`` is called with each frame in turn. ``slices`` runs long work of a request. ``authentication``
+        serves the frames before that; None: the connection counts as authenticated (PLAINTEXT).
+        """
         self._connections = connections
-        self._serve_frame = serve
+        self.serve_request = serve
+        """Serves the request of a connection that has authenticated."""
+        self.is_authenticated = authentication is None
+        if authentication is None:
+            self._serve_frame = serve
+            self._frames = FrameReader(connections.max_request_bytes)
+        else:
+            self._serve_frame = authentication.start()
+            self._frames = FrameReader(authentication.max_frame_bytes, UNAUTHENTICATED)
         self._slices = slices
-        self._frames = FrameReader(connections.max_request_bytes)
         self._writer: ResponseWriter | None = None
         self._waiting: deque[memoryview] | None = None
         """Created when a frame has to wait: an empty deque has 0.6 KiB, and most connections never need one."""
@@ -86,7 +133,7 @@ class Connection(asyncio.BufferedProtocol):
         self.listener_name = listener_name
         self.client_host = ""
         self.principal = ANONYMOUS
-        """Who has authenticated. Authentication is not served yet."""
+        """Who has authenticated."""
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0
@@ -169,6 +216,17 @@ class Connection(asyncio.BufferedProtocol):
         self._connections.used(self)  # a slow reader of a large answer is not idle
         if self._writer.resume() and not self._in_service:
             self._drain()
+
+    # Called by the listener's authentication.
+
+    def authenticated(self, principal: str, serve: ServeFrame | None = None) -> None:
+        """The client is ``principal`` from now on. Its frames go to ``serve``; None: to :attr:`serve_request`."""
+        self.principal = sys.intern(principal)
+        self._serve_frame = self.serve_request if serve is None else serve
+        if not self.is_authenticated:
+            self.is_authenticated = True
+            self._frames.limit(self._connections.max_request_bytes, REQUESTS)
+            self._connections.authenticated(self)
 
     # Called by the dispatcher.
 
@@ -322,78 +380,3 @@ class Connection(asyncio.BufferedProtocol):
         if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.transport is not None:
             self._paused_reading = False
             self.transport.resume_reading()
-
-
-class Connections:
-    """The accepted connections of all listeners, and their receive buffer (``SocketServer``)."""
-
-    def __init__(
-        self,
-        *,
-        max_request_bytes: int,
-        max_idle_ms: int,
-        now_ms: Callable[[], int],
-    ) -> None:
-        """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 never closes idle connections. ``now_ms``: a
-        monotonic clock.
-        """
-        self.max_request_bytes = max_request_bytes
-        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.quotas = ConnectionQuotas()
-        self._max_idle_ms = max_idle_ms
-        self._now_ms = now_ms
-        self._open: dict[int, Connection] = {}
-        self._next_id = 0
-
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def admit(self, connection: Connection) -> bool:
-        """Counts a new connection in. Returns False, and logs a line, if a limit is reached."""
-        if not self.quotas.admit(connection.client_host):
-            return False
-        self._next_id += 1
-        connection.connection_id = self._next_id
-        connection.last_used_ms = self._now_ms()
-        self._open[connection.connection_id] = connection
-        return True
-
-    def forget(self, connection: Connection) -> None:
-        """Counts a closed connection out. Ignores one that was not admitted."""
-        if self._open.pop(connection.connection_id, None) is not None:
-            self.quotas.release(connection.client_host)
-
-    def used(self, connection: Connection) -> None:
-        """Notes that the connection is in use."""
-        connection.last_used_ms = self._now_ms()
-
-    def __iter__(self) -> Iterator[Connection]:
-        """The connections that are open now."""
-        return iter(list(self._open.values()))
-
-    def close_idle(self) -> int:
-        """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
-        answer.
-
-        Returns the number. A connection that does not read its answer is aborted, since a close would wait for it.
-        """
-        if self._max_idle_ms < 0:
-            return 0
-        oldest_ms = self._now_ms() - self._max_idle_ms
-        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
-        for connection in idle:
-            if connection.is_sending or connection.is_closing:
-                connection.abort()
-            else:
-                connection.close()
-        return len(idle)
-
-    def close_all(self) -> None:
-        """Closes every connection (shutdown)."""
-        for connection in list(self._open.values()):
-            connection.close()
-
-    def abort_all(self) -> None:
-        """Breaks every connection and drops unsent data (a crash)."""
-        for connection in list(self._open.values()):
-            connection.abort()

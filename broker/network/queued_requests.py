@@ -15,7 +15,7 @@ from typing import cast
 
 from ...protocol.api_keys import ApiKey
 from ..timers.slices import Slices
-from .connection import Connection, Connections, ServeFrame
+from .connection import Authentication, Connection, Registry, ServeFrame
 from .memory_budget import MemoryBudget, Reservation
 from .response_writer import Part
 
@@ -55,9 +55,16 @@ class MeteredConnection(Connection):
 
     __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_queue", "_queued")
 
-    def __init__(self, connections: Connections, queue: QueuedRequests, listener_name: str) -> None:
+    def __init__(
+        self,
+        connections: Registry,
+        queue: QueuedRequests,
+        listener_name: str,
+        authentication: Authentication | None = None,
+    ) -> None:
         # The function of the class: a bound method would make a reference cycle. It is called with this object.
-        super().__init__(connections, cast(ServeFrame, MeteredConnection.serve_within), queue.slices, listener_name)
+        serve = cast(ServeFrame, MeteredConnection.serve_within)
+        super().__init__(connections, serve, queue.slices, listener_name, authentication)
         self._queue = queue
         self._queued: Reservation | None = None
         """The memory of the request in service, or of the large one that is arriving."""
@@ -75,7 +82,9 @@ class MeteredConnection(Connection):
     def buffer_updated(self, nbytes: int) -> None:
         """As in the base class. A large request asks for memory as soon as its size is known."""
         super().buffer_updated(nbytes)
-        if self._frames.large is not None and not (self._is_receiving or self._is_deferred or self._closing):
+        if self._frames.large is None or not self.is_authenticated:
+            return  # the limit before authentication is small
+        if not (self._is_receiving or self._is_deferred or self._closing):
             self._begin_large()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -17,7 +17,7 @@ from ..metadata.controller_link import ProducerIdSource, TopicCreator
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..metadata.published import PublishedMetadata
 from ..metadata.service import MetadataService
-from ..network.connection import Connections
+from ..network.connections import Connections
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork

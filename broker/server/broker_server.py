@@ -49,6 +49,7 @@ from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker, config_under
 from .coordinators import Coordinators
+from .listener_security import ListenerSecurity
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
 from .open_access import warn_of_open_access
 from .role import Role
@@ -312,10 +313,8 @@ class BrokerServer:
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
         warn_of_open_access(metadata.image, metadata.node_id, addresses, broker.authorizer is not None)
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
-        listeners = [
-            (one, functools.partial(connect, bound.listener.name)) for bound in self._bound for one in bound.sockets
-        ]
-        acceptor = Acceptor(loop, listeners, connections, descriptor_shares())
+        security = ListenerSecurity(config, connections, connect, timers.now_ms, patient)
+        acceptor = Acceptor(loop, security.factories(self._bound), connections, descriptor_shares())
         self._undo.callback(acceptor.close)
         acceptor.start()
         background = Background(log_dirs.online, timers, clock_ms, parts.group_commit, broker.slices)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from odradek.broker.network.connection import Connection, Connections
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.connections import Connections
 from odradek.broker.network.queued_requests import RECEIVE_MAX_MS, MeteredConnection, QueuedRequests
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.testing.in_process import InProcessBroker

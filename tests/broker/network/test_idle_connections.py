@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from odradek.broker.network.connection import Connection, Connections
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.connections import Connections
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
 

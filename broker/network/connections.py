@@ -1,0 +1,98 @@
+"""The accepted connections of all listeners.
+
+Owns: the set of open connections, their receive buffer, the end of idle ones. Never does: serving. Source:
+``SocketServer``, ``Selector``.
+"""
+
+from collections.abc import Callable, Iterator
+
+from .connection import RECEIVE_BUFFER_BYTES, Connection
+from .connection_quotas import ConnectionQuotas
+from .unauthenticated import Unauthenticated
+
+
+class Connections:
+    """The accepted connections of all listeners, and their receive buffer (``SocketServer``)."""
+
+    def __init__(
+        self,
+        *,
+        max_request_bytes: int,
+        max_idle_ms: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 never closes idle connections. ``now_ms``: a
+        monotonic clock.
+        """
+        self.max_request_bytes = max_request_bytes
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.quotas = ConnectionQuotas()
+        self._max_idle_ms = max_idle_ms
+        self._now_ms = now_ms
+        self._open: dict[int, Connection] = {}
+        self.unauthenticated: Unauthenticated | None = None
+        """The connections that have not authenticated; None if no listener asks for authentication."""
+        self._next_id = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, connection: Connection) -> bool:
+        """Counts a new connection in. Returns False, and logs a line, if a limit is reached."""
+        if not self.quotas.admit(connection.client_host):
+            return False
+        self._next_id += 1
+        connection.connection_id = self._next_id
+        connection.last_used_ms = self._now_ms()
+        self._open[connection.connection_id] = connection
+        if not connection.is_authenticated:
+            assert self.unauthenticated is not None, "a listener asks for authentication, and nothing limits it"
+            self.unauthenticated.add(connection)
+        return True
+
+    def authenticated(self, connection: Connection) -> None:
+        """Notes that the connection has authenticated."""
+        if self.unauthenticated is not None:
+            self.unauthenticated.remove(connection)
+
+    def forget(self, connection: Connection) -> None:
+        """Counts a closed connection out. Ignores one that was not admitted."""
+        if self._open.pop(connection.connection_id, None) is not None:
+            self.quotas.release(connection.client_host)
+            if self.unauthenticated is not None:
+                self.unauthenticated.remove(connection)
+
+    def used(self, connection: Connection) -> None:
+        """Notes that the connection is in use."""
+        connection.last_used_ms = self._now_ms()
+
+    def __iter__(self) -> Iterator[Connection]:
+        """The connections that are open now."""
+        return iter(list(self._open.values()))
+
+    def close_idle(self) -> int:
+        """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
+        answer.
+
+        Returns the number. A connection that does not read its answer is aborted, since a close would wait for it.
+        """
+        if self._max_idle_ms < 0:
+            return 0
+        oldest_ms = self._now_ms() - self._max_idle_ms
+        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
+        for connection in idle:
+            if connection.is_sending or connection.is_closing:
+                connection.abort()
+            else:
+                connection.close()
+        return len(idle)
+
+    def close_all(self) -> None:
+        """Closes every connection (shutdown)."""
+        for connection in list(self._open.values()):
+            connection.close()
+
+    def abort_all(self) -> None:
+        """Breaks every connection and drops unsent data (a crash)."""
+        for connection in list(self._open.values()):
+            connection.abort()

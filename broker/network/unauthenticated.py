@@ -1,0 +1,85 @@
+"""The limits on connections that have not authenticated: how many there are, and for how long.
+
+Owns: these connections, in the order of their accept. Never does: authenticating. Invariants: a connection that has not
+authenticated in time is closed, even if it sends a byte now and then; at the limit the oldest connection of the address
+with the most of them makes room, so a flood from one address closes its own connections first. Source: ours; Kafka
+closes such connections only after ``connections.max.idle.ms`` without a byte.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+from .connection import Connection
+from .connection_quotas import ConnectionQuotas
+
+TIMEOUT_KEY = "odradek.connection.authentication.timeout.ms"
+MAX_KEY = "odradek.connections.unauthenticated.max"
+CHECK_MS = 1_000
+"""The interval of checks for late connections."""
+
+
+class Unauthenticated:
+    """The connections that have not authenticated."""
+
+    def __init__(
+        self,
+        *,
+        timeout_ms: int,
+        max_connections: int,
+        share_of: Callable[[], int],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """``timeout_ms``: from accept to authentication. ``max_connections``: at one time; at most half of
+        ``share_of()``, the number of connections of all kinds. ``now_ms``: a monotonic clock.
+        """
+        self._timeout_ms = timeout_ms
+        self._max_connections = max_connections
+        self._share_of = share_of
+        self._now_ms = now_ms
+        self._since_ms: dict[Connection, int] = {}
+        self._by_host: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._since_ms)
+
+    def add(self, connection: Connection) -> None:
+        """Counts a new connection in. At the limit another one is closed, and a line is logged."""
+        most = min(self._max_connections, max(1, self._share_of() // 2))
+        if len(self._since_ms) >= most:
+            self._make_room(most)
+        self._since_ms[connection] = self._now_ms()
+        self._by_host[connection.client_host] += 1
+
+    def remove(self, connection: Connection) -> None:
+        """Counts a connection out that has authenticated or closed. Ignores one that is not counted."""
+        if self._since_ms.pop(connection, None) is not None:
+            self._by_host[connection.client_host] -= 1
+            if not self._by_host[connection.client_host]:
+                del self._by_host[connection.client_host]
+
+    def close_late(self) -> int:
+        """Closes the connections whose time is over, and logs a line for each. Returns the number."""
+        oldest_ms = self._now_ms() - self._timeout_ms
+        late = []
+        for connection, since_ms in self._since_ms.items():
+            if since_ms > oldest_ms:
+                break
+            late.append(connection)
+        for connection in late:
+            self._end(connection, f"it has not authenticated within {TIMEOUT_KEY}={self._timeout_ms}")
+        return len(late)
+
+    def _make_room(self, most: int) -> None:
+        host = max(self._by_host, key=self._by_host.__getitem__)
+        oldest = next(one for one in self._since_ms if one.client_host == host)
+        self._end(oldest, f"{most} connections have not authenticated, most of them from its address ({MAX_KEY})")
+
+    def _end(self, connection: Connection, reason: str) -> None:
+        self.remove(connection)
+        connection.refuse(reason)
+        connection.abort()  # a close would wait for a client that does not read
+
+
+def all_connections(quotas: ConnectionQuotas, descriptors: int) -> Callable[[], int]:
+    """Returns how many connections there may be now: by ``max.connections`` and by the limit of open files."""
+    return lambda: min(quotas.max_connections, descriptors)
