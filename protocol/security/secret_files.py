@@ -1,0 +1,35 @@
+"""Gives libraries that only read files a secret without writing it to a disk.
+
+``ssl`` loads keys from paths only. On Linux the file is in memory (memfd_create) and its path is one of ``/proc``. On
+systems without that, such as macOS, it is a file in a directory that only this user can read, which is removed at once
+after the library has read it; deleted blocks of such a disk may keep it.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def secret_file(content: bytes) -> Iterator[str]:
+    """The path of a file with this content, valid inside the block."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        descriptor = os.memfd_create("odradek", os.MFD_CLOEXEC)
+        try:
+            with os.fdopen(os.dup(descriptor), "wb") as file:
+                file.write(content)
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+        return
+    directory = tempfile.mkdtemp()
+    try:
+        path = Path(directory) / "secret"
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+        yield str(path)
+    finally:
+        shutil.rmtree(directory)

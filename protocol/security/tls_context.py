@@ -1,0 +1,305 @@
+"""TLS contexts from Kafka's ``ssl.*`` keys, for the broker's listeners and for our clients.
+
+Owns: what the keys mean for OpenSSL. Never does: connecting, logging. Invariants: a context is complete when it is
+returned, so replacing one by another is an assignment (``load_cert_chain`` on a context in use is not atomic); an error
+names the key, the file and the position, never a secret. Source: ``DefaultSslEngineFactory``.
+
+What differs from Java: formats of stores are recognised by their bytes; TLS 1.3's suites can't be chosen one by one
+before Python 3.15 (:func:`_set_suites`).
+"""
+
+import contextlib
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from . import key_stores, pem
+from .cipher_suites import TLS_1_3_SUITES, openssl_name
+from .key_stores import KeyEntry
+from .secret_files import secret_file
+from .store_error import StoreError
+
+KEYSTORE_LOCATION, TRUSTSTORE_LOCATION = "ssl.keystore.location", "ssl.truststore.location"
+_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_OLD_VERSIONS = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
+"""Java 17 knows these names, and disables the protocols (``jdk.tls.disabledAlgorithms``)."""
+_CLIENT_AUTH = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+_ALGORITHMS = {
+    "ssl.keymanager.algorithm": ("SunX509", "NewSunX509", "PKIX"),
+    "ssl.trustmanager.algorithm": ("PKIX", "SunPKIX", "SunX509", "X509", "X.509"),
+    "ssl.protocol": ("TLSv1.3", "TLSv1.2", "TLS"),
+}
+_UNSERVED = ("ssl.engine.factory.class", "ssl.provider")
+
+T = TypeVar("T")
+
+
+class TlsSettingsError(ValueError):
+    """TLS can't be set up. The text names the key, the file and the position."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    """The settings of one listener or client, by Kafka's ``ssl.*`` keys; those that are not set are absent."""
+
+    texts: Mapping[str, str] = field(repr=False)
+    prefix: str = ""
+    """Such as ``listener.name.external.``: a key with it takes precedence over the key without."""
+
+    def get(self, key: str) -> str | None:
+        """The text of a key; None if it is not set, or empty."""
+        text = self.texts.get(self.name(key))
+        return text if text is not None and text.strip() else None
+
+    def name(self, key: str) -> str:
+        """The key under which a setting was made, for messages."""
+        return self.prefix + key if self.prefix + key in self.texts else key
+
+    def entries(self, key: str) -> list[str]:
+        """The entries of a key that is a list."""
+        return [entry for entry in (part.strip() for part in (self.get(key) or "").split(",")) if entry]
+
+
+def listener_settings(texts: Mapping[str, str], listener: str) -> TlsSettings:
+    """The settings of a listener of the broker, from all settings as text."""
+    return TlsSettings(texts, f"listener.name.{listener.lower()}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTls:
+    """A listener's TLS."""
+
+    context: ssl.SSLContext
+    refused_suites: frozenset[str]
+    """The suites of TLS 1.3 that OpenSSL may agree on and ``ssl.cipher.suites`` does not have: the connection must be
+    refused after such a handshake.
+    """
+    certificate: bytes = field(repr=False)
+    """The listener's own certificate, as DER."""
+
+
+def server_tls(settings: TlsSettings) -> ServerTls:
+    """The TLS of a listener. Reads the files of the stores. Raises TlsSettingsError."""
+    entry = _key_entry(settings)
+    if entry is None:
+        name = settings.prefix + KEYSTORE_LOCATION
+        raise TlsSettingsError(f"{name} is not set: the listener has no certificate (or set ssl.keystore.key)")
+    context = _context(ssl.PROTOCOL_TLS_SERVER, settings)
+    refused = _set_suites(context, settings, may_refuse=True)
+    _load(context, entry, settings)
+    auth = (settings.get("ssl.client.auth") or "none").strip().lower()
+    if auth not in _CLIENT_AUTH:
+        name = settings.name("ssl.client.auth")
+        raise TlsSettingsError(f"{name}: {auth!r} is none of {', '.join(_CLIENT_AUTH)}")
+    context.verify_mode = _CLIENT_AUTH[auth]
+    if context.verify_mode == ssl.CERT_NONE:
+        _trusted(settings)  # a bad trust store stops the start, as in Kafka, although nothing uses it
+    else:
+        _trust(context, settings, ssl.Purpose.CLIENT_AUTH)
+    context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
+    return ServerTls(context, refused, entry.chain[0])
+
+
+def client_context(settings: TlsSettings) -> ssl.SSLContext:
+    """The TLS of a client. Pass the server's name when connecting: it is checked unless
+    ``ssl.endpoint.identification.algorithm`` is set and empty.
+
+    Reads the files of the stores. Raises TlsSettingsError.
+    """
+    context = _context(ssl.PROTOCOL_TLS_CLIENT, settings)
+    _set_suites(context, settings, may_refuse=False)
+    context.check_hostname = _checks_names(settings)
+    entry = _key_entry(settings)
+    if entry is not None:
+        _load(context, entry, settings)
+    _trust(context, settings, ssl.Purpose.SERVER_AUTH)
+    return context
+
+
+def _checks_names(settings: TlsSettings) -> bool:
+    key = "ssl.endpoint.identification.algorithm"
+    text = settings.texts.get(settings.name(key), "https").strip().lower()
+    if text not in ("https", ""):
+        raise TlsSettingsError(f"{settings.name(key)}: {text!r} is not known: https, or empty for no check")
+    return text == "https"
+
+
+def _context(protocol: int, settings: TlsSettings) -> ssl.SSLContext:
+    """A context with the versions of the settings, without keys and trust."""
+    for key in _UNSERVED:
+        if settings.get(key) is not None:
+            raise TlsSettingsError(f"{settings.name(key)} names a class for the JVM, which can't be used here")
+    for key, known in _ALGORITHMS.items():
+        text = settings.get(key)
+        if text is not None and text.strip() not in known:
+            raise TlsSettingsError(f"{settings.name(key)}: {text.strip()!r} is not served: {', '.join(known)}")
+    context = ssl.SSLContext(protocol)
+    names = settings.entries("ssl.enabled.protocols") or list(_VERSIONS)
+    name_of_key = settings.name("ssl.enabled.protocols")
+    for name in names:
+        if name not in _VERSIONS and name not in _OLD_VERSIONS:
+            raise TlsSettingsError(f"{name_of_key}: {name!r} is not known: {', '.join(_VERSIONS)}")
+    versions = [_VERSIONS[name] for name in names if name in _VERSIONS]
+    if not versions:
+        raise TlsSettingsError(f"{name_of_key}: {', '.join(names)}: none is served, only {', '.join(_VERSIONS)}")
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    return context
+
+
+def _set_suites(context: ssl.SSLContext, settings: TlsSettings, *, may_refuse: bool) -> frozenset[str]:
+    """Sets ``ssl.cipher.suites``. Returns the suites of TLS 1.3 that can still be agreed on and must be refused then.
+
+    TLS 1.3's suites stay enabled, all three. A version without any suite in the list is disabled. A server prefers its
+    own order, AES-256 first; so a list with that suite loses few clients.
+    """
+    key = settings.name("ssl.cipher.suites")
+    wanted = settings.entries("ssl.cipher.suites")
+    if not wanted:
+        return frozenset()
+    modern = [name for name in wanted if name in TLS_1_3_SUITES]
+    older = {name: openssl_name(name) for name in wanted if name not in TLS_1_3_SUITES}
+    if older:
+        with contextlib.suppress(ssl.SSLError):  # none of them is known: the names are reported below
+            context.set_ciphers(":".join(filter(None, older.values())))
+    enabled = {str(suite["name"]) for suite in context.get_ciphers()}
+    unknown = [name for name, openssl in older.items() if openssl not in enabled]
+    if unknown:
+        raise TlsSettingsError(f"{key}: {', '.join(unknown)}: not known, or not offered by this OpenSSL")
+    if not modern:
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    if not older:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if context.minimum_version > context.maximum_version:
+        versions = settings.name("ssl.enabled.protocols")
+        raise TlsSettingsError(f"{key}: no suite is of a protocol that {versions} has")
+    refused = frozenset(TLS_1_3_SUITES).difference(modern) if modern else frozenset()
+    if refused and (not may_refuse or TLS_1_3_SUITES[0] not in modern):
+        raise TlsSettingsError(
+            f"{key}: the suites of TLS 1.3 can't be chosen one by one here: add {', '.join(sorted(refused))},"
+            " or leave out all of them"
+        )
+    return refused
+
+
+def _key_entry(settings: TlsSettings) -> KeyEntry | None:
+    """The private key and certificates of the settings; None if none are set."""
+    get, name = settings.get, settings.name
+    location, password = get(KEYSTORE_LOCATION), get("ssl.keystore.password")
+    key, chain = get("ssl.keystore.key"), get("ssl.keystore.certificate.chain")
+    if key is not None or chain is not None:
+        if key is None or chain is None:
+            missing = "ssl.keystore.key" if key is None else "ssl.keystore.certificate.chain"
+            raise TlsSettingsError(f"{name('ssl.keystore.key')} and its certificate chain: {missing} is not set")
+        if location is not None:
+            raise TlsSettingsError(f"both {name(KEYSTORE_LOCATION)} and {name('ssl.keystore.key')} are set")
+        _refuse_store_password(settings, "ssl.keystore")
+        pem_key, pem_chain = key, chain
+        _of(name("ssl.keystore.certificate.chain"), lambda: pem.certificates(pem_chain))
+        return _of(
+            name("ssl.keystore.key"), lambda: key_stores.pem_key_entry(pem_key, pem_chain, get("ssl.key.password"))
+        )
+    if location is None:
+        if password is not None:
+            raise TlsSettingsError(f"{name('ssl.keystore.password')} is set, and {KEYSTORE_LOCATION} is not")
+        return None
+    path = location
+    place = f"{name(KEYSTORE_LOCATION)}={path}"
+    data = _of(place, lambda: key_stores.read_file(path))
+    if key_stores.is_pem(data):
+        _refuse_store_password(settings, "ssl.keystore")
+    elif password is None:
+        raise TlsSettingsError(f"{place}: ssl.keystore.password is not set")
+    return _of(place, lambda: key_stores.key_entry(data, password, get("ssl.key.password")))
+
+
+def _trusted(settings: TlsSettings) -> tuple[bytes, ...]:
+    """The trusted certificates of the settings; empty if none are set."""
+    get, name = settings.get, settings.name
+    location, password = get(TRUSTSTORE_LOCATION), get("ssl.truststore.password")
+    inline = get("ssl.truststore.certificates")
+    if inline is not None:
+        if location is not None:
+            raise TlsSettingsError(
+                f"both {name(TRUSTSTORE_LOCATION)} and {name('ssl.truststore.certificates')} are set"
+            )
+        _refuse_store_password(settings, "ssl.truststore")
+        text = inline
+        return _of(name("ssl.truststore.certificates"), lambda: pem.certificates(text))
+    if location is None:
+        if password is not None:
+            raise TlsSettingsError(f"{name('ssl.truststore.password')} is set, and {TRUSTSTORE_LOCATION} is not")
+        return ()
+    path = location
+    place = f"{name(TRUSTSTORE_LOCATION)}={path}"
+    data = _of(place, lambda: key_stores.read_file(path))
+    if key_stores.is_pem(data):
+        _refuse_store_password(settings, "ssl.truststore")
+    return _of(place, lambda: key_stores.trusted_certificates(data, password))
+
+
+def _refuse_store_password(settings: TlsSettings, store: str) -> None:
+    """Kafka refuses a password of a PEM store too: it would protect nothing."""
+    if settings.get(f"{store}.password") is not None:
+        name = settings.name(f"{store}.password")
+        raise TlsSettingsError(f"{name} is set, but the store is PEM: only ssl.key.password can protect its key")
+
+
+def _of(place: str, read: Callable[[], T]) -> T:
+    """The result of reading a store; errors get the key and the file."""
+    try:
+        return read()
+    except StoreError as error:
+        raise TlsSettingsError(f"{place}: {error}") from None
+
+
+def _load(context: ssl.SSLContext, entry: KeyEntry, settings: TlsSettings) -> None:
+    """Gives a context its key and certificates."""
+    inline = settings.get("ssl.keystore.key") is not None
+    place = (
+        settings.name("ssl.keystore.key")
+        if inline
+        else f"{settings.name(KEYSTORE_LOCATION)}={settings.get(KEYSTORE_LOCATION)}"
+    )
+    with secret_file(entry.as_pem()) as path:
+        try:
+            # Without a password OpenSSL would ask the terminal.
+            context.load_cert_chain(path, password=lambda: entry.password or "")
+        except ssl.SSLError as error:
+            raise TlsSettingsError(f"{place}: {_cause(error, entry)}") from None
+        except ValueError as error:
+            raise TlsSettingsError(f"{place}: ssl.key.password: {error}") from None
+
+
+def _cause(error: ssl.SSLError, entry: KeyEntry) -> str:
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    if "key values mismatch" in reason:
+        return "the private key does not belong to the first certificate"
+    if entry.is_encrypted and ("decrypt" in reason or "cipher" in reason or "pem lib" in reason):
+        return f"the private key can't be decrypted with ssl.key.password ({reason})"
+    return f"OpenSSL refuses the key or the certificate ({reason})"
+
+
+def _trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Purpose) -> None:
+    """Gives a context the certificates that it trusts; the system's, if no trust store is set, as Java does."""
+    trusted = _trusted(settings)
+    if not trusted:
+        context.load_default_certs(purpose)
+        return
+    # Every certificate of a trust store is trusted in Java, an intermediate one and a peer's own one too.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    for number, certificate in enumerate(trusted, 1):
+        try:
+            context.load_verify_locations(cadata=certificate)
+        except ssl.SSLError as error:
+            reason = (error.reason or str(error)).lower().replace("_", " ")
+            inline = settings.get("ssl.truststore.certificates") is not None
+            key = "ssl.truststore.certificates" if inline else TRUSTSTORE_LOCATION
+            raise TlsSettingsError(
+                f"{settings.name(key)}: certificate {number} is refused by OpenSSL ({reason})"
+            ) from None
