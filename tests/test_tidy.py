@@ -156,6 +156,17 @@ def test_no_module_is_a_drawer() -> None:
     assert not drawers
 
 
+def test_a_class_name_stands_for_one_thing() -> None:
+    """Across the rooms; a leading underscore does not make another name. Kafka's message classes are left out."""
+    places: dict[str, list[str]] = {}
+    for path in SOURCES:
+        if not GENERATED.match(relative(path)):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name.lstrip("_"), []).append(f"{relative(path)}:{node.lineno}")
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
 def test_every_room_is_linked_and_typed() -> None:
     for room in ROOMS:
         assert (ROOT / "odradek" / room).is_symlink()

@@ -18,7 +18,7 @@ Answer = Callable[[ErrorCode], None]
 """Called once, with NONE or with the error for the client."""
 
 
-class _Wait:
+class _PendingAnswer:
     """One answer. ``answer`` is None once it was given."""
 
     __slots__ = ("answer", "deadline_ms", "stored")
@@ -51,7 +51,7 @@ class DurableWaits:
         self._clock_ms = clock_ms
         self._timeout_ms = timeout_ms
         self._failed = failed
-        self._waiting: dict[_Wait, None] = {}
+        self._waiting: dict[_PendingAnswer, None] = {}
         """The answers not given yet, in order."""
         self._timer: Timer | None = None
         self._is_closed = False
@@ -70,7 +70,7 @@ class DurableWaits:
         if self._is_closed:
             answer(ErrorCode.NOT_COORDINATOR)
             return
-        wait = _Wait(answer, self._clock_ms() + self._timeout_ms, stored)
+        wait = _PendingAnswer(answer, self._clock_ms() + self._timeout_ms, stored)
         self._waiting[wait] = None
         try:
             self._log.when_durable(partial(self._settle, wait))
@@ -89,7 +89,7 @@ class DurableWaits:
         for wait in waiting:
             _give(wait, ErrorCode.NOT_COORDINATOR)
 
-    def _settle(self, wait: _Wait, error: ErrorCode) -> None:
+    def _settle(self, wait: _PendingAnswer, error: ErrorCode) -> None:
         """The log is durable as far as ``wait`` asked, or has failed."""
         if self._is_closed:
             return
@@ -115,7 +115,7 @@ class DurableWaits:
             _give(wait, client_error(ErrorCode.REQUEST_TIMED_OUT))
 
 
-def _give(wait: _Wait, error: ErrorCode) -> None:
+def _give(wait: _PendingAnswer, error: ErrorCode) -> None:
     answer, wait.answer = wait.answer, None
     if answer is not None:
         answer(error)

@@ -17,7 +17,7 @@ TIMER_RETRY_MS = 500
 retryBackoff)."""
 
 
-class _SetTimer:
+class _RunningTimer:
     """A timer that is set. It stays the same object while it is only postponed, as session timers are."""
 
     __slots__ = ("event", "handle", "key")
@@ -38,7 +38,7 @@ class ShardTimers:
         """``fire`` handles an event; if it returns an error, it gets the event again after TIMER_RETRY_MS."""
         self._timers = timers
         self._fire = fire
-        self._by_key: dict[TimerKey, _SetTimer] = {}
+        self._by_key: dict[TimerKey, _RunningTimer] = {}
 
     def carry_out(self, timers: list[SetTimer | CancelTimer]) -> None:
         """Sets and cancels timers, in order. A timer of the same key is postponed if possible, else replaced."""
@@ -64,10 +64,10 @@ class ShardTimers:
         self._by_key.clear()
 
     def _set(self, wanted: SetTimer) -> None:
-        timer = self._by_key[wanted.key] = _SetTimer(wanted.key, wanted.event)
+        timer = self._by_key[wanted.key] = _RunningTimer(wanted.key, wanted.event)
         timer.handle = self._timers.schedule(wanted.delay_ms, partial(self._due, timer))
 
-    def _due(self, timer: _SetTimer) -> None:
+    def _due(self, timer: _RunningTimer) -> None:
         del self._by_key[timer.key]
         if self._fire(timer.event) and timer.key not in self._by_key:
             self._set(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))

@@ -53,7 +53,7 @@ def in_pieces(new_family: Callable[[], Any], samples: Iterable[Sample]) -> Itera
     yield family
 
 
-class _Piece(Collector):
+class _OneMetric(Collector):
     """The collector that Prometheus' encoders take, with one metric."""
 
     def __init__(self, metric: Metric | None) -> None:
@@ -66,10 +66,10 @@ class _Piece(Collector):
 
 def encoded(source: MetricsSource, encode: Callable[[Collector], bytes]) -> Iterator[bytes]:
     """The bytes of an exposition, piece by piece. ``encode``: an encoder of prometheus_client."""
-    end = encode(_Piece(None))  # "# EOF" of OpenMetrics
+    end = encode(_OneMetric(None))  # "# EOF" of OpenMetrics
     last: str | None = None
     for metric in source.pieces():
-        lines = encode(_Piece(metric)).removesuffix(end)
+        lines = encode(_OneMetric(metric)).removesuffix(end)
         if metric.name == last:
             # A label's line breaks are escaped, so only comments begin with "#".
             lines = b"".join(line for line in lines.splitlines(keepends=True) if not line.startswith(b"#"))

@@ -50,7 +50,7 @@ WITHOUT_LOG_START = frozenset(
 """Errors of the log for which Kafka's answer has no log start offset (``ReplicaManager.appendRecordsToLeader``)."""
 
 
-class _Batch(NamedTuple):
+class _LongAppend(NamedTuple):
     """A batch whose append does not end inside the call. ``records`` stay valid until it has ended."""
 
     partition: Partition
@@ -147,7 +147,7 @@ class ProduceWork:
         partition, header, records, answer = later
         context = self._context
         kept = records if context.owns_frame else memoryview(bytes(records))
-        batch = _Batch(partition, kept, answer)
+        batch = _LongAppend(partition, kept, answer)
         try:
             is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
         except KafkaError as error:
@@ -158,20 +158,20 @@ class ProduceWork:
         else:
             partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
 
-    def _inspect(self, batch: "_Batch") -> None:
+    def _inspect(self, batch: "_LongAppend") -> None:
         """Inspects the records on a thread, before the batch is queued in the partition."""
         now_ms = self._context.now_ms
         steps = inspect_client_batch(batch.records, now_ms, batch.partition.log.config)
         is_wanted = self._context.is_wanted if self.acks else _always
         self._record_work.run(self._context.connection_id, steps, partial(self._inspected, batch), is_wanted)
 
-    def _inspected(self, batch: "_Batch", result: InspectedBatch | KafkaError) -> None:
+    def _inspected(self, batch: "_LongAppend", result: InspectedBatch | KafkaError) -> None:
         if isinstance(result, KafkaError):
             self._appended(batch, result)
         else:
             batch.partition.append_later(batch.records, self._context.now_ms, result, partial(self._appended, batch))
 
-    def _appended(self, batch: "_Batch", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
+    def _appended(self, batch: "_LongAppend", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
         partition, _, answer = batch
         if isinstance(result, InspectionNeededError):
             self._inspect(batch)

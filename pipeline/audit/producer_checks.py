@@ -23,7 +23,7 @@ MOST_PRODUCERS = 100_000
 _SEQUENCES = 1 << 31
 
 
-class _Producer(NamedTuple):
+class _LastBatch(NamedTuple):
     """The last data batch of a producer; `gaps`: the number of offset gaps before it."""
 
     epoch: int
@@ -39,7 +39,7 @@ class ProducerChecks:
         self._task = task
         self._report = report
         self._transactions = transactions
-        self._producers: dict[int, _Producer] = {}
+        self._producers: dict[int, _LastBatch] = {}
 
     def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
         """Checks the next batches; `gap_numbers` are the numbers of offset gaps before each."""
@@ -84,7 +84,7 @@ class ProducerChecks:
         for slot in [*(heads[1:] - 1).tolist(), len(ids) - 1]:
             producer_id = int(ids[slot])
             self._producers.pop(producer_id, None)  # keeps the oldest entries first
-            self._producers[producer_id] = _Producer(
+            self._producers[producer_id] = _LastBatch(
                 int(epochs[slot]), int(last[slot]), int(batches.lasts[order[slot]]), int(gaps[slot])
             )
         while len(self._producers) > MOST_PRODUCERS:

@@ -25,7 +25,7 @@ HANGING_MS = 20 * 60_000
 
 
 @dataclass(slots=True)
-class _Transaction:
+class _OngoingTransaction:
     """An open transaction: position and offset of its start, and facts of its batches.
 
     `kept`: file, position and offset of its first batch that still has records.
@@ -53,7 +53,7 @@ class TransactionChecks:
     def __init__(self, task: AuditTask, report: PartitionReport) -> None:
         self._task = task
         self._report = report
-        self._open: dict[int, _Transaction] = {}
+        self._open: dict[int, _OngoingTransaction] = {}
         self._aborts: dict[int, _Abort] = {}
         self._cleaned_to = task.cleaned_to if task.policy.is_compacted else -1
 
@@ -93,7 +93,7 @@ class TransactionChecks:
             found = None
         if found is None:
             place = (str(batches.segment.path), int(batches.places[index]), offset)
-            found = self._open[producer_id] = _Transaction(*place, epoch, -1, None)
+            found = self._open[producer_id] = _OngoingTransaction(*place, epoch, -1, None)
         found.last_timestamp = max(found.last_timestamp, int(batches.max_timestamps[index]))
         if found.kept is None and batches.counts[index] > 0:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
@@ -124,7 +124,7 @@ class TransactionChecks:
             )
             self._report.add("aborted-records-kept", file, detail, position=place, offset=first)
 
-    def _missing_marker(self, found: _Transaction, detail: str) -> None:
+    def _missing_marker(self, found: _OngoingTransaction, detail: str) -> None:
         self._report.add(
             "transaction-marker-missing", found.file, detail, position=found.position, offset=found.first_offset
         )

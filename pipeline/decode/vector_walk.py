@@ -103,7 +103,7 @@ def _next_record(view: bytes, position: int, limit: int) -> tuple[int, int, int]
     return 0, position, LONG_NUMBER
 
 
-class _Cursor:
+class _RecordCursors:
     """A position in each of many records, moved over their numbers together. `faults` keeps each record's first."""
 
     def __init__(self, data: Bytes, positions: Int64s, limits: Int64s) -> None:
@@ -163,13 +163,13 @@ class _Cursor:
         return starts, self.positions, lengths < 0
 
 
-def _skip_headers(cursor: _Cursor, ends: Int64s, counts: Int64s) -> None:
+def _skip_headers(cursor: _RecordCursors, ends: Int64s, counts: Int64s) -> None:
     """Moves past the headers of all records that have any, one header of each record at a time."""
     cursor.fail((counts < 0) | (counts > numpy.maximum(ends - cursor.positions, 0)), BAD_HEADER)
     rows = numpy.flatnonzero((counts > 0) & (cursor.faults == 0))
     done = 0
     while len(rows):
-        some = _Cursor(cursor.data, cursor.positions[rows], cursor.limits[rows])
+        some = _RecordCursors(cursor.data, cursor.positions[rows], cursor.limits[rows])
         lengths = some.numbers(5)
         some.fail((lengths < 0) | (lengths > ends[rows] - some.positions), BAD_HEADER)
         some.positions = some.positions + numpy.clip(lengths, 0, _MOST_OF_31_BITS)
@@ -202,7 +202,7 @@ def _packed(found: tuple[Int64s, Int64s, Flags], kept: Flags | slice) -> Fields:
 def walk_records(data: Bytes, sections: Sections) -> Spans:
     """The spans of all records of the batches whose decompressed records are in `data` (less than 2 GiB)."""
     chain = _chain(data, sections)
-    cursor = _Cursor(data, chain.positions + 1, sections.ends[chain.batches])  # behind the attributes
+    cursor = _RecordCursors(data, chain.positions + 1, sections.ends[chain.batches])  # behind the attributes
     timestamps = sections.base_timestamps[chain.batches] + cursor.numbers(10)
     offsets = sections.base_offsets[chain.batches] + cursor.numbers(5)
     keys, values = cursor.fields(), cursor.fields()
@@ -236,7 +236,7 @@ def walk_headers(data: Bytes, spans: Spans) -> tuple[Fields, Fields]:
     limits = numpy.full(len(rows), len(data))
     done = 0
     while len(rows):
-        cursor = _Cursor(data, positions, limits[: len(rows)])
+        cursor = _RecordCursors(data, positions, limits[: len(rows)])
         for fields in (keys, values):
             starts, ends, is_null = cursor.fields()
             places = firsts[rows] + done

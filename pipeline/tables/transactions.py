@@ -70,7 +70,7 @@ Aborted or Open; of a `state` row they are the record's."""
 
 
 @dataclass(slots=True)
-class _OpenTransaction:
+class _TransactionTotals:
     """A transaction whose marker has not come; sizes are bytes."""
 
     producer_epoch: int
@@ -166,7 +166,7 @@ def _state(value: TransactionLogValue) -> dict[str, Any]:
 def _log_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
     known = _known(task, "log")
-    opened: dict[int, _OpenTransaction] = {}
+    opened: dict[int, _TransactionTotals] = {}
     for item in read_batches(task.partition):
         if isinstance(item, LogDamage):
             yield _damage_row(known, item)
@@ -177,7 +177,7 @@ def _log_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 
 def _chunk_rows(
-    known: dict[str, Any], chunk: LogChunk, opened: dict[int, _OpenTransaction]
+    known: dict[str, Any], chunk: LogChunk, opened: dict[int, _TransactionTotals]
 ) -> Iterator[tuple[Any, ...]]:
     table = chunk.batches
     attributes = table.column("attributes")
@@ -195,7 +195,7 @@ def _chunk_rows(
             continue
         transaction = opened.get(producer_id)
         if transaction is None:
-            transaction = opened[producer_id] = _OpenTransaction(
+            transaction = opened[producer_id] = _TransactionTotals(
                 int(columns["producer_epoch"][index]),
                 str(chunk.segment.path),
                 int(columns["base_offset"][index]),
@@ -207,7 +207,7 @@ def _chunk_rows(
 
 
 def _marker_rows(
-    known: dict[str, Any], chunk: LogChunk, index: int, transaction: _OpenTransaction | None
+    known: dict[str, Any], chunk: LogChunk, index: int, transaction: _TransactionTotals | None
 ) -> Iterator[tuple[Any, ...]]:
     """The row of the transaction that a control batch ends; none for a batch that is empty or no marker."""
     table = chunk.batches
@@ -236,7 +236,7 @@ def _marker_rows(
         yield _row(known | data | place | ended)
 
 
-def _transaction(producer_id: int, transaction: _OpenTransaction) -> dict[str, Any]:
+def _transaction(producer_id: int, transaction: _TransactionTotals) -> dict[str, Any]:
     return {
         "producerId": producer_id,
         "producerEpoch": transaction.producer_epoch,

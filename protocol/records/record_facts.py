@@ -40,7 +40,7 @@ def iterate_facts(
 def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
     """Yields the facts of the records that `chunks` hold together; the chunks may cut a record anywhere."""
     base_offset, base_timestamp, count, append_time = check_base(header)
-    source = _Source(chunks)
+    source = _ChunkSource(chunks)
     data, position, limit = b"", 0, 0
     for _ in range(count):
         if limit - position < SMALLEST_RECORD_SIZE:
@@ -88,7 +88,7 @@ def _skip_headers(data: bytes, position: int, end: int) -> int:
     return position
 
 
-class _Source:
+class _ChunkSource:
     """The chunks, and the way through a record that they cut: what is skipped is not kept."""
 
     __slots__ = ("_chunks",)

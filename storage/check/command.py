@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from .findings import Checked, Problem
+    from .findings import CheckedAmounts, Problem
     from .partition_check import CheckTask
 
 EXIT_DAMAGE = 1
@@ -54,7 +54,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
         print_problem(problem)
     files = size = 0
     errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
-    progress = _Progress(len(tasks))
+    progress = _ProgressLine(len(tasks))
     for checked in _checked(tasks, jobs):
         progress.clear()
         for problem in checked.problems:
@@ -73,7 +73,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     return EXIT_DAMAGE if errors else 0
 
 
-def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[Checked]":
+def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[CheckedAmounts]":
     """The result of each partition, as soon as it is known."""
     from .partition_check import check_partition
 
@@ -88,7 +88,7 @@ def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[Checked]":
             yield done.result()
 
 
-class _Progress:
+class _ProgressLine:
     """One line on a terminal."""
 
     def __init__(self, total: int) -> None:

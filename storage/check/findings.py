@@ -36,7 +36,7 @@ class Problem(NamedTuple):
         return {"severity": str(self.severity), "file": self.file, "position": self.position, "what": self.what}
 
 
-class Checked(NamedTuple):
+class CheckedAmounts(NamedTuple):
     """The checked amounts and the findings."""
 
     files: int

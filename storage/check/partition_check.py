@@ -34,7 +34,7 @@ from ..files.file_names import (
 from ..files.files import Files
 from ..files.meta_properties import read_partition_metadata
 from ..files.regular_files import fault_text, kind_of
-from .findings import Checked, CheckSeverity, Problem
+from .findings import CheckedAmounts, CheckSeverity, Problem
 
 HALF_DONE = {
     CLEANED_SUFFIX: "the cleaner was writing it; the next start removes it",
@@ -57,11 +57,11 @@ class CheckTask(NamedTuple):
     log_start_offset: int = 0
 
 
-def check_partition(task: CheckTask) -> Checked:
+def check_partition(task: CheckTask) -> CheckedAmounts:
     """Checks every file of a partition's directory. Raises OSError for the directory itself only."""
     check = _PartitionCheck(task)
     check.run()
-    return Checked(check.files_count, check.size, check.problems)
+    return CheckedAmounts(check.files_count, check.size, check.problems)
 
 
 class _PartitionCheck:

@@ -136,7 +136,7 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     log_path = path.with_name(path.name.partition(".")[0] + LOG_SUFFIX)
     batches = None
     if log_path.exists():
-        batches = _Batches(log_path)
+        batches = _BatchLookup(log_path)
     else:
         yield DumpFinding(path, None, f"its log {log_path.name} expected beside it, to compare with")
     previous = -1
@@ -170,7 +170,7 @@ def _time_index_insane(data: bytes, base_offset: int) -> str | None:
     return None
 
 
-class _Batches:
+class _BatchLookup:
     """The batches of a log for rising offsets, in one pass."""
 
     def __init__(self, path: Path) -> None:
@@ -210,7 +210,7 @@ class _Batches:
 
 
 def _compare_times(
-    path: Path, slot: int, offset: int, timestamp: int, previous: int, batches: _Batches
+    path: Path, slot: int, offset: int, timestamp: int, previous: int, batches: _BatchLookup
 ) -> Iterator[DumpFinding]:
     """Checks that the log has the timestamp at the offset, and that timestamps rise."""
     found = batches.with_offset(offset)

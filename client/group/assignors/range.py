@@ -19,7 +19,7 @@ from .subscriptions import (
 )
 
 
-class _Topic:
+class _TopicAssignment:
     """One topic while its partitions are given out."""
 
     def __init__(self, topic: str, members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> None:
@@ -65,7 +65,7 @@ class _Topic:
 def range_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
     """Each topic's partitions in ranges; sorted by topic and number."""
     assignment: Assignment = {member_id: [] for member_id in members}
-    states = [_Topic(topic, members, topics) for topic in subscribed_topics(members, topics)]
+    states = [_TopicAssignment(topic, members, topics) for topic in subscribed_topics(members, topics)]
     if any(state.needs_racks for state in states):
         _assign_in_racks(states, assignment)
     for state in states:
@@ -73,8 +73,8 @@ def range_assignor(members: Mapping[str, MemberSubscription], topics: TopicParti
     return {member_id: sorted(partitions) for member_id, partitions in assignment.items()}
 
 
-def _assign_in_racks(states: list[_Topic], assignment: Assignment) -> None:
-    groups: dict[tuple[tuple[str, ...], int], list[_Topic]] = defaultdict(list)
+def _assign_in_racks(states: list[_TopicAssignment], assignment: Assignment) -> None:
+    groups: dict[tuple[tuple[str, ...], int], list[_TopicAssignment]] = defaultdict(list)
     for state in states:
         groups[tuple(state.members), state.co_partitions].append(state)
     for (member_ids, count), together in groups.items():
@@ -84,7 +84,9 @@ def _assign_in_racks(states: list[_Topic], assignment: Assignment) -> None:
             together[0].assign_ranges(assignment, together[0].in_rack)
 
 
-def _assign_co_partitioned(member_ids: list[str], count: int, states: list[_Topic], assignment: Assignment) -> None:
+def _assign_co_partitioned(
+    member_ids: list[str], count: int, states: list[_TopicAssignment], assignment: Assignment
+) -> None:
     """Partition by partition, all topics' at once, to the first member whose rack has them all."""
     for number in range(count):
         for member_id in member_ids:

@@ -66,7 +66,7 @@ def answer(look_ups: LogLookUps) -> Answer:
 
 
 def _answer(look_ups: LogLookUps) -> Answer:
-    segments = [_Segment(segment) for segment in look_ups.replica.segments if segment.size]
+    segments = [_IndexedSegment(segment) for segment in look_ups.replica.segments if segment.size]
     found = Answer()
     for time in look_ups.times:
         found.end_offsets[time] = _end_offset(segments, time, look_ups.log_end_offset)
@@ -88,7 +88,7 @@ def end_offset_of_epoch(epochs: list[tuple[int, int]], epoch: int, log_end_offse
     return next((start for later, start in epochs if later > epoch), log_end_offset)
 
 
-class _Segment:
+class _IndexedSegment:
     """A segment with its indexes, read once."""
 
     def __init__(self, file: SegmentFile) -> None:
@@ -128,7 +128,7 @@ def _index(file: SegmentFile, suffix: str, kind: type[Index]) -> Index | None:
         return None  # the audit of the partition reports it
 
 
-def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int:
+def _end_offset(segments: list[_IndexedSegment], time: int, log_end_offset: int) -> int:
     """The offset of the first record later than the moment, or the log end offset."""
     for index, segment in enumerate(segments):
         greatest = segment.greatest_time
@@ -142,7 +142,7 @@ def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int
     return log_end_offset
 
 
-def _time_at(segments: list[_Segment], offset: int) -> int | None:
+def _time_at(segments: list[_IndexedSegment], offset: int) -> int | None:
     """The time of the first record at or after an offset."""
     for index, segment in enumerate(segments):
         if index + 1 < len(segments) and segments[index + 1].file.base_offset <= offset:

@@ -70,7 +70,9 @@ class KeyRecords:
         return sorted(self.kept)[-most:]
 
 
-class _Transactional(NamedTuple):
+class _UncommittedRecord(NamedTuple):
+    """A record of a transaction whose marker has not come."""
+
     producer_id: int
     key: bytes
     record: Kept
@@ -92,7 +94,7 @@ class RecordStore:
         self.last_timestamp = -1
         self._first_dirty_offset = first_dirty_offset
         self._at_ms = at_ms
-        self._pending: list[_Transactional] = []
+        self._pending: list[_UncommittedRecord] = []
         self._markers: Markers = {}
         self._chunk: BatchTable | None = None
 
@@ -168,7 +170,7 @@ class RecordStore:
         for row, record in zip(others.tolist(), _kept(columns, others), strict=True):
             key = keys[codes[row]]
             if is_now[row]:
-                self._pending.append(_Transactional(int(producers[row]), key, record))
+                self._pending.append(_UncommittedRecord(int(producers[row]), key, record))
             else:
                 self.later[key] = min(self.later.get(key, record), record)
 

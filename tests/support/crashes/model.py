@@ -217,22 +217,22 @@ def _check_epochs(log: Log, found: list[FoundBatch]) -> None:
 
 
 @dataclass
-class _Producer:
+class _ReplayedProducer:
     epoch: int = -1
     last_sequence: int = -1
     last_offset: int = -1
     open_from: int | None = None
 
 
-def _replayed(found: list[FoundBatch], start: int) -> tuple[dict[int, _Producer], dict[tuple[int, int], int]]:
+def _replayed(found: list[FoundBatch], start: int) -> tuple[dict[int, _ReplayedProducer], dict[tuple[int, int], int]]:
     """Producers, and (producer id, offset of the marker) -> first offset of aborted ones, from `start` on."""
-    producers: dict[int, _Producer] = {}
+    producers: dict[int, _ReplayedProducer] = {}
     aborted = {}
     for batch in found:
         header = batch.header
         if header.producer_id < 0 or header.next_offset <= start:
             continue
-        producer = producers.setdefault(header.producer_id, _Producer())
+        producer = producers.setdefault(header.producer_id, _ReplayedProducer())
         if header.producer_epoch != producer.epoch:
             producer.epoch, producer.last_sequence, producer.last_offset = header.producer_epoch, -1, -1
         if not header.is_control:

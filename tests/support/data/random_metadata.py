@@ -24,13 +24,13 @@ NAMES = ("alpha", "beta", "gamma", "δ", "client.id", "")
 
 
 @dataclass(slots=True)
-class _Broker:
+class _KnownBroker:
     epoch: int
     directories: list[bytes]
 
 
 @dataclass(slots=True)
-class _Topic:
+class _KnownTopic:
     name: str
     partitions: dict[int, list[int]] = field(default_factory=dict)
 
@@ -42,8 +42,8 @@ class MetadataHistory:
         """``metadata_version`` may rise on the way, never above 30."""
         self.metadata_version = metadata_version
         self._chance = chance
-        self._topics: dict[bytes, _Topic] = {}
-        self._brokers: dict[int, _Broker] = {}
+        self._topics: dict[bytes, _KnownTopic] = {}
+        self._brokers: dict[int, _KnownBroker] = {}
         self._acls: list[bytes] = []
         self._scram: list[tuple[str, int]] = []
         self._tokens: list[str] = []
@@ -72,7 +72,7 @@ class MetadataHistory:
         if any(topic.name == name for topic in self._topics.values()):
             return
         topic_id = self._uuid()
-        topic = self._topics[topic_id] = _Topic(name)
+        topic = self._topics[topic_id] = _KnownTopic(name)
         yield records.TopicRecord(name, topic_id)
         for index in range(self._chance.randrange(1, 5)):
             yield self._partition(topic_id, topic, index)
@@ -83,7 +83,7 @@ class MetadataHistory:
             topic = self._topics[topic_id]
             yield self._partition(topic_id, topic, len(topic.partitions))
 
-    def _partition(self, topic_id: bytes, topic: _Topic, index: int) -> Message:
+    def _partition(self, topic_id: bytes, topic: _KnownTopic, index: int) -> Message:
         replicas = topic.partitions[index] = self._chance.sample(range(5), self._chance.randrange(1, 4))
         record = records.PartitionRecord(
             index, topic_id, replicas=replicas, isr=replicas[:1], leader=replicas[0], leader_epoch=0, partition_epoch=0
@@ -143,7 +143,7 @@ class MetadataHistory:
         broker_id, epoch = self._chance.randrange(5), self._chance.randrange(1 << 40)
         directories = [self._uuid() for _ in range(self._chance.randrange(1, 3))]
         with_directories = self.metadata_version >= DIRECTORIES_FROM
-        self._brokers[broker_id] = _Broker(epoch, directories if with_directories else [])
+        self._brokers[broker_id] = _KnownBroker(epoch, directories if with_directories else [])
         record = records.RegisterBrokerRecord(
             broker_id=broker_id,
             incarnation_id=self._uuid(),

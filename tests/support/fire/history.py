@@ -152,7 +152,7 @@ def read_journals(paths: Iterable[Path]) -> History:
     """Merges journals; a last line that a killed process did not finish is left out."""
     history = History()
     for path in paths:
-        reading = _Reading(path.stem, history)
+        reading = _JournalWalk(path.stem, history)
         for line in path.read_text().splitlines(keepends=True):
             if line.endswith("\n"):
                 at, event, *facts = json.loads(line)
@@ -160,7 +160,7 @@ def read_journals(paths: Iterable[Path]) -> History:
     return history
 
 
-class _Reading:
+class _JournalWalk:
     """The walk through one process' journal."""
 
     def __init__(self, process: str, history: History) -> None:

@@ -82,7 +82,7 @@ def read_history(journals: Iterable[Path]) -> GroupHistory:
                 at, event, facts = json.loads(line)
                 events.append((at, path.stem, event, facts))
     history = GroupHistory()
-    reading = _Reading(history)
+    reading = _EventWalk(history)
     for _, member, event, facts in sorted(events, key=lambda entry: entry[0]):
         reading.take(member, event, facts)
     for partition, by_offset in history.delivered.items():
@@ -92,7 +92,7 @@ def read_history(journals: Iterable[Path]) -> GroupHistory:
     return history
 
 
-class _Reading:
+class _EventWalk:
     """One walk through the events."""
 
     def __init__(self, history: GroupHistory) -> None:
