@@ -164,7 +164,8 @@ def test_a_class_name_stands_for_one_thing() -> None:
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name.lstrip("_"), []).append(f"{relative(path)}:{node.lineno}")
-    assert not {name: found for name, found in places.items() if len(found) > 1}
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert not shared, f"rename one of each: {shared}"
 
 
 def test_every_room_is_linked_and_typed() -> None:

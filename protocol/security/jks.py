@@ -54,7 +54,7 @@ def read(data: bytes, password: str | None) -> JksStore:
         check = hashlib.sha1(_utf16(password) + _WHITENER + data[:-_DIGEST_BYTES]).digest()
         if not hmac.compare_digest(check, data[-_DIGEST_BYTES:]):
             raise StoreError("the password is wrong, or the file is damaged")
-    reader = _Reader(data[:-_DIGEST_BYTES])
+    reader = _KeyStoreReader(data[:-_DIGEST_BYTES])
     if reader.take(4) != MAGIC:
         raise StoreError("byte 0: it is not a JKS store")
     version = reader.number(4)
@@ -100,12 +100,12 @@ def unprotected(key: JksKey, password: str) -> bytes:
     return plain
 
 
-def _chain(reader: "_Reader", version: int) -> Iterator[bytes]:
+def _chain(reader: "_KeyStoreReader", version: int) -> Iterator[bytes]:
     for _ in range(reader.number(4)):
         yield _certificate(reader, version)
 
 
-def _certificate(reader: "_Reader", version: int) -> bytes:
+def _certificate(reader: "_KeyStoreReader", version: int) -> bytes:
     start = reader.position
     kind = reader.text() if version == 2 else "X.509"
     if kind != "X.509":
@@ -117,7 +117,7 @@ def _utf16(password: str) -> bytes:
     return password.encode("utf-16-be")
 
 
-class _Reader:
+class _KeyStoreReader:
     """The fields of a store, one after another."""
 
     def __init__(self, data: bytes) -> None:
