@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
+CI_WORKERS ?= 3
 SERVE_ARGUMENTS ?= conf/server.properties
 
 .DEFAULT_GOAL := help
@@ -22,7 +23,7 @@ test-without-java: $(VENV)/.installed-dev
 
 ## test-ci: the tests that take longer (30 minutes more at most)
 test-ci: $(VENV)/.installed-dev
-	$(PYTEST) -n $(WORKERS) -m "ci and not long"
+	$(PYTEST) -n $(CI_WORKERS) -m "ci and not long"
 
 ## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
+from odradek.broker.server.random_ids import random_uuid
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
 from support.brokers.our_broker import OurBroker
@@ -23,6 +24,10 @@ FAST = {
     "broker.heartbeat.interval.ms": "400",
 }
 """A commit of the controller in 6 ms, not 31; a killed broker is fenced after 2 s, not 9."""
+BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
+"""The features of a new cluster, in the directory of a controller."""
+_snapshots: dict[tuple[str, ...], bytes] = {}
+"""Options of features -> the bootstrap snapshot that Kafka's tool has written."""
 FEATURES = {"share.version": 0, "streams.version": 0}
 """What this broker doesn't serve yet."""
 MEMBER = {
@@ -56,6 +61,16 @@ class RealController(RealKafka):
         self.reached_at = reached_at
         self._voters = voters
 
+    def _format(self, configuration: Path) -> None:
+        """Writes what Kafka's tool wrote for another controller: a JVM less for each, 0.6 s of processor time."""
+        snapshot = _snapshots.get(tuple(self._features))
+        if snapshot is None:
+            super()._format(configuration)
+            _snapshots[tuple(self._features)] = (self.log_dir / BOOTSTRAP_SNAPSHOT).read_bytes()
+        else:
+            _identify(self.log_dir, self.node_id)
+            (self.log_dir / BOOTSTRAP_SNAPSHOT).write_bytes(snapshot)
+
     def properties(self) -> dict[str, str]:
         """The controller's configuration."""
         return {
@@ -77,6 +92,10 @@ class RealMember(RealKafka):
     def __init__(self, directory: Path, node_id: int, voters: str, configs: Mapping[str, str]) -> None:
         super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="160m", features=FEATURES)
         self._voters = voters
+
+    def _format(self, configuration: Path) -> None:
+        """As Kafka's tool does, but for the bootstrap snapshot, which only controllers read."""
+        _identify(self.log_dir, self.node_id)
 
     def properties(self) -> dict[str, str]:
         """The broker's configuration."""
@@ -147,6 +166,11 @@ class RealControllers:
     ) -> None:
         for node in self.nodes:
             node.kill()
+
+
+def _identify(log_dir: Path, node_id: int) -> None:
+    log_dir.mkdir(parents=True, exist_ok=True)
+    write_meta_properties(Files(), log_dir, MetaProperties(CLUSTER_ID, node_id, random_uuid()))
 
 
 def format_member(log_dir: Path, node_id: int, cluster_id: str = CLUSTER_ID) -> None:

@@ -78,6 +78,9 @@ def keep_classes(version: str) -> None:
 class RealKafka:
     """One real broker and controller; ``log_dir`` is its only log directory."""
 
+    main_class = "kafka.Kafka"
+    """What the JVM runs."""
+
     def __init__(
         self,
         directory: Path,
@@ -164,7 +167,7 @@ class RealKafka:
             self._format(configuration)
         with (self.directory / "out.log").open("ab") as out:
             self._process = subprocess.Popen(
-                [*java_arguments(self.version, self._heap), *options, "kafka.Kafka", str(configuration)],
+                [*java_arguments(self.version, self._heap), *options, self.main_class, str(configuration)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
