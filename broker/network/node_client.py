@@ -17,15 +17,15 @@ from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
+from .node_connection import NodeConnection
 
 Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
-MAX_RESPONSE_BYTES = 64 << 20
-"""Larger frames are refused. The first bytes of an HTTP or a TLS answer are no size below this."""
-STREAM_LIMIT_BYTES = 1 << 20
+HEADER_BYTES = 4
+"""Of the shortest header of a response: its correlation id."""
 SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", "0.1.0"
 ANY_VERSION = 1 << 15
 
@@ -48,7 +48,7 @@ class NodeClient:
         """API key -> lowest and highest version that the node serves; empty before the first connection."""
         self._client_id = client_id
         self._correlation_id = 0
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._connection: NodeConnection | None = None
 
     @property
     def address(self) -> str:
@@ -77,9 +77,9 @@ class NodeClient:
 
     def _is_open(self) -> bool:
         """Whether there is a connection that the other node has not reset; uvloop refuses a write to a closed one."""
-        if self._streams is not None and self._streams[1].is_closing():
+        if self._connection is not None and not self._connection.is_open:
             self.close()
-        return self._streams is not None
+        return self._connection is not None
 
     async def _within(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
         """The result of work on the connection, which is closed if that fails. Raises NodeUnavailableError."""
@@ -101,13 +101,14 @@ class NodeClient:
 
     def close(self) -> None:
         """Closes the connection; harmless if there is none."""
-        streams, self._streams = self._streams, None
-        if streams is not None:
-            streams[1].transport.abort()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.abort()
 
     async def _open(self) -> None:
         """Connects and asks for versions, as Kafka's clients do first."""
-        self._streams = await asyncio.open_connection(self.host, self.port, limit=STREAM_LIMIT_BYTES)
+        loop = asyncio.get_running_loop()
+        _, self._connection = await loop.create_connection(NodeConnection, self.host, self.port)
         request = ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
         version = ApiVersionsRequest.VERSIONS[1]
         answer = await self._exchange(request, version, ApiVersionsResponse)
@@ -128,15 +129,11 @@ class NodeClient:
         raise NodeUnavailableError(f"{self.address} serves no version of {request.NAME} that this broker knows")
 
     async def _exchange(self, request: Message, version: int, response_type: type[Response]) -> Response:
-        assert self._streams is not None
-        reader, writer = self._streams
+        assert self._connection is not None
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
-        writer.write(encode_request(request, version, self._correlation_id, self._client_id))
-        await writer.drain()
-        size = int.from_bytes(await reader.readexactly(4), "big")
-        if not 4 <= size <= MAX_RESPONSE_BYTES:
-            raise ProtocolError(f"a response of {size} bytes was announced")
-        frame = await reader.readexactly(size)
+        frame = await self._connection.exchange(encode_request(request, version, self._correlation_id, self._client_id))
+        if len(frame) < HEADER_BYTES:
+            raise ProtocolError(f"a response of {len(frame)} bytes arrived")
         if response_type is ApiVersionsResponse and version and frame[4:6] == _UNSUPPORTED:
             version = 0  # a node that doesn't know our version answers in the layout of version 0 (KIP-511)
         header, position = decode(ResponseHeader, response_header_version(request.API_KEY, version), frame)

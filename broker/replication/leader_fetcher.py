@@ -34,6 +34,9 @@ LATEST, EARLIEST = -1, -2
 LOOK_AT_ALL_MS = 500
 """How often all partitions of a leader are looked at, for what changes without an answer, such as the start of a log.
 Between these looks, a fetch costs what its answer has, not what the session has."""
+PARTITIONS_A_TURN, BYTES_A_TURN = 16, 64 * 1024
+"""What of an answer is appended in one turn of the event loop: 1 ms. An answer of less is appended, and the next
+request sent, without another turn between them: a produce with acks=all waits for that request."""
 
 
 class Asked(NamedTuple):
@@ -166,8 +169,12 @@ class LeaderFetcher:
             logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
             return True
         self._complaint.resolved()
+        count = size = 0
         for topic in response.responses:
             for data in topic.partitions:
+                if count >= PARTITIONS_A_TURN or size >= BYTES_A_TURN:
+                    count = size = 0
+                    await asyncio.sleep(0)
                 key = topic.topic_id, data.partition_index
                 asked = self._asked.get(key)
                 if asked is not None and self.copies.get(key) is asked.copy:
@@ -175,7 +182,8 @@ class LeaderFetcher:
                     await self._process_partition_data(asked.copy, asked.position, data)
                     if not self._is_wanted(asked.copy, monotonic_ms()):
                         self._is_held_up = True
-                    await asyncio.sleep(0)
+                    count += 1
+                    size += len(data.records or b"")
         return True
 
     def _next_request(self, now_ms: int) -> FetchRequest | None:
