@@ -23,6 +23,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "show transactions, find and end hanging ones",
     ),
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
+    "acls": ("odradek.client.commands.acls:acls", "add, remove or list access control lists"),
+    "delegation-tokens": (
+        "odradek.client.commands.delegation_tokens:delegation_tokens",
+        "create, renew, expire or describe delegation tokens",
+    ),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
     "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show the partitions in the log directories of brokers"),
     "delete-records": (

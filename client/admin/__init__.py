@@ -9,9 +9,20 @@ from typing import TYPE_CHECKING
 from odradek.protocol.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from odradek.client.admin.acl_types import (
+        AclBinding,
+        AclEntry,
+        AclOperation,
+        AclPermission,
+        AclResourceType,
+        PatternType,
+        ResourcePattern,
+    )
     from odradek.client.admin.admin import Admin
     from odradek.client.admin.base import ClusterDescription
+    from odradek.client.admin.client_quotas import DescribedQuotas, QuotaFilter
     from odradek.client.admin.configs import ConfigEntry, ConfigSynonym
+    from odradek.client.admin.delegation_tokens import IssuedToken
     from odradek.client.admin.elections import ElectionResult, ElectionType
     from odradek.client.admin.features import FeatureDescription, FeatureResult, UpgradeType
     from odradek.client.admin.groups import GroupDescription, GroupListing, MemberDescription
@@ -19,17 +30,24 @@ if TYPE_CHECKING:
     from odradek.client.admin.nodes import NodeDescription
     from odradek.client.admin.quorum import QuorumDescription, QuorumReplica
     from odradek.client.admin.reassignments import PartitionReassignment, ReassignmentResult
+    from odradek.client.admin.scram_users import ScramDeletion, ScramUpsertion, UserCredential
     from odradek.client.admin.topics import CreatedTopic, NewTopic
     from odradek.client.admin.transactions import ProducerState, TransactionDescription, TransactionListing
 else:
     __getattr__ = lazy_exports(
         __name__,
         {
+            "AclBinding": "acl_types",
+            "AclEntry": "acl_types",
+            "AclOperation": "acl_types",
+            "AclPermission": "acl_types",
             "Admin": "admin",
+            "DescribedQuotas": "client_quotas",
             "ClusterDescription": "base",
             "ConfigEntry": "configs",
             "ConfigSynonym": "configs",
             "CreatedTopic": "topics",
+            "IssuedToken": "delegation_tokens",
             "ElectionResult": "elections",
             "ElectionType": "elections",
             "FeatureDescription": "features",
@@ -41,11 +59,18 @@ else:
             "NewTopic": "topics",
             "NodeDescription": "nodes",
             "PartitionReassignment": "reassignments",
+            "PatternType": "acl_types",
             "ProducerState": "transactions",
             "QuorumDescription": "quorum",
             "QuorumReplica": "quorum",
+            "QuotaFilter": "client_quotas",
             "ReassignmentResult": "reassignments",
             "ReplicaInfo": "log_dirs",
+            "ResourcePattern": "acl_types",
+            "AclResourceType": "acl_types",
+            "UserCredential": "scram_users",
+            "ScramDeletion": "scram_users",
+            "ScramUpsertion": "scram_users",
             "TransactionDescription": "transactions",
             "TransactionListing": "transactions",
             "UpgradeType": "features",
@@ -53,28 +78,41 @@ else:
     )
 
 __all__ = [
+    "AclBinding",
+    "AclEntry",
+    "AclOperation",
+    "AclPermission",
+    "AclResourceType",
     "Admin",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigSynonym",
     "CreatedTopic",
+    "DescribedQuotas",
     "ElectionResult",
     "ElectionType",
     "FeatureDescription",
     "FeatureResult",
     "GroupDescription",
     "GroupListing",
+    "IssuedToken",
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
     "NodeDescription",
     "PartitionReassignment",
+    "PatternType",
     "ProducerState",
     "QuorumDescription",
     "QuorumReplica",
+    "QuotaFilter",
     "ReassignmentResult",
     "ReplicaInfo",
+    "ResourcePattern",
+    "ScramDeletion",
+    "ScramUpsertion",
     "TransactionDescription",
     "TransactionListing",
     "UpgradeType",
+    "UserCredential",
 ]

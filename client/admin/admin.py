@@ -5,8 +5,20 @@ parts gives a dictionary; when some failed it raises AdminError, which has both 
 together from one class for each family of requests. Source: ``org.apache.kafka.clients.admin.KafkaAdminClient``.
 """
 
+from .acl_types import (
+    AclBinding,
+    AclEntry,
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    PatternType,
+    ResourcePattern,
+)
+from .acls import AclAdmin
 from .base import ClusterDescription
+from .client_quotas import ClientQuotaAdmin, DescribedQuotas, QuotaFilter
 from .configs import ConfigAdmin, ConfigEntry, ConfigSynonym
+from .delegation_tokens import DelegationTokenAdmin, IssuedToken
 from .elections import ElectionAdmin, ElectionResult, ElectionType
 from .features import FeatureAdmin, FeatureDescription, FeatureResult, UpgradeType
 from .groups import GroupAdmin, GroupDescription, GroupListing, MemberDescription
@@ -15,34 +27,48 @@ from .nodes import NodeAdmin, NodeDescription
 from .quorum import QuorumAdmin, QuorumDescription, QuorumReplica
 from .reassignments import PartitionReassignment, ReassignmentAdmin, ReassignmentResult
 from .records import RecordAdmin
+from .scram_users import ScramDeletion, ScramUpsertion, ScramUserAdmin, UserCredential
 from .topics import CreatedTopic, NewTopic, TopicAdmin
 from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
 
 __all__ = [
+    "AclBinding",
+    "AclEntry",
+    "AclOperation",
+    "AclPermission",
+    "AclResourceType",
     "Admin",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigSynonym",
     "CreatedTopic",
+    "DescribedQuotas",
     "ElectionResult",
     "ElectionType",
     "FeatureDescription",
     "FeatureResult",
     "GroupDescription",
     "GroupListing",
+    "IssuedToken",
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
     "NodeDescription",
     "PartitionReassignment",
+    "PatternType",
     "ProducerState",
     "QuorumDescription",
     "QuorumReplica",
+    "QuotaFilter",
     "ReassignmentResult",
     "ReplicaInfo",
+    "ResourcePattern",
+    "ScramDeletion",
+    "ScramUpsertion",
     "TransactionDescription",
     "TransactionListing",
     "UpgradeType",
+    "UserCredential",
 ]
 
 
@@ -58,5 +84,9 @@ class Admin(
     NodeAdmin,
     QuorumAdmin,
     ReassignmentAdmin,
+    AclAdmin,
+    ClientQuotaAdmin,
+    ScramUserAdmin,
+    DelegationTokenAdmin,
 ):
     """An asyncio admin client. Times in ms."""

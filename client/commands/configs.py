@@ -1,12 +1,31 @@
-"""``odradek configs``: what ``kafka-configs.sh`` does for topics, brokers and groups, with its flags and output."""
+"""``odradek configs``: what ``kafka-configs.sh`` does, with its flags and output.
+
+Users, clients and IP addresses, which have quotas and credentials, are in ``client_configs.py``.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
+from .client_configs import (
+    CLIENTS,
+    IPS,
+    USERS,
+    Changes,
+    ClientEntity,
+    alter_credentials,
+    alter_quotas,
+    check_changes,
+    client_entity,
+    describe_clients,
+    print_altered,
+    upsertions_of,
+    with_credentials,
+)
 from .command_config import admin_settings, command_config_option
 from .output import print_json
 from .properties_file import read_properties
@@ -15,6 +34,7 @@ from .running import CommandError, bootstrap_option, exactly_one, json_option, m
 if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
     from ..admin.topic_configs import TopicConfigAdmin
+    from .command_config import AdminSettings
 
 
 ENTITY_TYPES = {
@@ -31,6 +51,7 @@ OWN_SOURCES = {
     "client-metrics": "DYNAMIC_CLIENT_METRICS_CONFIG",
     "group": "DYNAMIC_GROUP_CONFIG",
 }
+CLIENT_TYPES = (USERS, CLIENTS, IPS)
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
 
 
@@ -53,7 +74,7 @@ def split_configs(text: str) -> dict[str, str]:
 
 
 @click.command(
-    help="Show or change the configurations of topics, brokers and groups.",
+    help="Show or change the configurations of topics, brokers and groups, the quotas and credentials of users.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
@@ -64,14 +85,39 @@ def split_configs(text: str) -> dict[str, str]:
 @click.option("--add-config", metavar="K=V,...", help="Configurations to set; put brackets around a value with commas.")
 @click.option("--add-config-file", type=click.File(), help="A properties file with configurations to set.")
 @click.option("--delete-config", metavar="K,...", help="Configurations to remove.")
-@click.option("--entity-type", type=click.Choice(list(ENTITY_TYPES)), help="The type of the entity.")
-@click.option("--entity-name", help="The name of the entity: a topic, a broker's id, a group.")
-@click.option("--entity-default", "--broker-defaults", is_flag=True, help="The default of all brokers.")
+@click.option(
+    "--entity-type",
+    "entity_types",
+    multiple=True,
+    type=click.Choice([*ENTITY_TYPES, *CLIENT_TYPES]),
+    help="The type of the entity; users and clients may be given together.",
+)
+@click.option(
+    "--entity-name",
+    "entity_names",
+    multiple=True,
+    help="The name of the entity: a topic, a broker's id, a group, a user, a client id, an IP address.",
+)
+@click.option(
+    "--entity-default",
+    "entity_names",
+    is_flag=True,
+    flag_value="",
+    multiple=True,
+    help="The default of all brokers, users, clients or IP addresses, in place of a name.",
+)
 @click.option("--topic", help="The same as --entity-type topics --entity-name.")
 @click.option("--broker", help="The same as --entity-type brokers --entity-name.")
 @click.option("--group", help="The same as --entity-type groups --entity-name.")
 @click.option("--broker-logger", help="The same as --entity-type broker-loggers --entity-name.")
 @click.option("--client-metrics", help="The same as --entity-type client-metrics --entity-name.")
+@click.option("--user", help="The same as --entity-type users --entity-name.")
+@click.option("--client", help="The same as --entity-type clients --entity-name.")
+@click.option("--ip", help="The same as --entity-type ips --entity-name.")
+@click.option("--broker-defaults", is_flag=True, help="The same as --entity-type brokers --entity-default.")
+@click.option("--user-defaults", is_flag=True, help="The same as --entity-type users --entity-default.")
+@click.option("--client-defaults", is_flag=True, help="The same as --entity-type clients --entity-default.")
+@click.option("--ip-defaults", is_flag=True, help="The same as --entity-type ips --entity-default.")
 @timeout_option
 @json_option
 @output_option
@@ -84,23 +130,16 @@ def command(
     add_config: str | None,
     add_config_file: TextIO | None,
     delete_config: str | None,
-    entity_type: str | None,
-    entity_name: str | None,
-    entity_default: bool,
-    topic: str | None,
-    broker: str | None,
-    group: str | None,
-    broker_logger: str | None,
-    client_metrics: str | None,
+    entity_types: tuple[str, ...],
+    entity_names: tuple[str, ...],
     timeout_ms: int,
     as_json: bool,
     output: str,
+    **short: str | bool | None,
 ) -> int:
     """Checks the arguments and runs the action."""
     action = exactly_one({"describe": describe, "alter": alter})
-    short = {"topics": topic, "brokers": broker, "groups": group}
-    short |= {"broker-loggers": broker_logger, "client-metrics": client_metrics}
-    entity = the_entity(entity_type, entity_name, entity_default, {k: v for k, v in short.items() if v is not None})
+    entity = the_entity(list(entity_types), list(entity_names), short_names(short))
     to_set: dict[str, str] = {}
     if add_config_file is not None:
         to_set.update(read_properties(add_config_file.read()))
@@ -110,11 +149,14 @@ def command(
     if action == "alter" and not to_set and not to_delete:
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
     json_wanted = as_json or output == "json"
+    settings = admin_settings(command_config, timeout_ms)
+    if not isinstance(entity, Entity):
+        changes = Changes(entity, to_set, to_delete)
+        return run(lambda: ask_about_clients(bootstrap_server, settings, action, changes, as_json=json_wanted))
 
     async def work() -> None:
         from ..admin.topic_configs import TopicConfigAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
         async with TopicConfigAdmin(bootstrap_server, **settings._asdict()) as admin:
             if action == "describe":
                 await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
@@ -124,25 +166,67 @@ def command(
     return run(work)
 
 
-def the_entity(entity_type: str | None, entity_name: str | None, entity_default: bool, short: dict[str, str]) -> Entity:
+async def ask_about_clients(
+    bootstrap_server: str, settings: AdminSettings, action: str, changes: Changes, *, as_json: bool
+) -> None:
+    """Describes or changes users, clients or IP addresses. Imports the calls for credentials only for them."""
+    from ..admin.client_quotas import ClientQuotaAdmin
+
+    upsertions = []
+    if action == "alter":
+        check_changes(changes)
+        upsertions = upsertions_of(changes) if changes.of_scram else []
+    async with ClientQuotaAdmin(bootstrap_server, **settings._asdict()) as admin:
+        users = None
+        if changes.of_scram if action == "alter" else with_credentials(changes.entity):
+            from ..admin.scram_users import ScramUserAdmin
+
+            users = ScramUserAdmin.beside(admin)
+        if action == "describe":
+            await describe_clients(admin, users, changes.entity, as_json=as_json)
+            return
+        if users is None:
+            await alter_quotas(admin, changes)
+        else:
+            await alter_credentials(users, changes, upsertions)
+        print_altered(changes, as_json=as_json)
+
+
+def short_names(short: Mapping[str, str | bool | None]) -> dict[str, str]:
+    """Type of an entity -> its name, of ``--topic NAME`` (``topics``) or ``--user-defaults`` (``users``, "")."""
+    names: dict[str, str] = {}
+    for flag, value in short.items():
+        kind = flag.replace("_", "-").removesuffix("-defaults")
+        kind = kind if kind == "client-metrics" else f"{kind}s"
+        if isinstance(value, str) or value:
+            if kind in names:
+                raise click.UsageError(f"Duplicate entity type(s) specified: {kind}")
+            names[kind] = value if isinstance(value, str) else ""
+    return names
+
+
+def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Entity | tuple[ClientEntity, ...]:
     """The entity that the options name. Raises UsageError."""
-    if short:
-        if len(short) > 1 or entity_type:
-            raise click.UsageError(
-                "name one entity: --entity-type and --entity-name, or one of --topic, --broker, --group, "
-                "--broker-logger, --client-metrics"
-            )
-        chosen, name = next(iter(short.items()))
-        return Entity(ENTITY_TYPES[chosen], name)
-    if entity_type is None and entity_default:
-        return Entity("broker", "")
-    if entity_type is None:
-        raise click.UsageError("name an entity: --topic, --broker, --group, or --entity-type and --entity-name")
-    if entity_default:
-        if entity_type != "brokers":
-            raise click.UsageError("--entity-default is for --entity-type brokers")
-        return Entity("broker", "")
-    return Entity(ENTITY_TYPES[entity_type], entity_name)
+    if short and (types or names):
+        raise click.UsageError(
+            "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
+        )
+    if names and not types and not any(names):
+        types = ["brokers"]
+    types, names = (list(short), list(short.values())) if short else (types, names)
+    if not types:
+        raise click.UsageError(
+            "name an entity: --topic, --broker, --group, --user, --client, --ip, or --entity-type and --entity-name"
+        )
+    if any(kind in CLIENT_TYPES for kind in types):
+        return client_entity(types, names)
+    if len(types) > 1:
+        raise click.UsageError("Only 'users' and 'clients' entity types may be specified together")
+    if len(names) > 1:
+        raise click.UsageError("More entity names specified than entity types")
+    if "" in names and types != ["brokers"]:
+        raise click.UsageError("--entity-default is for --entity-type brokers, users, clients or ips")
+    return Entity(ENTITY_TYPES[types[0]], names[0] if names else None)
 
 
 async def describe_configs(admin: TopicConfigAdmin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:

@@ -53,16 +53,10 @@ INSTEAD_OF = {
 
 NOT_SERVED = {
     "--bootstrap-controller": "brokers pass on what only controllers can do: use --bootstrap-server",
-    "--client": "quotas are not served yet",
-    "--client-defaults": "quotas are not served yet",
     "--delete-config": "Kafka 4 removed this option: use odradek configs --alter --delete-config",
     "--enable-systest-events": "it is for Kafka's own system tests; --json prints the position of each record",
-    "--ip": "quotas are not served yet",
-    "--ip-defaults": "quotas are not served yet",
     "--message-send-max-retries": "records are retried until delivery.timeout.ms (--command-property)",
     "--socket-buffer-size": "the system chooses the size of the sockets' buffers",
-    "--user": "neither users nor quotas are served yet",
-    "--user-defaults": "neither users nor quotas are served yet",
 }
 """Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that are missing here, and why."""
 

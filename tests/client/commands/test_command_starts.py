@@ -10,7 +10,10 @@ import pytest
 from odradek.__main__ import COMMANDS
 from support.brokers.command_shell import Shell
 
-OURS = ["topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health"]
+OURS = [
+    "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
+    "delegation-tokens",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", OURS)
@@ -32,6 +35,8 @@ UNREACHABLE = {
     "configs": ["--describe", "--topic", "t"],
     "get-offsets": ["--topic", "t"],
     "health": [],
+    "acls": ["--list"],
+    "delegation-tokens": ["--describe"],
 }
 
 
@@ -84,7 +89,7 @@ def test_help_and_wrong_usage_import_nothing_that_asks_a_broker(command: str) ->
     assert not loaded & ONLY_TO_ASK_A_BROKER
 
 
-@pytest.mark.parametrize("command", OURS)
+@pytest.mark.parametrize("command", A_REQUEST)
 def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootstrap: str) -> None:
     shell.produce("imported", "a\n")
     module, _, function = COMMANDS[command][0].partition(":")

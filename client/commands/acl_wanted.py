@@ -1,0 +1,201 @@
+"""The ACLs that the options of ``odradek acls`` stand for, and the combinations that Kafka refuses.
+
+Pure. Source: ``AclCommand.getResourceFilterToAcls``, ``AclCommandOptions.checkArgs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+from ..admin.acl_types import (
+    ANY_HOST,
+    CLUSTER_NAME,
+    OPERATIONS_OF,
+    AclEntry,
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    PatternType,
+    ResourcePattern,
+)
+
+Wanted = dict[ResourcePattern, list[AclEntry]]
+"""Resources -> the ACLs to add or remove; no ACL means all of the resource."""
+CLUSTER = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+NO_PRINCIPAL = "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
+NO_RESOURCE = (
+    "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or "
+    "--delegation-token <Delegation Token ID>"
+)
+PRODUCER_ON_TOPIC = (AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE)
+PRODUCER_ON_TRANSACTIONAL_ID = (AclOperation.WRITE, AclOperation.DESCRIBE)
+CONSUMER_ON_TOPIC = (AclOperation.READ, AclOperation.DESCRIBE)
+
+
+class WrongUsageError(ValueError):
+    """Options that Kafka's script refuses; the message is Kafka's."""
+
+
+class AclOptions(NamedTuple):
+    """The options of the command, by their names."""
+
+    action: str
+    topic: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    transactional_id: tuple[str, ...] = ()
+    delegation_token: tuple[str, ...] = ()
+    user_principal: tuple[str, ...] = ()
+    cluster: bool = False
+    idempotent: bool = False
+    producer: bool = False
+    consumer: bool = False
+    pattern_type: PatternType = PatternType.LITERAL
+    operation: tuple[str, ...] = ()
+    allow_principal: tuple[str, ...] = ()
+    deny_principal: tuple[str, ...] = ()
+    allow_host: tuple[str, ...] = ()
+    deny_host: tuple[str, ...] = ()
+    principal: tuple[str, ...] = ()
+
+
+def check_options(options: AclOptions) -> None:
+    """Raises WrongUsageError for a combination that Kafka's script refuses."""
+    refused: dict[str, tuple[str, ...]] = {
+        "list": ("producer", "consumer", "allow_host", "allow_principal", "deny_host", "deny_principal"),
+        "producer": ("operation", "deny_principal", "deny_host"),
+        "consumer": ("operation", "deny_principal", "deny_host"),
+    }
+    for used, others in refused.items():
+        if options.action != used and not getattr(options, used, False):
+            continue
+        for other in others:
+            if getattr(options, other):
+                raise WrongUsageError(f'Option "[{used}]" can\'t be used with option "[{other.replace("_", "-")}]"')
+    if options.principal and options.action != "list":
+        raise WrongUsageError("The --principal option is only available if --list is set")
+    if options.producer and not options.topic:
+        raise WrongUsageError("With --producer you must specify a --topic")
+    if options.idempotent and not options.producer:
+        raise WrongUsageError("The --idempotent option is only available if --producer is set")
+    others_resources = not options.producer and (options.cluster or options.transactional_id)
+    if options.consumer and (not options.topic or not options.group or others_resources):
+        raise WrongUsageError(
+            "With --consumer you must specify a --topic and a --group and no --cluster or --transactional-id "
+            "option should be specified."
+        )
+
+
+def named_resources(options: AclOptions) -> list[ResourcePattern]:
+    """The resources that the options name, each once."""
+    named = {
+        AclResourceType.TOPIC: options.topic,
+        AclResourceType.GROUP: options.group,
+        AclResourceType.TRANSACTIONAL_ID: options.transactional_id,
+        AclResourceType.DELEGATION_TOKEN: options.delegation_token,
+        AclResourceType.USER: options.user_principal,
+    }
+    found = [
+        ResourcePattern(kind, name if kind == AclResourceType.TRANSACTIONAL_ID else name.strip(), options.pattern_type)
+        for kind, names in named.items()
+        for name in names
+    ]
+    if options.pattern_type == PatternType.LITERAL and (options.cluster or options.idempotent):
+        found.append(CLUSTER)
+    return list(dict.fromkeys(found))
+
+
+def wanted_acls(options: AclOptions) -> Wanted:
+    """The ACLs to add or remove, by resource. Raises WrongUsageError."""
+    resources = named_resources(options)
+    if not resources:
+        raise WrongUsageError(NO_RESOURCE)
+    wanted: Wanted = {}
+    if not options.producer and not options.consumer:
+        operations = [operation_named(name) for name in options.operation or ("All",)]
+        wanted = {resource: _entries(options, operations) for resource in resources}
+    if options.producer:
+        wanted.update(_of_types(options, resources, AclResourceType.TOPIC, PRODUCER_ON_TOPIC))
+        on_ids = _of_types(options, resources, AclResourceType.TRANSACTIONAL_ID, PRODUCER_ON_TRANSACTIONAL_ID)
+        wanted.update(on_ids)
+        if options.idempotent:
+            wanted[CLUSTER] = _entries(options, [AclOperation.IDEMPOTENT_WRITE])
+    if options.consumer:
+        added = _of_types(options, resources, AclResourceType.TOPIC, CONSUMER_ON_TOPIC)
+        added.update(_of_types(options, resources, AclResourceType.GROUP, (AclOperation.READ,)))
+        for resource, entries in added.items():
+            wanted[resource] = list(dict.fromkeys([*wanted.get(resource, []), *entries]))
+    _check_operations(wanted)
+    return wanted
+
+
+def acls_to_add(options: AclOptions) -> Wanted:
+    """The ACLs to add, by resource. Raises WrongUsageError."""
+    if options.pattern_type in (PatternType.ANY, PatternType.MATCH):
+        raise WrongUsageError(
+            f"A '--resource-pattern-type' value of '{options.pattern_type.name}' is not valid when adding acls."
+        )
+    wanted = wanted_acls(options)
+    if not all(wanted.values()):
+        raise WrongUsageError(NO_PRINCIPAL)
+    return wanted
+
+
+def operation_named(name: str) -> AclOperation:
+    """The operation of ``DescribeConfigs``, in any case. Raises WrongUsageError."""
+    wanted = name.strip().replace("_", "").upper()
+    for operation in AclOperation:
+        if operation.name.replace("_", "") == wanted and operation != AclOperation.UNKNOWN:
+            return operation
+    raise WrongUsageError(f"Unknown operation '{name}'; it can be {', '.join(operation_names())}")
+
+
+def operation_names() -> list[str]:
+    """``All``, ``DescribeConfigs`` ...: the operations that an ACL can have."""
+    concrete = [one for one in AclOperation if one not in (AclOperation.UNKNOWN, AclOperation.ANY)]
+    return [one.name.title().replace("_", "") for one in concrete]
+
+
+def principal_named(text: str) -> str:
+    """``User:alice``. Raises WrongUsageError if it has no type (``SecurityUtils.parseKafkaPrincipal``)."""
+    if ":" not in text:
+        raise WrongUsageError(f"expected a string in format principalType:principalName but got {text}")
+    return text.strip()
+
+
+def _of_types(
+    options: AclOptions, resources: Iterable[ResourcePattern], kind: AclResourceType, operations: Iterable[AclOperation]
+) -> Wanted:
+    entries = _entries(options, operations)
+    return {resource: list(entries) for resource in resources if resource.resource_type == kind}
+
+
+def _entries(options: AclOptions, operations: Iterable[AclOperation]) -> list[AclEntry]:
+    allowed = _hosts(options.allow_host, options.allow_principal)
+    denied = _hosts(options.deny_host, options.deny_principal)
+    wanted = list(operations)
+    entries = [
+        AclEntry(principal_named(principal), host, operation, permission)
+        for principals, hosts, permission in (
+            (options.allow_principal, allowed, AclPermission.ALLOW),
+            (options.deny_principal, denied, AclPermission.DENY),
+        )
+        for principal, operation, host in product(principals, wanted, hosts)
+    ]
+    return list(dict.fromkeys(entries))
+
+
+def _hosts(hosts: tuple[str, ...], principals: tuple[str, ...]) -> list[str]:
+    if hosts:
+        return [host.strip() for host in hosts]
+    return [ANY_HOST] if principals else []
+
+
+def _check_operations(wanted: Wanted) -> None:
+    for resource, entries in wanted.items():
+        valid = [*OPERATIONS_OF[resource.resource_type].split(), "ALL"]
+        if any(entry.operation.name not in valid for entry in entries):
+            raise WrongUsageError(
+                f"AclResourceType {resource.resource_type.name} only supports operations [{', '.join(sorted(valid))}]"
+            )

@@ -1,0 +1,191 @@
+"""``odradek acls``: what ``kafka-acls.sh`` does, with its flags and output."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, PatternType, ResourcePattern
+from .acl_wanted import (
+    AclOptions,
+    Wanted,
+    WrongUsageError,
+    acls_to_add,
+    check_options,
+    named_resources,
+    operation_names,
+    principal_named,
+    wanted_acls,
+)
+from .node_options import ask, node_options
+from .output import print_json
+from .running import CommandError, exactly_one, json_option, main, output_option, timeout_option
+
+if TYPE_CHECKING:
+    from ..admin.acls import AclAdmin
+
+PATTERN_TYPES = [kind.name.lower() for kind in PatternType if kind != PatternType.UNKNOWN]
+many = partial(click.option, multiple=True)
+
+
+@click.command(
+    help="Add, remove or list access control lists (ACLs).", context_settings={"help_option_names": ["-h", "--help"]}
+)
+@node_options
+@click.option("--add", is_flag=True, help="Add ACLs.")
+@click.option("--remove", is_flag=True, help="Remove ACLs; all of the named resources without a principal.")
+@click.option("--list", "list_", is_flag=True, help="List ACLs: those of the named resources, or all.")
+@many("--topic", metavar="NAME", help="A topic; '*' for all.")
+@many("--group", metavar="NAME", help="A consumer group; '*' for all.")
+@click.option("--cluster", is_flag=True, help="The cluster.")
+@many("--transactional-id", metavar="ID", help="A transactional id; '*' for all.")
+@many("--delegation-token", metavar="ID", help="The id of a delegation token; '*' for all.")
+@many("--user-principal", metavar="TYPE:NAME", help="A user whose tokens are created or described.")
+@click.option(
+    "--resource-pattern-type",
+    type=click.Choice(PATTERN_TYPES, case_sensitive=False),
+    default="literal",
+    show_default=True,
+    help="How names are meant. any and match only list and remove: match finds what affects the named resource.",
+)
+@many("--operation", metavar="NAME", help=f"An operation, default All: {', '.join(operation_names())}.")
+@many("--allow-principal", metavar="TYPE:NAME", help="Who is allowed: User:alice; User:* for everyone.")
+@many("--deny-principal", metavar="TYPE:NAME", help="Who is denied; goes before what is allowed.")
+@many("--allow-host", metavar="ADDRESS", help="From where --allow-principal is allowed; default *.")
+@many("--deny-host", metavar="ADDRESS", help="From where --deny-principal is denied; default *.")
+@many("--principal", metavar="TYPE:NAME", help="With --list: only ACLs of this principal.")
+@click.option("--producer", is_flag=True, help="What producers need: Write, Describe, Create on the topic.")
+@click.option("--consumer", is_flag=True, help="What consumers need: Read, Describe on the topic, Read on the group.")
+@click.option("--idempotent", is_flag=True, help="With --producer: IdempotentWrite on the cluster, for old brokers.")
+@click.option("--force", is_flag=True, help="Remove without asking.")
+@timeout_option
+@json_option
+@output_option
+def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, output: str, **given: Any) -> int:
+    """Checks the options and runs the action."""
+    action = exactly_one({"list": list_, "add": add, "remove": remove})
+    pattern_type = PatternType[given.pop("resource_pattern_type").upper()]
+    options = AclOptions(
+        action, pattern_type=pattern_type, **{key: given.pop(key) for key in AclOptions._fields if key in given}
+    )
+    wanted: Wanted = {}
+    try:
+        check_options(options)
+        if action != "list":
+            wanted = acls_to_add(options) if action == "add" else wanted_acls(options)
+        principals = [principal_named(text) for text in options.principal]
+    except WrongUsageError as error:
+        raise click.UsageError(str(error)) from None
+    json_wanted = as_json or output == "json"
+
+    async def work(admin: AclAdmin) -> int:
+        if action == "add":
+            await add_acls(admin, wanted, as_json=json_wanted)
+        elif action == "remove":
+            await remove_acls(admin, wanted, force=force, as_json=json_wanted)
+        else:
+            await list_acls(admin, named_resources(options), principals, as_json=json_wanted)
+        return 0
+
+    return ask(given, _acl_admin, work)
+
+
+def _acl_admin() -> type[AclAdmin]:
+    from ..admin.acls import AclAdmin
+
+    return AclAdmin
+
+
+async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
+    """``--add``: creates those that do not exist yet."""
+    added: list[AclBinding] = []
+    for resource, entries in wanted.items():
+        existing = set(await admin.describe_acls(AclBinding(resource, AclEntry())))
+        missing = [AclBinding(resource, entry) for entry in entries]
+        for binding in [one for one in missing if one in existing]:
+            missing.remove(binding)
+            if not as_json:
+                click.echo(f"Acl {binding} already exists.")
+        if not missing:
+            continue
+        if not as_json:
+            click.echo(f"Adding ACLs for resource `{resource}`: \n {_lines(one.entry for one in missing)}\n")
+        await admin.create_acls(missing)
+        added += missing
+    if as_json:
+        print_json([acl_document(binding) for binding in added])
+
+
+async def remove_acls(admin: AclAdmin, wanted: Wanted, *, force: bool, as_json: bool) -> None:
+    """``--remove``: asks about each resource first, unless ``force``."""
+    removed: list[AclBinding] = []
+    for resource, entries in wanted.items():
+        question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
+        if entries:
+            question = (
+                f"Are you sure you want to remove ACLs: \n {_lines(entries)}\n from resource filter `{resource}`? (y/n)"
+            )
+        if force or confirmed(question):
+            removed += await admin.delete_acls([AclBinding(resource, entry) for entry in entries or [AclEntry()]])
+    if as_json:
+        print_json([acl_document(binding) for binding in removed])
+
+
+def confirmed(question: str) -> bool:
+    """Whether the user answers y. Raises CommandError if standard input has ended."""
+    click.echo(question, err=not sys.stdout.isatty())
+    answer = sys.stdin.readline()
+    if not answer:
+        raise CommandError("no answer on standard input; --force removes without asking")
+    return answer.strip().lower() == "y"
+
+
+async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principals: list[str], *, as_json: bool) -> None:
+    """``--list``: by resource; with ``principals`` for each of them."""
+    found: list[AclBinding] = []
+    for wanted in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
+        found += await admin.describe_acls(wanted)
+    found = list(dict.fromkeys(found))
+    if as_json:
+        print_json([acl_document(one) for one in found if not principals or one.entry.principal in principals])
+        return
+    if not principals:
+        print_acls(found)
+    for principal in dict.fromkeys(principals):
+        click.echo(f"ACLs for principal `{principal}`")
+        print_acls([binding for binding in found if binding.entry.principal == principal])
+
+
+def print_acls(bindings: list[AclBinding]) -> None:
+    """Kafka's text: each resource with its ACLs."""
+    by_resource: dict[ResourcePattern, list[AclEntry]] = {}
+    for resource, entry in bindings:
+        by_resource.setdefault(resource, []).append(entry)
+    for resource, entries in by_resource.items():
+        click.echo(f"Current ACLs for resource `{resource}`:\n{_lines(entries)}\n")
+
+
+def _lines(entries: Any) -> str:
+    return "\n".join(f"\t{entry}" for entry in entries)
+
+
+def acl_document(binding: AclBinding) -> dict[str, str | None]:
+    """An ACL for JSON."""
+    (kind, name, pattern_type), (principal, host, operation, permission) = binding
+    return {
+        "resourceType": kind.name,
+        "name": name,
+        "patternType": pattern_type.name,
+        "principal": principal,
+        "host": host,
+        "operation": operation.name,
+        "permissionType": permission.name,
+    }
+
+
+def acls(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek acls``, returns the exit code."""
+    return main(command, "acls", arguments)
