@@ -65,12 +65,21 @@ class Secured:
 
     def ask(self, request: Message, version: int, host: str = ADMIN) -> Any:
         """The answer to a client at this address; None if the connection was closed instead."""
+        self.send(request, version, host)
+        return self.receive(request, version, host)
+
+    def send(self, request: Message, version: int, host: str) -> None:
+        """Asks without waiting for the answer."""
         line = self._lines.get(host)
         if line is None:
             line = self._lines[host] = socket.create_connection(
                 ("127.0.0.1", self.port), timeout=60, source_address=(host, 0)
             )
         line.sendall(encode_request(request, version, 7, "asking"))
+
+    def receive(self, request: Message, version: int, host: str) -> Any:
+        """The answer to what was sent last; None if the connection was closed instead."""
+        line = self._lines[host]
         size = self._read(line, 4)
         if size is None:
             line.close()
@@ -238,8 +247,11 @@ def compare(sides: tuple[Secured, Secured], acls: list[Acl], questions: Sequence
     differing = []
     for question in questions:
         answers = []
-        for side in sides:
-            answer = side.ask(question.make(side.topic_ids), question.version, USER)
+        requests = [question.make(side.topic_ids) for side in sides]
+        for side, request in zip(sides, requests, strict=True):
+            side.send(request, question.version, USER)  # both work at the same time
+        for side, request in zip(sides, requests, strict=True):
+            answer = side.receive(request, question.version, USER)
             answers.append("closed" if answer is None else comparable(without_own(to_json(answer, question.version))))
         if answers[0] != answers[1]:
             differing.append(f"{question.name}:\n  ours:  {answers[0]}\n  Kafka: {answers[1]}")
