@@ -56,8 +56,17 @@ CHECKS: dict[int, Check] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: shown.consumer_group_describe,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: shown.describe_topic_partitions,
 }
-OPEN = DISABLED | {ApiKey.API_VERSIONS, ApiKey.FETCH}
-"""Everybody may ask for the versions; a disabled API tells nothing; the handler of Fetch asks by itself."""
+TOKEN_APIS = frozenset(
+    {
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    }
+)
+OPEN = DISABLED | TOKEN_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
+"""Everybody may ask for the versions; a disabled API tells nothing; the handlers of Fetch and of delegation tokens ask
+by themselves."""
 
 
 def check_of(api_key: int) -> Check | None:

@@ -32,6 +32,13 @@ EFFECTIVE: dict[str, str] = {
     " it connections are not read until some are answered; -1: no limit. At least socket.request.max.bytes.",
     "fetch.max.bytes": "The maximum size of one Fetch response, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "The maximum number of fetch sessions.",
+    # delegation tokens
+    "delegation.token.secret.key": "The key of the tokens' HMACs, the same at all brokers and controllers. Without it"
+    " there are no delegation tokens.",
+    "delegation.token.max.lifetime.ms": "A token can't be renewed beyond this time after its creation.",
+    "delegation.token.expiry.time.ms": "How long a token is valid without being renewed.",
+    "delegation.token.expiry.check.interval.ms": "How often expired tokens are removed. They can't be used before that"
+    " either.",
     # topics
     "auto.create.topics.enable": "Whether a topic is created when a client asks for its metadata.",
     "delete.topic.enable": "Whether topics may be deleted.",

@@ -28,7 +28,6 @@ _KEYS: Mapping[str, str] = MappingProxyType(
         CLASS_KEY: AUTHORIZATION,
         "principal.builder.class": "clients are not authenticated, so they have no principals",
         "connections.max.reauth.ms": AUTHENTICATION,
-        "delegation.token.secret.key": "delegation tokens are not served",
         "security.inter.broker.protocol": "PLAINTEXT is the only security protocol that is served",
         "security.providers": ENCRYPTION,
         "client.quota.callback.class": QUOTAS,

@@ -117,6 +117,11 @@ class RequestInService(RequestContext):
         """Whether the request was answered or its connection was closed."""
         return self._connection is None
 
+    def is_by_token(self) -> bool:
+        """See :class:`RequestContext`."""
+        connection = self._connection
+        return isinstance(connection, Connection) and connection.by_token
+
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
         connection = self._connection

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from ...protocol.errors import KafkaError
-from ..acls.acl import ANONYMOUS, AclOperation
+from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
 
 Response = TypeVar("Response", contravariant=True)
 
@@ -17,6 +17,9 @@ class Access(Protocol):
 
     def cluster(self, operation: AclOperation, log: bool = True) -> bool:
         """Whether an operation on the cluster is allowed."""
+
+    def may(self, operation: AclOperation, resource_type: AclResourceType, name: str, log: bool = True) -> bool:
+        """Whether an operation on one resource is allowed."""
 
 
 class RequestContext:
@@ -67,6 +70,10 @@ class RequestContext:
         self.in_slices = in_slices
         self.principal = principal
         self.access: Access | None = None
+
+    def is_by_token(self) -> bool:
+        """Whether the client has logged in with a delegation token. Ask before the answer."""
+        return False
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""

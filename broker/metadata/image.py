@@ -1,7 +1,8 @@
 """The metadata image: the state that the records of ``__cluster_metadata-0`` make, for handlers to read.
 
-Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, ACLs, and every other
-record unchanged. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record.
+Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, ACLs, delegation tokens,
+and every other record unchanged. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it,
+record by record.
 Types with thousands of objects are tuples, since a start makes each partition several times. Invariant:
 ``topics_by_name`` and ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
 """
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from ...protocol.messages.structure import ZERO_UUID, Message
 from ..acls.acl import Acl
+from .delegation_tokens import DelegationToken
 
 NO_LEADER = -1
 DIRECTORY_MIGRATING = ZERO_UUID
@@ -156,7 +158,17 @@ ClientQuotaEntity = tuple[tuple[str, str | None], ...]
 """Pairs of entity type and name (None: the default), sorted by type."""
 
 
-PARTS = ("topics_by_name", "topics_by_id", "configs", "brokers", "features", "client_quotas", "acls", "kept")
+PARTS = (
+    "topics_by_name",
+    "topics_by_id",
+    "configs",
+    "brokers",
+    "features",
+    "client_quotas",
+    "acls",
+    "delegation_tokens",
+    "kept",
+)
 """The dicts of an image."""
 
 
@@ -172,9 +184,11 @@ class MetadataImage:
     client_quotas: dict[ClientQuotaEntity, dict[str, float]] = field(default_factory=dict)
     acls: dict[bytes, Acl] = field(default_factory=dict)
     """By their ids."""
+    delegation_tokens: dict[str, DelegationToken] = field(default_factory=dict)
+    """By their ids."""
     next_producer_id: int = 0
     kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
-    """Records of types that the broker does not use (SCRAM credentials, tokens, controllers), by their keys."""
+    """Records of types that the broker does not use (SCRAM credentials, controllers), by their keys."""
     last_offset: int = -1
     last_epoch: int = 0
     last_timestamp_ms: int = -1
@@ -207,6 +221,7 @@ class MetadataImage:
             or self.brokers
             or self.client_quotas
             or self.acls
+            or self.delegation_tokens
             or self.kept
         )
 
@@ -260,3 +275,5 @@ class MetadataDelta:
     changed_features: dict[str, None] = field(default_factory=dict)
     changed_acls: dict[bytes, None] = field(default_factory=dict)
     """Ids of ACLs that are new or removed."""
+    changed_tokens: dict[str, None] = field(default_factory=dict)
+    """Ids of delegation tokens that are new, renewed or removed."""

@@ -43,6 +43,8 @@ def difference(old: MetadataImage, new: MetadataImage) -> Steps[MetadataDelta]:
     delta.changed_brokers.update(dict.fromkeys((yield from _changed(old.brokers, new.brokers))))
     delta.changed_features.update(dict.fromkeys((yield from _changed(old.features, new.features))))
     delta.changed_acls.update(dict.fromkeys((yield from _changed(old.acls, new.acls))))
+    tokens = yield from _changed(old.delegation_tokens, new.delegation_tokens)
+    delta.changed_tokens.update(dict.fromkeys(tokens))
     return delta
 
 

@@ -127,6 +127,8 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
     records.ProducerIdsRecord: _producer_ids,
     records.AccessControlEntryRecord: security.add_acl,
     records.RemoveAccessControlEntryRecord: security.remove_acl,
+    records.DelegationTokenRecord: security.add_token,
+    records.RemoveDelegationTokenRecord: security.remove_token,
     records.BrokerRegistrationChangeRecord: brokers.change_registration,
     records.NoOpRecord: _nothing,
     records.BeginTransactionRecord: _nothing,
@@ -137,7 +139,6 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
 
 _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
     records.UserScramCredentialRecord: lambda record: (record.name, record.mechanism),
-    records.DelegationTokenRecord: lambda record: (record.token_id,),
     records.RegisterControllerRecord: lambda record: (record.controller_id,),
     records.ZkMigrationStateRecord: lambda record: (),
 }
@@ -148,6 +149,5 @@ _REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object,
         records.UserScramCredentialRecord,
         lambda record: (record.name, record.mechanism),
     ),
-    records.RemoveDelegationTokenRecord: (records.DelegationTokenRecord, lambda record: (record.token_id,)),
 }
 """Record types that remove a kept record."""

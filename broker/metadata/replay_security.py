@@ -1,12 +1,13 @@
 """The effects of the records of security: ACLs.
 
 Pure. Owns: ``acls`` of the image. Never does: I/O, reading a clock, deciding. Invariant: an ACL keeps the id that its
-record has. Source: ``replay`` of Kafka's AclsDelta.
+record has. Source: ``replay`` of Kafka's AclsDelta and DelegationTokenDelta.
 """
 
 from ...protocol.messages import metadata_records as records
 from ..acls.acl import Acl
 from .corruption import SHOWN_CHARACTERS, MetadataCorruption
+from .delegation_tokens import DelegationToken
 from .image import MetadataDelta, MetadataImage
 
 
@@ -32,3 +33,25 @@ def remove_acl(image: MetadataImage, record: records.RemoveAccessControlEntryRec
     image.own("acls")
     del image.acls[record.id]
     delta.changed_acls[record.id] = None
+
+
+def add_token(image: MetadataImage, record: records.DelegationTokenRecord, delta: MetadataDelta) -> None:
+    """Adds a delegation token, or replaces it by its renewed self."""
+    image.own("delegation_tokens")
+    image.delegation_tokens[record.token_id] = DelegationToken(
+        record.token_id,
+        record.owner,
+        record.requester,
+        tuple(record.renewers),
+        record.issue_timestamp,
+        record.max_timestamp,
+        record.expiration_timestamp,
+    )
+    delta.changed_tokens[record.token_id] = None
+
+
+def remove_token(image: MetadataImage, record: records.RemoveDelegationTokenRecord, delta: MetadataDelta) -> None:
+    """Removes a token. As in Kafka, the token need not be there."""
+    image.own("delegation_tokens")
+    if image.delegation_tokens.pop(record.token_id, None) is not None:
+        delta.changed_tokens[record.token_id] = None

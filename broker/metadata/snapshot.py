@@ -21,9 +21,11 @@ from ...protocol.messages.snapshots import KRaftVersionRecord, SnapshotFooterRec
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType, encode_control_batch
+from .delegation_tokens import DelegationToken
 from .features import (
     CONTROLLER_REGISTRATION_SUPPORTED,
     CORDONED_DIRECTORIES_SUPPORTED,
+    DELEGATION_TOKENS_SUPPORTED,
     DIRECTORY_ASSIGNMENT_SUPPORTED,
     METADATA_VERSION,
     record_version,
@@ -55,8 +57,22 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
         yield record, record_version(record, image.metadata_version)
     for acl_id, acl in image.acls.items():
         yield records.AccessControlEntryRecord(acl_id, *acl), 0
-    for kept_class in (records.UserScramCredentialRecord, records.DelegationTokenRecord):
-        yield from image.kept_records(kept_class)
+    yield from image.kept_records(records.UserScramCredentialRecord)
+    for token in image.delegation_tokens.values():
+        yield token_record(token), 0
+
+
+def token_record(token: DelegationToken) -> records.DelegationTokenRecord:
+    """The record that makes a token (``DelegationTokenData.toRecord``)."""
+    return records.DelegationTokenRecord(
+        token.owner,
+        token.requester,
+        list(token.renewers),
+        token.issue_ms,
+        token.max_ms,
+        token.expiry_ms,
+        token.token_id,
+    )
 
 
 def _check_no_loss(image: MetadataImage) -> None:
@@ -64,6 +80,8 @@ def _check_no_loss(image: MetadataImage) -> None:
     level = image.metadata_version
     if level < CORDONED_DIRECTORIES_SUPPORTED and any(one.cordoned_directories for one in image.brokers.values()):
         raise UnwritableMetadataError(level, "the cordoned log directories of one or more brokers")
+    if level < DELEGATION_TOKENS_SUPPORTED and image.delegation_tokens:
+        raise UnwritableMetadataError(level, "delegation tokens")
     if level < CONTROLLER_REGISTRATION_SUPPORTED and any(image.kept_records(records.RegisterControllerRecord)):
         raise UnwritableMetadataError(level, "controller registration data")
 

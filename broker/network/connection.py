@@ -85,6 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         "_waiting",
         "_waiting_bytes",
         "_writer",
+        "by_token",
         "client_host",
         "client_port",
         "connection_id",
@@ -134,6 +135,8 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = ""
         self.principal = ANONYMOUS
         """Who has authenticated."""
+        self.by_token = False
+        """Whether the client has logged in with a delegation token."""
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0
@@ -219,9 +222,13 @@ class Connection(asyncio.BufferedProtocol):
 
     # Called by the listener's authentication.
 
-    def authenticated(self, principal: str, serve: ServeFrame | None = None) -> None:
-        """The client is ``principal`` from now on. Its frames go to ``serve``; None: to :attr:`serve_request`."""
+    def authenticated(self, principal: str, serve: ServeFrame | None = None, by_token: bool = False) -> None:
+        """The client is ``principal`` from now on. Its frames go to ``serve``; None: to :attr:`serve_request`.
+
+        ``by_token``: it has logged in with a delegation token.
+        """
         self.principal = sys.intern(principal)
+        self.by_token = by_token
         self._serve_frame = self.serve_request if serve is None else serve
         if not self.is_authenticated:
             self.is_authenticated = True

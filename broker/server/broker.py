@@ -28,6 +28,7 @@ from .coordinators import Coordinators
 
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
+    from ..metadata.token_hmacs import TokenHmacs
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,10 @@ class Broker:
         self.record_work = RecordWork()
         self.authorizer: StandardAuthorizer | None = None
         """Decides what clients may do; None if they may do everything."""
+        self.token_hmacs: TokenHmacs | None = None
+        """Of the delegation tokens; None if they are disabled."""
+        self.security_protocols: Mapping[str, str] = {one.name: one.protocol for one in config.listeners}
+        """The names of listeners with their security protocols."""
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

@@ -55,6 +55,7 @@ from .open_access import warn_of_open_access
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
 from .standalone import Standalone
+from .token_expiry import know_tokens, remove_expired_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -255,6 +256,7 @@ class BrokerServer:
         hosting.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
         self._authorize(broker)
+        know_tokens(broker)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
         publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, clock_ms)
@@ -311,7 +313,13 @@ class BrokerServer:
             )
             self._undo.callback(disk_watch.cancel)
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
-        warn_of_open_access(metadata.image, metadata.node_id, addresses, broker.authorizer is not None)
+        warn_of_open_access(
+            metadata.image,
+            metadata.node_id,
+            addresses,
+            enforces_acls=broker.authorizer is not None,
+            knows_tokens=broker.token_hmacs is not None,
+        )
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
         security = ListenerSecurity(config, connections, connect, timers.now_ms, patient)
         acceptor = Acceptor(loop, security.factories(self._bound), connections, descriptor_shares())
@@ -324,6 +332,7 @@ class BrokerServer:
         await background.show_metrics(config, broker.partitions, parts.hosting.leaders, parts.hosting.replication)
         snapshots = SnapshotGenerator(metadata, timers, clock_ms)
         snapshots.start()
+        remove_expired_tokens(broker, timers, clock_ms)
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
         return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
 

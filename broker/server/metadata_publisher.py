@@ -53,6 +53,8 @@ class BrokerMetadataPublisher:
         broker, hosting = self._broker, self._hosting
         if broker.authorizer is not None and delta.changed_acls:
             broker.authorizer.update(image.acls, delta.changed_acls)
+        if broker.token_hmacs is not None and delta.changed_tokens:
+            broker.token_hmacs.update(image.delegation_tokens, delta.changed_tokens)
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
             yield from hosting.drop_topic(topic.name, self._clock_ms())

@@ -7,10 +7,7 @@ Kafka enforces the security in its metadata.
 import logging
 from collections.abc import Iterable, Iterator
 
-from ...protocol.messages.metadata_records import (
-    DelegationTokenRecord,
-    UserScramCredentialRecord,
-)
+from ...protocol.messages.metadata_records import UserScramCredentialRecord
 from ..config.security import carried_configs
 from ..config.stored import READ_AT_START
 from ..metadata.image import MetadataImage, ResourceType
@@ -21,14 +18,23 @@ KEPT = "It is kept for a Kafka that enforces it."
 
 
 def warn_of_open_access(
-    image: MetadataImage, node_id: int, bound: Iterable[tuple[str, str]], enforces_acls: bool = False
+    image: MetadataImage,
+    node_id: int,
+    bound: Iterable[tuple[str, str]],
+    enforces_acls: bool = False,
+    knows_tokens: bool = False,
 ) -> None:
     """Logs a WARNING for each kind of open access. ``bound``: names of listeners with their bound addresses."""
-    for sentence in (*carried_security(image, node_id, enforces_acls), *open_listeners(bound, enforces_acls)):
+    for sentence in (
+        *carried_security(image, node_id, enforces_acls, knows_tokens),
+        *open_listeners(bound, enforces_acls),
+    ):
         logger.warning("%s", sentence)
 
 
-def carried_security(image: MetadataImage, node_id: int, enforces_acls: bool = False) -> Iterator[str]:
+def carried_security(
+    image: MetadataImage, node_id: int, enforces_acls: bool = False, knows_tokens: bool = False
+) -> Iterator[str]:
     """A sentence for each kind of security that the metadata holds and this broker does not enforce."""
     if image.acls and not enforces_acls:
         yield (
@@ -39,9 +45,11 @@ def carried_security(image: MetadataImage, node_id: int, enforces_acls: bool = F
     users = {record.name for record in kept if isinstance(record, UserScramCredentialRecord)}
     if users:
         yield f"the metadata holds SCRAM credentials (users: {len(users)}), but clients are not authenticated. {KEPT}"
-    tokens = sum(1 for _ in image.kept_records(DelegationTokenRecord))
-    if tokens:
-        yield f"the metadata holds delegation tokens ({tokens}), but clients are not authenticated. {KEPT}"
+    if image.delegation_tokens and not knows_tokens:
+        yield (
+            f"the metadata holds delegation tokens ({len(image.delegation_tokens)}), but without "
+            f"delegation.token.secret.key no client can log in with one. {KEPT}"
+        )
     if image.client_quotas:
         yield (
             f"the metadata holds client quotas ({len(image.client_quotas)}), which are not enforced: "

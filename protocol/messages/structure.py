@@ -15,6 +15,9 @@ NEW_STRUCTURE: Final[Any] = object()
 ZERO_UUID: Final = bytes(16)
 """Kafka's ``Uuid.ZERO_UUID``: no id. Ids are plain 16 bytes everywhere."""
 
+SECRETS: Final = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"})
+"""Fields with which a client could log in, or which help to guess a password. Nothing shows them."""
+
 Records: TypeAlias = Any
 """What a ``records`` field holds: decoded a memoryview into the input, not a copy, or None for null. To be encoded it
 may be bytes, a view or anything else with a length, which ``encode_parts`` passes through (a region of a file)."""
@@ -41,7 +44,7 @@ class Structure:
     __hash__ = None  # type: ignore[assignment]  # its fields change
 
     def __repr__(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.__slots__]
+        shown = [f"{name}={'[hidden]' if name in SECRETS else repr(getattr(self, name))}" for name in self.__slots__]
         if self.unknown_tagged_fields:
             shown.append(f"unknown_tagged_fields={self.unknown_tagged_fields!r}")
         return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.broker.acls.acl import Acl
 from odradek.broker.metadata.corruption import MetadataCorruption
+from odradek.broker.metadata.delegation_tokens import DelegationToken
 from odradek.broker.metadata.image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
@@ -143,7 +144,6 @@ def test_records_that_are_not_served_are_kept_until_removed() -> None:
     kept = [
         records.UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096),
         records.UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 8192),
-        records.DelegationTokenRecord(token_id="token"),
         records.RegisterControllerRecord(controller_id=3000),
     ]
     apply(image, kept)
@@ -152,10 +152,26 @@ def test_records_that_are_not_served_are_kept_until_removed() -> None:
         image,
         [
             records.RemoveUserScramCredentialRecord("u", 1),
-            records.RemoveDelegationTokenRecord("token"),
         ],
     )
-    assert [one.message for one in image.kept.values()] == [kept[1], kept[3]]
+    assert [one.message for one in image.kept.values()] == [kept[1], kept[2]]
+
+
+def test_delegation_tokens_are_known_by_their_ids() -> None:
+    """A token is in the image, with its latest expiry, until its removal; removing an unknown one does nothing."""
+    image = started(controller())
+    delta = MetadataDelta()
+    replay(image, records.DelegationTokenRecord("User:alice", "User:bob", ["User:carol"], 1, 9, 3, "one"), delta)
+    view = image.view()
+    replay(image, records.DelegationTokenRecord("User:alice", "User:bob", ["User:carol"], 1, 9, 8, "one"), delta)
+    replay(image, records.RemoveDelegationTokenRecord("two"), delta)
+    assert view.delegation_tokens["one"].expiry_ms == 3
+    assert image.delegation_tokens == {
+        "one": DelegationToken("one", "User:alice", "User:bob", ("User:carol",), 1, 9, 8)
+    }
+    replay(image, records.RemoveDelegationTokenRecord("one"), delta)
+    assert not image.delegation_tokens
+    assert list(delta.changed_tokens) == ["one"]
 
 
 def test_acls_are_known_by_their_ids() -> None:

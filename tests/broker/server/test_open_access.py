@@ -36,7 +36,6 @@ ASKS = {
     "client.quota.callback.class": "com.example.Quotas",
     "create.topic.policy.class.name": "com.example.Policy",
     "alter.config.policy.class.name": "com.example.Policy",
-    "delegation.token.secret.key": "hunter2",
     "connections.max.reauth.ms": "3600000",
     "security.inter.broker.protocol": "SASL_SSL",
     "ssl.client.auth": "required",
@@ -62,7 +61,6 @@ def test_each_key_that_asks_for_security_stops_the_start_and_is_named(key: str) 
     (said,) = refusals(f"num.partitions=3\n{key}={ASKS[key]}\n")
     assert said.startswith(f"{key} is set (line 2), but ")
     assert "remove it" in said
-    assert "hunter2" not in said
 
 
 def test_it_is_said_where_each_was_set_and_all_at_once() -> None:

@@ -1,0 +1,50 @@
+"""RenewDelegationToken (39): moves the expiry of a token, up to its latest time.
+
+Versions: 1 and 2. 2: flexible.
+Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (PLAINTEXT, SSL without a certificate, or a client that logged in with a
+token), DELEGATION_TOKEN_NOT_FOUND, DELEGATION_TOKEN_OWNER_MISMATCH (neither owner nor renewer),
+DELEGATION_TOKEN_EXPIRED, DELEGATION_TOKEN_AUTH_DISABLED (no ``delegation.token.secret.key``), UNSUPPORTED_VERSION
+(``metadata.version`` below 3.6-IV2).
+Source: KIP-48, KIP-900; ``KafkaApis.handleRenewTokenRequest``, ``DelegationTokenControlManager``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.security import RenewDelegationTokenRequest, RenewDelegationTokenResponse
+from ..controller.delegation_tokens import TokenSettings, renew_token
+from ..dispatch.request import RequestContext
+from ..server.broker import Broker
+from ..server.token_requests import NO_TIME_MS, allows_token_requests
+
+API_KEY = ApiKey.RENEW_DELEGATION_TOKEN
+
+
+def handle(
+    broker: Broker,
+    request: RenewDelegationTokenRequest,
+    context: RequestContext,
+    reply: Callable[[RenewDelegationTokenResponse], None],
+) -> None:
+    """Checks, writes the token, answers."""
+    if not allows_token_requests(broker, context):
+        reply(RenewDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, NO_TIME_MS))
+        return
+    metadata = broker.own_metadata
+
+    def answer(outcome: RenewDelegationTokenResponse | KafkaError) -> None:
+        reply(RenewDelegationTokenResponse(outcome.error_code) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(
+        lambda: renew_token(
+            metadata.image,
+            request,
+            broker.token_hmacs,
+            TokenSettings.of(broker.static_config),
+            context.principal,
+            context.now_ms,
+        ),
+        context.now_ms,
+        answer,
+    )

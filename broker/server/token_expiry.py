@@ -1,0 +1,55 @@
+"""Delegation tokens in a running broker: their HMACs from the start on, and the removal of expired ones.
+
+Shell. Never does: deciding which token has expired. Source: ``DelegationTokenPublisher``,
+``QuorumController.sweepExpiredDelegationTokens``.
+"""
+
+import logging
+from collections.abc import Callable
+
+from ...protocol.errors import KafkaError
+from ...protocol.messages.structure import Message
+from ..timers.loop_timers import LoopTimers
+from .broker import Broker
+
+logger = logging.getLogger(__name__)
+
+SECRET_KEY = "delegation.token.secret.key"
+INTERVAL_KEY = "delegation.token.expiry.check.interval.ms"
+
+
+def know_tokens(broker: Broker) -> None:
+    """Computes the HMACs of the metadata's tokens, if tokens are enabled. 3 us for each token."""
+    secret_key = broker.static_config[SECRET_KEY]
+    if not secret_key:
+        return
+    from ..metadata.token_hmacs import TokenHmacs  # a plain broker does not need it
+
+    tokens = broker.metadata.image.delegation_tokens
+    broker.token_hmacs = TokenHmacs(secret_key)
+    broker.token_hmacs.update(tokens, tokens)
+
+
+def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
+    """Removes expired tokens now and then, if this broker is its own controller. ``clock_ms``: since the epoch."""
+    if broker.token_hmacs is None or broker.is_cluster_member:
+        return
+    from ..controller.delegation_tokens import expired_tokens
+
+    metadata = broker.own_metadata
+    interval_ms = broker.static_config.get_int(INTERVAL_KEY)
+
+    def expired() -> list[Message]:
+        found = expired_tokens(metadata.image, clock_ms())
+        if found:
+            logger.info("removing delegation tokens that have expired: %d", len(found))
+        return found
+
+    def failed(error: KafkaError) -> None:
+        logger.error("expired delegation tokens can't be removed: %s", error)
+
+    def check() -> None:
+        timers.schedule(interval_ms, check)
+        metadata.record(expired, clock_ms(), failed)
+
+    timers.schedule(interval_ms, check)

@@ -1,0 +1,56 @@
+"""Which requests about delegation tokens a broker takes, before it or a controller decides them.
+
+Owns: the rule of connections, the check of the owner. Never does: changing tokens. Source:
+``KafkaApis.allowTokenRequests``, ``KafkaApis.handleCreateTokenRequest``; KIP-48, KIP-373.
+"""
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
+from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
+from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
+from ..dispatch.request import RequestContext
+from .broker import Broker
+
+REQUESTER_SINCE = 3
+"""The first version that shows the creator of a token (KIP-373)."""
+NO_TIME_MS = -1
+"""The times in an answer that a broker refuses by itself (``DelegationTokenManager.ERROR_TIMESTAMP``)."""
+
+
+def allows_token_requests(broker: Broker, context: RequestContext) -> bool:
+    """Whether the connection says who the client is, by something else than a token."""
+    protocol = broker.security_protocols.get(context.listener_name, "PLAINTEXT")
+    if context.is_by_token() or protocol == "PLAINTEXT":
+        return False
+    return protocol != "SSL" or context.principal != ANONYMOUS
+
+
+def refused_creation(
+    broker: Broker, request: CreateDelegationTokenRequest, context: RequestContext
+) -> CreateDelegationTokenResponse | None:
+    """The answer to a request for a token that is refused; None if it is to be decided."""
+    owner = owner_of(request, context.principal)
+    error = _creation_error(broker, request, context, str(owner))
+    if not error:
+        return None
+    requester = shown_requester(context.principal, context.api_version)
+    return CreateDelegationTokenResponse(error, *owner, *requester, NO_TIME_MS, NO_TIME_MS, NO_TIME_MS)
+
+
+def shown_requester(requester: str, version: int) -> Principal:
+    """The creator of a token in an answer to CreateDelegationToken or DescribeDelegationToken of a version."""
+    return Principal.parse(requester) if version >= REQUESTER_SINCE else Principal("", "")
+
+
+def _creation_error(
+    broker: Broker, request: CreateDelegationTokenRequest, context: RequestContext, owner: str
+) -> ErrorCode:
+    if not allows_token_requests(broker, context):
+        return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    access = context.access
+    for_other = owner != context.principal
+    if for_other and access is not None and not access.may(AclOperation.CREATE_TOKENS, AclResourceType.USER, owner):
+        return ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    if any(renewer.principal_type != USER_TYPE for renewer in request.renewers or ()):
+        return ErrorCode.INVALID_PRINCIPAL_TYPE
+    return ErrorCode.NONE
