@@ -73,6 +73,7 @@ def handle(
         if creatable:
             broker.auto_topic_creation.create(
                 creatable,
+                context.requester,
                 context.now_ms,
                 lambda outcomes: _answer_later(broker, request, asked, outcomes, context, reply),
             )

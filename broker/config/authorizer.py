@@ -36,11 +36,6 @@ def authorizer_settings(config: TypedValues) -> AuthorizerSettings | None:
     if allow not in ("true", "false"):
         problems.append(f"{ALLOW_KEY} ({config.place_of(ALLOW_KEY)}): {allow!r} is neither true nor false")
     is_configured = bool(config.originals.get(CLASS_KEY, "").strip())
-    if is_configured and config.get_list("process.roles") == ["broker"]:
-        problems.append(
-            f"{CLASS_KEY} is set ({config.place_of(CLASS_KEY)}), but a broker of a cluster does not enforce ACLs yet: "
-            "remove it and let only trusted clients reach the listeners"
-        )
     if problems:
         raise ConfigError(problems)
     if not is_configured:

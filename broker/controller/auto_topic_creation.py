@@ -10,7 +10,7 @@ from functools import partial
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...protocol.steps import Steps, run_to_end
-from ..metadata.controller_link import TopicCreator
+from ..metadata.controller_link import Requester, TopicCreator
 from ..metadata.decision import Decision
 from ..metadata.service import MetadataService
 from .controller import Controller
@@ -27,7 +27,9 @@ class AutoTopicCreation(TopicCreator):
         self._metadata = metadata
         self._controller = controller
 
-    def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+    def create(
+        self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
+    ) -> None:
         """Creates topics when it is this change's turn, and calls ``done`` with the result for each name.
 
         A topic that another request has created before that is not an error.

@@ -99,7 +99,10 @@ def alter_configs(
 
 
 def preprocess(
-    image: MetadataImage, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, controller: Controller
+    image: MetadataImage,
+    request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
+    controller: Controller,
+    may_alter_loggers: Callable[[], bool] = lambda: True,
 ) -> Steps[list[ApiError | None]]:
     """What a broker of a cluster decides of a request by itself, for each resource: None if it goes to the controllers.
 
@@ -115,7 +118,7 @@ def preprocess(
     else:
         outcomes = yield from _each_resource(
             request.resources,
-            lambda resource: _check_incremental(image, resource, controller),
+            lambda resource: _check_incremental(image, resource, controller, may_alter_loggers),
             _takes_incremental,
             False,
         )
@@ -131,11 +134,16 @@ def _takes_replacement(kind: ResourceType) -> bool:
 
 
 def _check_incremental(
-    image: MetadataImage, resource: IncrementalAlterConfigsRequest.AlterConfigsResource, controller: Controller
+    image: MetadataImage,
+    resource: IncrementalAlterConfigsRequest.AlterConfigsResource,
+    controller: Controller,
+    may_alter_loggers: Callable[[], bool] = lambda: True,
 ) -> bool:
     """The broker's checks. Raises KafkaError. Returns False for loggers, of which controllers know nothing."""
     _check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
     if resource.resource_type == ResourceType.BROKER_LOGGER:
+        if not may_alter_loggers():
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         _refuse_loggers(resource.resource_name, _operations_of(resource), controller)
         return False
     if resource.resource_type == ResourceType.BROKER:

@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 from ...protocol.errors import KafkaError
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
+from ..metadata.controller_link import Requester
 
 Response = TypeVar("Response", contravariant=True)
 
@@ -74,6 +75,11 @@ class RequestContext:
     def is_by_token(self) -> bool:
         """Whether the client has logged in with a delegation token. Ask before the answer."""
         return False
+
+    @property
+    def requester(self) -> Requester:
+        """The client, for what this broker asks of the controllers on its behalf."""
+        return Requester(self.principal, self.client_host, self.client_id, self.is_by_token())
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""

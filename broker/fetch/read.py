@@ -208,6 +208,13 @@ def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaErr
     return read
 
 
+def _error_of_unknown_id(limits: FetchLimits) -> ErrorCode:
+    """A broker that may not copy anything does not learn which ids are unknown; a consumer does, as in Kafka."""
+    if limits.follower is not None and limits.may_read is not None and not limits.may_read(""):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.UNKNOWN_TOPIC_ID
+
+
 def read_partition(
     partitions: Partitions, want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool
 ) -> PartitionRead:
@@ -216,7 +223,7 @@ def read_partition(
     if not name:
         name = partitions.topic_name(want.topic_id) or ""
         if not name:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+            raise KafkaError(_error_of_unknown_id(limits))
         want.resolved_name = name
     if limits.may_read is not None and not limits.may_read(name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -6,15 +6,30 @@ Source: AutoTopicCreationManager, ProducerIdManager, BrokerLifecycleManager.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode
+
+
+class Requester(NamedTuple):
+    """The client for which this broker asks. ``principal``: ``Type:name``. ``host``: its IP address.
+
+    ``by_token``: it was authenticated with a delegation token.
+    """
+
+    principal: str
+    host: str
+    client_id: str | None = None
+    by_token: bool = False
 
 
 class TopicCreator(ABC):
     """Creates topics that the broker wants on its own account: those of Metadata requests, and internal ones."""
 
     @abstractmethod
-    def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+    def create(
+        self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
+    ) -> None:
         """Creates topics with the broker's defaults, and calls ``done`` with the outcome of each name."""
 
     @abstractmethod

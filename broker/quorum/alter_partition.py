@@ -15,6 +15,7 @@ from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionRes
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
+from .permissions import described
 
 REQUEST_TIMEOUT_S = 10.0
 """A request waits for one commit of the controllers. Kafka sets no limit, and a dead connection would hold all ISRs."""
@@ -72,7 +73,7 @@ class AlterPartitionManager:
             self._wait_again(changes)
             return False
         if response.error_code:
-            self._complaint.complain(ErrorCode(response.error_code).name)
+            self._complaint.complain(described(response.error_code))
             self._wait_again(changes)
             return False
         self._complaint.resolved()

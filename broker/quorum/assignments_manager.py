@@ -16,6 +16,7 @@ from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import ControllerChannel
 from .directory_assignments import DirectoryAssignments
+from .permissions import described
 
 REQUEST_TIMEOUT_S = 10.0
 """A batch waits for one commit of the controllers; a request on a dead connection must not wait for long."""
@@ -95,6 +96,6 @@ class AssignmentsManager:
             return
         refused = self._assignments.answered(response)
         if refused:
-            self._complaint.complain(", ".join(f"{code.name} for {count}" for code, count in refused.items()))
+            self._complaint.complain(", ".join(f"{described(code)} for {count}" for code, count in refused.items()))
         else:
             self._complaint.resolved()

@@ -17,9 +17,11 @@ FORWARDED: frozenset[int] = frozenset(
         ApiKey.UNREGISTER_BROKER,
         ApiKey.ADD_RAFT_VOTER,
         ApiKey.REMOVE_RAFT_VOTER,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
     }
 )
-"""What this broker passes on. Requests about users, ACLs and quotas are not among them before it enforces those."""
+"""What this broker passes on. Requests about users and quotas are not among them before it enforces those."""
 
 PREPROCESSED: frozenset[int] = frozenset({ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
 """Those of them of which this broker decides a part: its loggers, and whether its own configs are valid."""

@@ -10,39 +10,45 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...protocol.api_keys import api
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ..metadata.controller_link import Requester
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
 from .fair_queue import FairQueue
 from .forwarded_apis import FORWARDED
+from .permissions import described
+from .principals import serialized
 
 CONNECT_TIMEOUT_S = 2.0
 REQUEST_TIMEOUT_S = 30.0
 GIVE_UP_S = 60.0
 """The channel's ``retryTimeoutMs`` in BrokerServer."""
-ANONYMOUS = b"\x00\x00" + b"\x05User" + b"\x0aANONYMOUS" + b"\x00" + b"\x00"
-"""The principal of a client that was not authenticated (DefaultKafkaPrincipalBuilder.serialize): version 0, then type,
-name, whether a delegation token was used, no tagged fields."""
-
 MAX_WAITING = 500
 """As ``queued.max.requests``. A controller takes 31 ms for a change, so that 60 s suffice for four times as many."""
 MAX_WAITING_BYTES = 64 << 20
+OWN = "this broker"
+"""What takes a turn beside the clients' addresses."""
+TOPICS_VERSION = 7
 OVERLOADED = "Too many requests wait for the active controller."
 
 Answered = Callable[[bytes | KafkaError], None]
 
 
 class Pending(NamedTuple):
-    """A request that waits: what goes out, who hears of it, and until when, by the monotonic clock."""
+    """A request that waits: what goes out, until when by the monotonic clock, and what gets the answer.
 
-    request: EnvelopeRequest
-    answered: Answered
+    ``answered`` gets the response to an Envelope's content, or the response to this broker's own request.
+    """
+
+    request: EnvelopeRequest | CreateTopicsRequest
     until_s: float
+    answered: Callable[[Any], None]
 
 
 class Forwarding:
@@ -53,21 +59,34 @@ class Forwarding:
         self._channel = channel
         self._time_s = time_s
         self._overload = RepeatedComplaint("requests for the controllers are refused", time_s)
+        self._refused = RepeatedComplaint("requests of clients could not be passed on", time_s)
         self._waiting: FairQueue[Pending] = FairQueue(MAX_WAITING, MAX_WAITING_BYTES)
         self._arrived = asyncio.Event()
         self.knows_versions = asyncio.Event()
         """Set once the controllers have said what they serve."""
 
-    def forward(self, frame: bytes, client_host: str, answered: Answered) -> None:
+    def forward(self, frame: bytes, requester: Requester, answered: Answered) -> None:
         """Passes on a request's header and body. ``answered`` gets the response's header and body, or KafkaError:
         REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR.
 
-        If too much waits, the newest requests of the address that has most get REQUEST_TIMED_OUT, which clients retry.
+        The controllers decide what the requester may do. If too much waits, the newest requests of the address that
+        has most get REQUEST_TIMED_OUT, which clients retry.
         """
-        address = ipaddress.ip_address(client_host.partition("%")[0]).packed
-        envelope = EnvelopeRequest(frame, ANONYMOUS, address)
-        pending = Pending(envelope, answered, self._time_s() + GIVE_UP_S)
-        for dropped in self._waiting.put(client_host, pending, len(frame)):
+        address = ipaddress.ip_address(requester.host.partition("%")[0]).packed
+        envelope = EnvelopeRequest(frame, serialized(requester.principal, requester.by_token), address)
+        self._put(requester.host, envelope, len(frame), answered)
+
+    def create_topics(
+        self, request: CreateTopicsRequest, answered: Callable[[CreateTopicsResponse | KafkaError], None]
+    ) -> None:
+        """Creates topics that this broker needs itself, with its own rights. ``answered`` as for :meth:`forward`."""
+        self._put(OWN, request, 0, answered)
+
+    def _put(
+        self, client: str, request: EnvelopeRequest | CreateTopicsRequest, size: int, answered: Callable[[Any], None]
+    ) -> None:
+        pending = Pending(request, self._time_s() + GIVE_UP_S, answered)
+        for dropped in self._waiting.put(client, pending, size):
             self._overload.complain(f"{len(self._waiting)} requests with {self._waiting.size} bytes wait")
             dropped.answered(KafkaError(ErrorCode.REQUEST_TIMED_OUT, OVERLOADED))
         self._arrived.set()
@@ -105,17 +124,26 @@ class Forwarding:
             else:
                 self.knows_versions.set()
 
-    async def _outcome(self, pending: Pending) -> bytes | KafkaError:
+    async def _outcome(self, pending: Pending) -> bytes | CreateTopicsResponse | KafkaError:
         while (left_s := pending.until_s - self._time_s()) > 0:
+            timeout_s = min(REQUEST_TIMEOUT_S, left_s)
             try:
-                timeout_s = min(REQUEST_TIMEOUT_S, left_s)
-                response = await self._channel.send(pending.request, EnvelopeResponse, timeout_s)
+                if isinstance(pending.request, EnvelopeRequest):
+                    return self._unwrapped(await self._channel.send(pending.request, EnvelopeResponse, timeout_s))
+                created = await self._channel.send(pending.request, CreateTopicsResponse, timeout_s, TOPICS_VERSION)
+                if all(topic.error_code != ErrorCode.NOT_CONTROLLER for topic in created.topics):
+                    return created
             except NodeUnavailableError:
-                await asyncio.sleep(RETRY_MS / 1000)
-                continue
-            if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-                return KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-            if response.error_code or response.response_data is None:
-                return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            return bytes(response.response_data)
+                pass
+            await asyncio.sleep(RETRY_MS / 1000)
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+
+    def _unwrapped(self, response: EnvelopeResponse) -> bytes | KafkaError:
+        """The answer in an Envelope. What is wrong with the Envelope is this broker's fault, not its client's."""
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            return KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        if response.error_code or response.response_data is None:
+            self._refused.complain(described(response.error_code))
+            return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._refused.resolved()
+        return bytes(response.response_data)

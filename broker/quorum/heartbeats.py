@@ -11,13 +11,13 @@ import logging
 import time
 from collections.abc import Callable
 
-from ...protocol.errors import error_name
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 from ..network.node_client import NodeUnavailableError
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
 from .lifecycle import BrokerState, EndBroker, Heartbeat, Lifecycle, Register
+from .permissions import described
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Heartbeats:
                 " with this node.id, or this one was unregistered. Restart it once that is put right"
             )
         elif response.error_code:
-            self._controllers.complain(f"the active controller answers {error_name(response.error_code)}")
+            self._controllers.complain(f"the active controller answers {described(response.error_code)}")
         else:
             self._controllers.resolved()
         if was_fenced != lifecycle.is_fenced:

@@ -22,6 +22,7 @@ from ...protocol.messages.quorum import (
 )
 from ...storage.files.meta_properties import uuid_text
 from ..metadata.image import Endpoint
+from .permissions import described
 
 BUSY_DELAY_MS = 50
 """Between heartbeats while a next state is near, unless one has something new to say. Kafka's brokers send the next one
@@ -298,4 +299,4 @@ def _refusal(code: int, own: Registrant) -> str:
             " Lower the others, for example: kafka-features.sh --bootstrap-controller HOST:PORT downgrade"
             " --feature share.version=0 --feature streams.version=0"
         )
-    return name
+    return described(code)

@@ -15,6 +15,7 @@ from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
 from ..metadata.snapshot_files import SnapshotId
 from .known_controllers import Address, KnownControllers
+from .permissions import described
 
 MAX_WAIT_MS = 500
 """``KafkaRaftClient.MAX_FETCH_WAIT_MS``."""
@@ -211,4 +212,4 @@ class MetadataObserver:
 
 
 def _refused(code: int) -> Retry:
-    return Retry(RETRY_MS, f"the controller answers {error_name(code)}")
+    return Retry(RETRY_MS, f"the controller answers {described(code)}")

@@ -9,12 +9,13 @@ import logging
 import time
 from collections.abc import Callable
 
-from ...protocol.errors import ErrorCode, KafkaError, error_name
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from ..metadata.controller_link import ProducerIdSource
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
+from .permissions import described
 
 logger = logging.getLogger(__name__)
 
@@ -69,5 +70,5 @@ class ProducerIdBlocks(ProducerIdSource):
                 if not response.error_code:
                     self._complaint.resolved()
                     return range(response.producer_id_start, response.producer_id_start + response.producer_id_len)
-                self._complaint.complain(error_name(response.error_code))
+                self._complaint.complain(described(response.error_code))
             await asyncio.sleep(RETRY_MS / 1000)

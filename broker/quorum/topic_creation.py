@@ -1,19 +1,21 @@
 """Topics that this broker wants, created by the controllers. Source: AutoTopicCreationManager.
 
-Owns: which names have been asked for and are not answered. Invariant: one name is asked for once at a time.
+Owns: which names have been asked for and are not answered. Invariants: one name is asked for once at a time; a topic
+that a client names is created with the rights of the client, an internal one with those of this broker.
 """
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ...protocol.codec import decode
 from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from ...protocol.errors import ErrorCode, KafkaError, ProtocolError, error_name
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ..config.server_config import ServerConfig
 from ..controller.registration import auto_created
-from ..metadata.controller_link import TopicCreator
+from ..metadata.controller_link import Requester, TopicCreator
 from ..metadata.published import PublishedMetadata
 from .forwarding import Forwarding
 
@@ -21,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 VERSION = 7
 TIMEOUT_MS = 30_000
-LOCAL_HOST = "127.0.0.1"
 
 
 class ForwardedTopicCreation(TopicCreator):
@@ -33,42 +34,52 @@ class ForwardedTopicCreation(TopicCreator):
         self._forwarding = forwarding
         self._asked: set[str] = set()
 
-    def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+    def create(
+        self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
+    ) -> None:
         """As Kafka's brokers: every name is answered at once with UNKNOWN_TOPIC_OR_PARTITION, which clients retry."""
-        self._ask(names)
+        missing = self._begin(names)
+        if missing:
+            frame = encode_request(self._request(missing), VERSION, 0, requester.client_id)[4:]
+            self._forwarding.forward(frame, requester, partial(self._passed_on, missing))
         done(dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
     def ensure(self, name: str, now_ms: int) -> None:
         """Raises KafkaError COORDINATOR_NOT_AVAILABLE until the topic is there: clients ask again."""
         if name not in self._metadata.image.topics_by_name:
-            self._ask([name])
+            missing = self._begin([name])
+            if missing:
+                self._forwarding.create_topics(self._request(missing), partial(self._answered, missing))
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created")
 
-    def _ask(self, names: Sequence[str]) -> None:
+    def _begin(self, names: Sequence[str]) -> list[str]:
+        """The names that have not been asked for yet; they are from now on."""
         missing = [name for name in names if name not in self._asked]
-        if not missing:
-            return
         self._asked.update(missing)
-        request = CreateTopicsRequest([auto_created(name, self._config) for name in missing], TIMEOUT_MS)
-        frame = encode_request(request, VERSION, 0, f"broker-{self._metadata.node_id}-topics")[4:]
+        return missing
 
-        def answered(response: bytes | KafkaError) -> None:
-            self._asked.difference_update(missing)
-            if isinstance(response, KafkaError):
-                logger.warning("topics could not be created (%s): %s", ", ".join(missing), response.message)
-                return
-            for topic in _topics(response):
-                if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                    logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
+    def _request(self, names: Sequence[str]) -> CreateTopicsRequest:
+        return CreateTopicsRequest([auto_created(name, self._config) for name in names], TIMEOUT_MS)
 
-        self._forwarding.forward(frame, LOCAL_HOST, answered)
+    def _passed_on(self, names: Sequence[str], answer: bytes | KafkaError) -> None:
+        """Takes a response's header and body."""
+        if isinstance(answer, KafkaError):
+            self._answered(names, answer)
+            return
+        try:
+            _, position = decode(ResponseHeader, response_header_version(CreateTopicsRequest.API_KEY, VERSION), answer)
+            response = decode(CreateTopicsResponse, VERSION, answer, position)[0]
+        except ProtocolError as error:
+            self._answered(names, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer can't be read: {error}"))
+        else:
+            self._answered(names, response)
 
-
-def _topics(response: bytes) -> list[CreateTopicsResponse.CreatableTopicResult]:
-    """What became of each topic, from a response's header and body."""
-    try:
-        _, position = decode(ResponseHeader, response_header_version(CreateTopicsRequest.API_KEY, VERSION), response)
-        return decode(CreateTopicsResponse, VERSION, response, position)[0].topics
-    except ProtocolError as error:
-        logger.warning("the controllers' answer to CreateTopics can't be read: %s", error)
-        return []
+    def _answered(self, names: Sequence[str], answer: CreateTopicsResponse | KafkaError) -> None:
+        self._asked.difference_update(names)
+        if isinstance(answer, KafkaError):
+            logger.warning("topics could not be created (%s): %s", ", ".join(names), answer.message)
+            return
+        for topic in answer.topics:
+            if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                error = error_name(topic.error_code)
+                logger.warning("could not create topic %r: %s, %r", topic.name, error, topic.error_message)

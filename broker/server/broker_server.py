@@ -295,7 +295,8 @@ class BrokerServer:
             from ..authorization.guard import Guard  # a plain broker does not need it
 
             creates_topics = config.get_boolean("auto.create.topics.enable")
-            dispatcher.guard(Guard(broker.authorizer, metadata, creates_topics))
+            guard = Guard(broker.authorizer, metadata, creates_topics, parts.role.ask_themselves)
+            dispatcher.guard(guard)
         disk_watch = None
         if self._read_only is not None:
             broker.own_metadata.refusal = self._read_only.refusal

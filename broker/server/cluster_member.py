@@ -55,6 +55,7 @@ class ClusterMember(Role):
 
     metadata: FollowedMetadata
     producer_ids: ProducerIdBlocks
+    ask_themselves = PREPROCESSED
 
     def __init__(
         self,
@@ -243,7 +244,7 @@ class ClusterMember(Role):
             else:
                 context.fail_undecoded(frame, response)
 
-        self._forwarding.forward(frame, context.client_host, answered)
+        self._forwarding.forward(frame, context.requester, answered)
 
     async def leave(self) -> None:
         """A controlled shutdown: the controllers move every leadership, then this broker stops."""

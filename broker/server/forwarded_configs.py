@@ -6,6 +6,7 @@ request in their order. Source: KafkaApis.handleIncrementalAlterConfigsRequest, 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...protocol.codec import decode, step_decoder
@@ -19,6 +20,7 @@ from ...protocol.messages.configs import (
 )
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.steps import Steps
+from ..acls.acl import AclOperation
 from ..controller.configs import preprocess
 from ..controller.controller import Controller
 from ..dispatch.dispatch import RequestInService
@@ -44,7 +46,9 @@ class ForwardedConfigs:
         self, _broker: Any, request: Request, context: RequestInService, reply: Callable[[Any], None]
     ) -> Steps[None]:
         """Passes on what this broker does not decide by itself. ``reply`` is ``context``."""
-        decided = yield from preprocess(self._metadata.image, request, self._controller)
+        decided = yield from preprocess(
+            self._metadata.image, request, self._controller, partial(_may_alter_loggers, context)
+        )
         left = [resource for resource, error in zip(request.resources, decided, strict=True) if error is None]
         if not left:
             reply((yield from merge(request, decided, {})))
@@ -63,7 +67,7 @@ class ForwardedConfigs:
             else:
                 context.fail(request, response)
 
-        self._forwarding.forward(frame[4:], context.client_host, answered)
+        self._forwarding.forward(frame[4:], context.requester, answered)
 
     def _merge(
         self, request: Request, decided: Sequence[ApiError | None], answer: bytes, context: RequestInService
@@ -77,6 +81,11 @@ class ForwardedConfigs:
             for one in response.responses
         }
         context((yield from merge(request, decided, theirs)))
+
+
+def _may_alter_loggers(context: RequestInService) -> bool:
+    """The controllers know nothing of loggers, so that this broker decides; they decide who may alter the rest."""
+    return context.access is None or context.access.cluster(AclOperation.ALTER_CONFIGS)
 
 
 def response_class(request: Request) -> type[AlterConfigsResponse] | type[IncrementalAlterConfigsResponse]:

@@ -3,12 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from odradek.protocol.messages.configs import (
-    AlterConfigsRequest,
-    DescribeConfigsRequest,
-    IncrementalAlterConfigsRequest,
-    ListConfigResourcesRequest,
-)
+from odradek.protocol.messages.configs import ListConfigResourcesRequest
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
@@ -57,10 +52,9 @@ from odradek.protocol.messages.transactions import (
 )
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from parity.authorization_names import GROUPS, TOPICS
+from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
 
-TOPICS = ("orders", "hidden", "missing")
-"""The first is the one that most ACLs name; the last does not exist."""
-GROUPS = ("readers", "others")
 TRANSACTIONAL_ID = "payer"
 ABSENT = "absent-topic"
 TIME_MS = 1_700_000_000_000
@@ -94,7 +88,8 @@ def produce(ids: dict[str, bytes], by_id: bool, transactional_id: str | None = N
     return ProduceRequest(transactional_id, -1, 10_000, topics)
 
 
-def fetch(ids: dict[str, bytes], by_id: bool) -> Message:
+def fetch(ids: dict[str, bytes], by_id: bool, replica_id: int = -1) -> Message:
+    """``replica_id``: of a broker that copies the topics."""
     topics = [
         FetchRequest.FetchTopic(
             "" if by_id else topic,
@@ -103,7 +98,14 @@ def fetch(ids: dict[str, bytes], by_id: bool) -> Message:
         )
         for topic in TOPICS
     ]
-    return FetchRequest(topics=topics, max_wait_ms=0, min_bytes=0, session_epoch=-1)
+    return FetchRequest(
+        topics=topics,
+        max_wait_ms=0,
+        min_bytes=0,
+        session_epoch=-1,
+        replica_id=-1 if by_id else replica_id,
+        replica_state=FetchRequest.ReplicaState(replica_id if by_id else -1),
+    )
 
 
 def metadata(ids: dict[str, bytes], **given: Any) -> Message:
@@ -137,45 +139,6 @@ def offset_fetch(all_topics: bool) -> Message:
                 group, None, -1, None if all_topics else [topic(name=name, partition_indexes=[0]) for name in TOPICS]
             )
             for group in GROUPS
-        ]
-    )
-
-
-def _configs(request: Any, entry: Callable[[int], list[Any]]) -> list[Any]:
-    resource = request.AlterConfigsResource
-    return [
-        *(resource(2, topic, entry(2)) for topic in TOPICS[:2]),
-        resource(4, "", entry(4)),
-        resource(32, GROUPS[0], entry(32)),
-    ]
-
-
-def incremental(_: dict[str, bytes]) -> Message:
-    key = {
-        2: ("retention.ms", "9000000"),
-        4: ("log.cleaner.threads", "1"),
-        32: ("consumer.session.timeout.ms", "46000"),
-    }
-    entry = IncrementalAlterConfigsRequest.AlterableConfig
-    return IncrementalAlterConfigsRequest(
-        _configs(IncrementalAlterConfigsRequest, lambda kind: [entry(key[kind][0], 0, key[kind][1])]), True
-    )
-
-
-def legacy(_: dict[str, bytes]) -> Message:
-    entry = AlterConfigsRequest.AlterableConfig
-    resource = AlterConfigsRequest.AlterConfigsResource
-    resources = [resource(2, topic, [entry("retention.ms", "9000000")]) for topic in TOPICS[:2]]
-    return AlterConfigsRequest(resources, True)
-
-
-def describe_configs(_: dict[str, bytes]) -> Message:
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
-        [
-            *(resource(2, topic, ["retention.ms"]) for topic in TOPICS),
-            resource(4, "1", ["log.cleaner.threads"]),
-            resource(32, GROUPS[0], ["consumer.session.timeout.ms"]),
         ]
     )
 
@@ -233,6 +196,8 @@ QUESTIONS: tuple[Question, ...] = (
     Question("Produce in a transaction", 12, lambda ids: produce(ids, by_id=False, transactional_id=TRANSACTIONAL_ID)),
     Question("Fetch by name", 12, lambda ids: fetch(ids, by_id=False)),
     Question("Fetch by id", 17, lambda ids: fetch(ids, by_id=True)),
+    Question("Fetch of a follower", 12, lambda ids: fetch(ids, by_id=False, replica_id=2)),
+    Question("Fetch of a follower by id", 17, lambda ids: fetch(ids, by_id=True, replica_id=2)),
     Question(
         "ListOffsets",
         10,
@@ -429,6 +394,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("DescribeConfigs", 4, describe_configs),
     Question("AlterConfigs", 2, legacy),
     Question("IncrementalAlterConfigs", 1, incremental),
+    Question("IncrementalAlterConfigs of a logger", 1, logger_level),
     Question(
         "AlterReplicaLogDirs",
         2,

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from odradek.broker.acls.acl import ANONYMOUS
+from odradek.broker.metadata.controller_link import Requester
 from odradek.broker.network.node_client import NodeUnavailableError
 from odradek.broker.quorum.channel import ControllerChannel
 from odradek.broker.quorum.forwarding import GIVE_UP_S, MAX_WAITING, MAX_WAITING_BYTES, Forwarding
@@ -22,7 +24,7 @@ from odradek.protocol.messages.quorum import (
     EnvelopeResponse,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from support.brokers.fake_node import SERVED, Answer, FakeNode, enveloped
 from support.eventually import eventually_in_loop
 
@@ -55,7 +57,7 @@ def running(part: Forwarding | ProducerIdBlocks) -> Iterator[None]:
 
 async def forwarded(forwarding: Forwarding, number: int, host: str = "127.0.0.1") -> bytes | KafkaError:
     answer: asyncio.Future[bytes | KafkaError] = asyncio.get_running_loop().create_future()
-    forwarding.forward(frame(number), host, answer.set_result)
+    forwarding.forward(frame(number), Requester(ANONYMOUS, host), answer.set_result)
     return await answer
 
 
@@ -108,6 +110,49 @@ async def test_envelope_names_the_clients_address(host: str, address: bytes) -> 
 
 
 @pytest.mark.parametrize(
+    ("requester", "principal"),
+    [
+        (Requester(ANONYMOUS, "::1"), b"\x00\x00\x05User\x0aANONYMOUS\x00\x00"),
+        (Requester("User:a:b", "::1", "client", by_token=True), b"\x00\x00\x05User\x04a:b\x01\x00"),
+        (
+            Requester("User:CN=" + "\u00e4" * 100, "::1"),
+            b"\x00\x00\x05User\xcc\x01CN=" + b"\xc3\xa4" * 100 + b"\x00\x00",
+        ),
+    ],
+    ids=["anonymous", "by token", "long name"],
+)
+async def test_envelope_names_the_clients_principal(requester: Requester, principal: bytes) -> None:
+    """As DefaultKafkaPrincipalBuilder writes it: a version of two bytes, compact strings, and if a token was used."""
+    async with FakeNode(echoed) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        with running(forwarding):
+            answered = asyncio.get_running_loop().create_future()
+            forwarding.forward(frame(1), requester, answered.set_result)
+            await answered
+        (request,) = node.received
+        assert isinstance(request, EnvelopeRequest)
+        assert request.request_principal == principal
+
+
+async def test_internal_topics_are_created_with_the_rights_of_this_broker() -> None:
+    """The request goes to the controllers without an Envelope, and again if it reached one that is not active."""
+    codes = iter([ErrorCode.NOT_CONTROLLER, ErrorCode.NONE])
+
+    def answer(_: Message) -> CreateTopicsResponse:
+        return CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult("t", error_code=next(codes))])
+
+    async with FakeNode(answer, {**SERVED, ApiKey.CREATE_TOPICS: (2, 7)}) as node:
+        forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
+        answered: asyncio.Future[CreateTopicsResponse | KafkaError] = asyncio.get_running_loop().create_future()
+        with running(forwarding):
+            forwarding.create_topics(CreateTopicsRequest(), answered.set_result)
+            created = await answered
+        assert isinstance(created, CreateTopicsResponse)
+        assert [topic.error_code for topic in created.topics] == [ErrorCode.NONE]
+        assert [type(request) for request in node.received] == [CreateTopicsRequest, CreateTopicsRequest]
+
+
+@pytest.mark.parametrize(
     ("refused", "told"),
     [
         (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_VERSION),
@@ -150,9 +195,9 @@ async def test_client_that_floods_the_queue_delays_another_by_one_request_and_is
     async with FakeNode(echoed) as node:
         forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
         for number in range(flood):
-            forwarding.forward(frame(number), "192.0.2.1", answered(number))
+            forwarding.forward(frame(number), Requester(ANONYMOUS, "192.0.2.1"), answered(number))
         assert refused == list(range(MAX_WAITING, flood)), "the newest ones, at once"
-        forwarding.forward(frame(other), "192.0.2.2", answered(other))
+        forwarding.forward(frame(other), Requester(ANONYMOUS, "192.0.2.2"), answered(other))
         assert refused[-1] == MAX_WAITING - 1
         with running(forwarding):
             await done.wait()
@@ -169,9 +214,9 @@ async def test_requests_that_wait_are_bounded_in_bytes() -> None:
     forwarding = Forwarding(ControllerChannel(KnownControllers([], {}), "test"))
     large = bytes(MAX_WAITING_BYTES // 4)
     for _ in range(4):
-        forwarding.forward(large, "192.0.2.1", answered)
+        forwarding.forward(large, Requester(ANONYMOUS, "192.0.2.1"), answered)
     assert refused == []
-    forwarding.forward(frame(1), "192.0.2.2", answered)
+    forwarding.forward(frame(1), Requester(ANONYMOUS, "192.0.2.2"), answered)
     assert [error.error_code for error in refused] == [ErrorCode.REQUEST_TIMED_OUT]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
 from odradek.broker.config.definition import server_keys
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
@@ -109,13 +108,6 @@ def test_bad_settings_of_the_authorizer_stop_the_start() -> None:
         "super.users (line 1): 'admin' is not Type:name",
         "allow.everyone.if.no.acl.found (line 2): 'perhaps' is neither true nor false",
     ]
-
-
-def test_a_broker_of_a_cluster_refuses_an_authorizer() -> None:
-    """A broker of a cluster does not enforce ACLs yet, so it does not start with an authorizer."""
-    cluster = "process.roles=broker\ncontroller.quorum.voters=3000@127.0.0.1:1\ncontroller.listener.names=C\n"
-    (said,) = refusals(f"{cluster}authorizer.class.name={STANDARD_AUTHORIZER}\n")
-    assert said.startswith("authorizer.class.name is set (line 4), but a broker of a cluster does not enforce ACLs yet")
 
 
 def test_the_broker_of_a_users_tests_refuses_it_too(tmp_path: Path) -> None:

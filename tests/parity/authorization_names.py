@@ -1,0 +1,5 @@
+"""The few names that the ACLs of the tests are about."""
+
+TOPICS = ("orders", "hidden", "missing")
+"""The first is the one that most ACLs name; the last does not exist."""
+GROUPS = ("readers", "others")

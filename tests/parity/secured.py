@@ -1,0 +1,263 @@
+"""The same request to two brokers with an authorizer, from clients at different loopback addresses.
+
+All clients are ``User:ANONYMOUS``. One may do everything and changes the ACLs, the other asks.
+"""
+
+import os
+import socket
+import struct
+from collections.abc import Iterator, Sequence
+from functools import partial
+from random import Random
+from typing import Any
+
+from odradek.broker.acls.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.messages import message_class
+from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.messages.transactions import InitProducerIdRequest
+from parity.authorization_names import GROUPS, TOPICS
+from parity.authorization_questions import QUESTIONS, TRANSACTIONAL_ID, Question
+from parity.world import comparable
+from support.data.messages import to_json
+from support.eventually import eventually
+
+ADMIN, USER, THE_BROKER = "127.0.0.9", "127.0.0.2", "127.0.0.1"
+ANONYMOUS = "User:ANONYMOUS"
+AUTHORIZER_KEYS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",  # else no client could create the first ACL
+}
+TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
+TRANSACTIONAL = AclResourceType.TRANSACTIONAL_ID
+ALLOW, DENY = AclPermission.ALLOW, AclPermission.DENY
+OPERATIONS: dict[AclResourceType, tuple[AclOperation, ...]] = {
+    TOPIC: tuple(AclOperation(code) for code in (3, 4, 5, 6, 7, 8, 10, 11)),
+    GROUP: tuple(AclOperation(code) for code in (3, 6, 8, 10, 11)),
+    CLUSTER: tuple(AclOperation(code) for code in (5, 7, 8, 9, 10, 11, 12)),
+    TRANSACTIONAL: tuple(AclOperation(code) for code in (4, 8, 15)),
+}
+NAMES = {TOPIC: TOPICS[0], GROUP: GROUPS[0], CLUSTER: CLUSTER_NAME, TRANSACTIONAL: TRANSACTIONAL_ID}
+
+
+class Secured:
+    """One of the two brokers, with an authorizer."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.topic_ids: dict[str, bytes] = {}
+        self._lines: dict[str, socket.socket] = {}
+
+    def ask(self, request: Message, version: int, host: str = ADMIN) -> Any:
+        """The answer to a client at this address; None if the connection was closed instead."""
+        self.send(request, version, host)
+        return self.receive(request, version, host)
+
+    def send(self, request: Message, version: int, host: str) -> None:
+        """Asks without waiting for the answer."""
+        line = self._lines.get(host)
+        if line is None:
+            line = self._lines[host] = socket.create_connection(
+                ("127.0.0.1", self.port), timeout=60, source_address=(host, 0)
+            )
+        line.sendall(encode_request(request, version, 7, "asking"))
+
+    def receive(self, request: Message, version: int, host: str) -> Any:
+        """The answer to what was sent last; None if the connection was closed instead."""
+        line = self._lines[host]
+        size = self._read(line, 4)
+        if size is None:
+            line.close()
+            del self._lines[host]
+            return None
+        frame = self._read(line, struct.unpack(">i", size)[0])
+        assert frame is not None
+        response = message_class(request.NAME.replace("Request", "Response"))
+        return decode(response, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
+
+    @staticmethod
+    def _read(line: socket.socket, size: int) -> bytes | None:
+        data = b""
+        while len(data) < size:
+            piece = line.recv(size - len(data))
+            if not piece:
+                return None
+            data += piece
+        return data
+
+    def close(self) -> None:
+        """Closes the connections."""
+        for line in self._lines.values():
+            line.close()
+
+    def create_acls(self, acls: Sequence[Acl]) -> None:
+        """Creates ACLs, and waits until the broker knows them."""
+        creations = [CreateAclsRequest.AclCreation(*acl) for acl in dict.fromkeys(acls)]
+        results = self.ask(CreateAclsRequest(creations), 3).results
+        assert not [one for one in results if one.error_code], results
+        eventually("the broker knows the new ACLs", lambda: set(acls) <= self.acls())
+
+    def delete_acls_of_user(self) -> None:
+        """Deletes the ACLs of the client that asks, and waits until the broker knows it."""
+        self.ask(DeleteAclsRequest([DeleteAclsRequest.DeleteAclsFilter(1, None, 1, None, USER, 1, 1)]), 3)
+        eventually("the broker knows that ACLs are gone", lambda: all(acl.host != USER for acl in self.acls()))
+
+    def acls(self) -> set[Acl]:
+        """All ACLs."""
+        answer = self.ask(DescribeAclsRequest(1, None, 1, None, None, 1, 1), 3)
+        return {
+            Acl(
+                one.resource_type,
+                one.resource_name,
+                one.pattern_type,
+                acl.principal,
+                acl.host,
+                acl.operation,
+                acl.permission_type,
+            )
+            for one in answer.resources
+            for acl in one.acls
+        }
+
+    def prepare(self) -> None:
+        """Makes the topics, groups and the coordinators that the questions are about."""
+        everything = [
+            Acl(
+                kind,
+                CLUSTER_NAME if kind is CLUSTER else "*",
+                PatternType.LITERAL,
+                ANONYMOUS,
+                ADMIN,
+                AclOperation.ALL,
+                ALLOW,
+            )
+            for kind in OPERATIONS
+        ]
+        broker = Acl(CLUSTER, CLUSTER_NAME, PatternType.LITERAL, ANONYMOUS, THE_BROKER, AclOperation.ALL, ALLOW)
+        self.create_acls([*everything, broker])
+        topics = [CreateTopicsRequest.CreatableTopic(name, 2, 1) for name in TOPICS[:2]]
+        self.ask(CreateTopicsRequest(topics, 30_000), 7)
+        eventually("the topics are led", self._learn_topics)
+        for key_type, key in ((0, GROUPS[0]), (0, GROUPS[1]), (1, TRANSACTIONAL_ID)):
+            asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
+            eventually(f"{key} has a coordinator", partial(self._found, asked))
+        for group in GROUPS:
+            commit = OffsetCommitRequest(
+                group,
+                -1,
+                "",
+                topics=[
+                    OffsetCommitRequest.OffsetCommitRequestTopic(
+                        name, partitions=[OffsetCommitRequest.OffsetCommitRequestPartition(0, 3, committed_metadata="")]
+                    )
+                    for name in TOPICS[:2]
+                ],
+            )
+            eventually(f"{group} takes commits", partial(self._committed, commit))
+        init = InitProducerIdRequest(TRANSACTIONAL_ID, 60_000)
+        eventually("the transactional id is known", partial(self._initialised, init))
+        eventually("producers get ids", partial(self._initialised, InitProducerIdRequest(None, 60_000)))
+
+    def _found(self, request: Message) -> bool:
+        return not self.ask(request, 6).coordinators[0].error_code
+
+    def _committed(self, request: Message) -> bool:
+        return not self.ask(request, 9).topics[0].partitions[0].error_code
+
+    def _initialised(self, request: Message) -> bool:
+        return not self.ask(request, 4).error_code
+
+    def _learn_topics(self) -> bool:
+        topics = self.ask(MetadataRequest(None), 12).topics
+        self.topic_ids = {one.name: one.topic_id for one in topics}
+        led = [one for one in topics if one.name in TOPICS and all(each.leader_id >= 0 for each in one.partitions)]
+        return len(led) == 2
+
+
+def of_user(kind: AclResourceType, operation: AclOperation, permission: AclPermission = ALLOW, name: str = "") -> Acl:
+    return Acl(kind, name or NAMES[kind], PatternType.LITERAL, ANONYMOUS, USER, operation, permission)
+
+
+def everything_allowed() -> list[Acl]:
+    return [of_user(kind, AclOperation.ALL, name=CLUSTER_NAME if kind is CLUSTER else "*") for kind in OPERATIONS]
+
+
+def cases() -> Iterator[tuple[str, list[Acl]]]:
+    """Nothing, everything, each operation alone, each operation denied."""
+    yield "nothing", []
+    yield "everything", everything_allowed()
+    for kind, operations in OPERATIONS.items():
+        for operation in operations:
+            yield f"only {operation.name} of {kind.name}", [of_user(kind, operation)]
+            yield (
+                f"everything but {operation.name} of {kind.name}",
+                [*everything_allowed(), of_user(kind, operation, DENY)],
+            )
+
+
+def random_acls(seed: int) -> list[Acl]:
+    random = Random(seed)
+    found = []
+    for _ in range(random.randint(4, 16)):
+        kind = random.choice(list(OPERATIONS))
+        names = {TOPIC: TOPICS, GROUP: (*GROUPS, "modern", "classic")}.get(kind, (NAMES[kind],))
+        name = random.choice([*names, "*"]) if kind is not CLUSTER else CLUSTER_NAME
+        pattern = PatternType.LITERAL
+        if kind is not CLUSTER and name != "*" and random.random() < 0.3:
+            name, pattern = name[: random.randint(1, len(name))], PatternType.PREFIXED
+        operation = random.choice([AclOperation.ALL, *OPERATIONS[kind]])
+        permission = DENY if random.random() < 0.2 else ALLOW
+        principal = random.choice((ANONYMOUS, ANONYMOUS, "User:*", "User:someone"))
+        found.append(Acl(kind, name, pattern, principal, USER, operation, permission))
+    return found
+
+
+def compare(sides: tuple[Secured, Secured], acls: list[Acl], questions: Sequence[Question]) -> list[str]:
+    """The questions that the two answer differently under these ACLs, with both answers."""
+    for side in sides:
+        if acls:
+            side.create_acls(acls)
+    differing = []
+    for question in questions:
+        answers = []
+        requests = [question.make(side.topic_ids) for side in sides]
+        for side, request in zip(sides, requests, strict=True):
+            side.send(request, question.version, USER)  # both work at the same time
+        for side, request in zip(sides, requests, strict=True):
+            answer = side.receive(request, question.version, USER)
+            answers.append("closed" if answer is None else comparable(without_own(to_json(answer, question.version))))
+        if answers[0] != answers[1]:
+            differing.append(f"{question.name}:\n  ours:  {answers[0]}\n  Kafka: {answers[1]}")
+    for side in sides:
+        side.delete_acls_of_user()
+    return differing
+
+
+def without_own(answer: Any) -> Any:
+    """An answer without the internal topics, which the two have at different times, paths and sizes of directories."""
+    if isinstance(answer.get("topics"), list):
+        answer["topics"] = [
+            topic for topic in answer["topics"] if not str(topic.get("name") or topic.get("topicName")).startswith("__")
+        ]
+    answer.get("resultsByTopicV3AndBelow", []).sort(key=str)
+    for resource in answer.get("resources", []):
+        resource["acls"].sort(key=str)
+    for result in answer.get("results", []):
+        if "logDir" in result:
+            for own in ("logDir", "totalBytes", "usableBytes", "topics"):
+                result.pop(own, None)
+    return answer
+
+
+def ask_under_random_acls(secured: tuple[Secured, Secured], sets: int) -> None:
+    """Asks all questions under random ACLs. ACL_SEED and ACL_SETS in the environment repeat one."""
+    first = int(os.environ.get("ACL_SEED", "1"))
+    for seed in range(first, first + sets):
+        differing = compare(secured, random_acls(seed), QUESTIONS)
+        again = f"ACL_SEED={seed} ACL_SETS=1 pytest tests/parity/test_authorization.py -k random"
+        assert not differing, "\n".join([*differing, str(random_acls(seed)), again])[:6_000]
