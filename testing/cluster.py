@@ -20,9 +20,10 @@ from types import TracebackType
 from ..broker.metadata.image import MetadataImage, PartitionImage
 from .cluster_broker import ClusterBroker
 from .cluster_state import TIMEOUT_S, ClusterState
+from .config_values import ConfigValue, config_text
 from .controller.embedded import NODE_ID as CONTROLLER_ID
 from .controller.embedded import EmbeddedController
-from .in_process import ConfigValue, config_text
+from .inspection import Inspection
 from .links import Links, NodeId
 
 Node = ClusterBroker | EmbeddedController
@@ -51,7 +52,7 @@ def cluster_defaults(brokers: int) -> dict[str, str]:
     }
 
 
-class KafkaCluster:
+class KafkaCluster(Inspection):
     """Brokers with the node ids 0, 1, 2 ..., under one controller."""
 
     def __init__(

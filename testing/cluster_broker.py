@@ -13,8 +13,10 @@ from ..broker.metadata.image import MetadataImage
 from ..broker.server.random_ids import random_uuid
 from ..storage.files.files import Files
 from ..storage.files.meta_properties import META_PROPERTIES, MetaProperties, write_meta_properties
+from .broker_thread import HowToEnd
 from .cluster_state import ClusterState
-from .in_process import HowToEnd, InProcessBroker
+from .config_values import ConfigValue
+from .in_process import InProcessBroker
 from .links import Links, NodeLoop
 
 
@@ -63,6 +65,10 @@ class ClusterBroker(InProcessBroker):
                 running.call_soon(partial(running.loop.drop_cut, dropped))
                 if not running.is_paused:
                     dropped.wait()
+
+    def reset(self, configs: Mapping[str, ConfigValue] | None = None, *, new_port: bool = False) -> None:
+        """Raises TypeError: the members of a cluster share their topics. Make another cluster instead."""
+        raise TypeError("a broker of a cluster can't be reset alone; make another cluster")
 
     def pause(self) -> None:
         """See :meth:`InProcessBroker.pause`."""

@@ -6,37 +6,32 @@ are free. All methods may be called from any thread. In a forked child the broke
 there, and the child holds none of its sockets.
 """
 
-import asyncio
 import os
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from ..broker.config.server_config import ServerConfig
 from ..broker.server.broker_server import BrokerServer
 from ..broker.server.commands import loop_factory
+from ..broker.server.surroundings import Surroundings
+from .broker_thread import BrokerThread, HowToEnd, NewLoop
+from .clock import AdvanceableClock
+from .config_values import ConfigValue, texts
+from .faults.faults import Faults
+from .files import FullDisk
 from .forked import no_fork, watch
+from .inspection import Inspection
 
 HOST = "127.0.0.1"
-TEST_DEFAULTS: Mapping[str, str] = {
-    # A group's first members need not wait for others in a test (Kafka's default: 3 s).
-    "group.initial.rebalance.delay.ms": "0",
-}
-"""Where a broker for tests differs from Kafka's defaults, by Kafka's keys."""
 
 
-ConfigValue = str | int | float | bool
-"""The value of a Kafka key: its text, or what Python has for it."""
-NewLoop = Callable[[], asyncio.AbstractEventLoop] | None
-HowToEnd = Callable[[BrokerServer], Coroutine[Any, Any, None]]
-
-
-class InProcessBroker:
+class InProcessBroker(Inspection):
     """A broker on 127.0.0.1; it can be stopped, killed and started again on the same port and data.
 
     The data is kept in ``directory``. Without one the broker makes a temporary directory, which is removed when the
@@ -55,17 +50,21 @@ class InProcessBroker:
     ) -> None:
         """``new_loop`` makes its event loop; None takes the loop that ``odradek serve`` takes."""
         self._new_loop = new_loop or loop_factory()
-        self._configs = {**TEST_DEFAULTS, **{key: config_text(key, value) for key, value in (configs or {}).items()}}
+        self._configs = texts(configs or {})
         self._remove: Callable[[], object] = _nothing
         if directory is None:
             directory = tempfile.mkdtemp(prefix="odradek-")
             self._remove = weakref.finalize(self, _remove_tree, directory, os.getpid())
         self.log_dir = Path(directory) / "logs"
         """The log directory (``log.dirs``)."""
+        self.faults = Faults()
+        """What requests meet instead of their answer: errors, delays, broken connections."""
+        self._clock = AdvanceableClock()
+        self._disk = FullDisk()
         self._port = 0
         self._turn = threading.RLock()
-        self._running: _BrokerThread | None = None
-        self._alive: _BrokerThread | None = None
+        self._running: BrokerThread | None = None
+        self._alive: BrokerThread | None = None
         """The broker also while it starts and stops, when it may have sockets."""
         watch(self)
 
@@ -107,13 +106,8 @@ class InProcessBroker:
         """
         with self._turn:
             assert self._running is None, "the broker runs already"
-            keys = {
-                "listeners": f"PLAINTEXT://{HOST}:{self._port}",
-                "log.dirs": str(self.log_dir),
-                **self._configs,
-            }
-            config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
-            self._alive = running = _BrokerThread(config, self._new_loop)
+            config = self._config()
+            self._alive = running = BrokerThread(self._server(config), self._new_loop)
             try:
                 with no_fork():
                     running.begin()
@@ -161,6 +155,68 @@ class InProcessBroker:
             self.stop()
             self.start()
 
+    def reset(self, configs: Mapping[str, ConfigValue] | None = None, *, new_port: bool = False) -> None:
+        """Makes it a new broker with an empty directory, on its port: no topics, groups, transactions, configs or
+        faults, other ids, the system's clock. Connections break, as by :meth:`kill`. Takes some milliseconds, since
+        thread and event loop stay.
+
+        ``configs`` replace the earlier ones; None keeps them. ``new_port``: clients of the old broker do not find the
+        new one. Raises what :meth:`start` raises.
+        """
+        with self._turn:
+            if configs is not None:
+                self._configs = texts(configs)
+            self.faults.clear()
+            self._disk.is_full = False
+            if new_port:
+                self._port = 0
+            running = self._running
+            if running is None:
+                self._forget_data()
+                self.start()
+                return
+            running.resume(lambda server: server.broker.connections.abort_all())
+            self._running = None
+            with no_fork():
+                running.exchange(lambda: self._server(self._config()), self._forget_data)
+                self._port = running.server.listeners[0].port
+            self._running = running
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, milliseconds: float = 0
+    ) -> None:
+        """Sets its clock forward. What is due then happens: retention, sessions and transactions that time out, offsets
+        and producer ids that expire.
+
+        Timestamps that clients set are theirs. Raises ValueError for a time below 0.
+        """
+        span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
+        with self._turn:
+            assert self._running is not None, "the broker does not run"
+            self._running.advance(self._clock, round(span.total_seconds() * 1000))
+
+    @property
+    def disk_is_full(self) -> bool:
+        """Whether its disk is full. Set it, and producers get what a full disk gives them (docs/disk-space.md)."""
+        return self._disk.is_full
+
+    @disk_is_full.setter
+    def disk_is_full(self, is_full: bool) -> None:
+        self._disk.is_full = is_full
+
+    def _config(self) -> ServerConfig:
+        keys = {"listeners": f"PLAINTEXT://{HOST}:{self._port}", "log.dirs": str(self.log_dir), **self._configs}
+        return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
+
+    def _server(self, config: ServerConfig) -> BrokerServer:
+        clock = self._clock
+        surroundings = Surroundings(self._disk.files_for, clock.clock_ms, clock.timer_loop, self.faults.intercept)
+        return BrokerServer(config, surroundings=surroundings)
+
+    def _forget_data(self) -> None:
+        shutil.rmtree(self.log_dir, ignore_errors=True)
+        self._clock.reset()
+
     def _end(self, how: HowToEnd) -> None:
         with self._turn:
             running, self._running = self._running, None
@@ -185,19 +241,6 @@ class InProcessBroker:
             self._remove()
 
 
-def config_text(key: str, value: ConfigValue) -> str:
-    """A value as the text that Kafka's configuration has for it. Raises TypeError for any other type."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise TypeError(f"{key}: a value is a str, int, float or bool, not {type(value).__name__}")
-
-
-def _nothing_at_once(_server: BrokerServer) -> None:
-    """What a loop that continues does first."""
-
-
 def _nothing() -> None:
     """The directory belongs to the caller: it stays."""
 
@@ -206,101 +249,3 @@ def _remove_tree(directory: str, owner: int) -> None:
     """Removes a temporary directory, in the process that made it only: a forked child inherits the finalizer."""
     if os.getpid() == owner:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-class _BrokerThread:
-    """A broker on an event loop in a thread of its own."""
-
-    def __init__(self, config: ServerConfig, new_loop: NewLoop) -> None:
-        self.server = BrokerServer(config)
-        self._new_loop = new_loop
-        self._gate: threading.Event | None = None
-        """Set when the loop may continue; None unless it is paused."""
-        self._at_once: Callable[[BrokerServer], None] = _nothing_at_once
-        self._starting: asyncio.Task[object] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._looping = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="odradek", daemon=True)
-
-    def begin(self) -> None:
-        """Starts the thread, the loop and the broker; returns when it has bound its ports, or has failed to."""
-        self._thread.start()
-        self._looping.wait()
-        self._await(self._begin())
-
-    async def _begin(self) -> None:
-        self._starting = asyncio.get_running_loop().create_task(self.server.start())
-        await asyncio.sleep(0)  # its first step, which binds
-
-    def finish_start(self) -> None:
-        """Returns when the broker serves; raises what kept it from that."""
-        try:
-            self._await(self._start())
-        except BaseException:
-            self._end_loop()
-            raise
-
-    async def _start(self) -> None:
-        assert self._starting is not None, "begin() comes first"
-        await self._starting
-
-    def end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Ends the broker by one of its coroutines, then its loop and thread; raises what went wrong."""
-        self.resume()
-        try:
-            self._await(how())
-        finally:
-            self._end_loop()
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether the loop does nothing until :meth:`resume`."""
-        return self._gate is not None
-
-    def pause(self) -> None:
-        """Holds the loop in one of its callbacks; returns when it is held."""
-        if self._gate is not None:
-            return
-        gate = self._gate = threading.Event()
-        is_held = threading.Event()
-
-        def hold() -> None:
-            is_held.set()
-            gate.wait()
-            self._at_once(self.server)
-
-        self.call_soon(hold)
-        is_held.wait()
-
-    def resume(self, at_once: "Callable[[BrokerServer], None] | None" = None) -> None:
-        """Lets the loop continue; ``at_once`` is called before anything else. Harmless unless it is paused."""
-        gate, self._gate = self._gate, None
-        if gate is not None:
-            self._at_once = at_once or _nothing_at_once
-            gate.set()
-
-    def call_soon(self, callback: Callable[[], object]) -> None:
-        """Calls back in the loop."""
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(callback)
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop; it may only be used through its methods for other threads."""
-        assert self._loop is not None
-        return self._loop
-
-    def _await(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-    def _end_loop(self) -> None:
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=self._new_loop) as runner:
-            self._loop = runner.get_loop()
-            self._loop.call_soon(self._looping.set)
-            self._loop.run_forever()

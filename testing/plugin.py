@@ -3,35 +3,88 @@
     def test_orders(kafka):
         producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
 
+    @pytest.mark.kafka(topics=["orders:3"], configs={"auto.create.topics.enable": False})
+    def test_more_orders(kafka): ...
+
 pytest imports this module in every run of every user who has the package, so the broker is imported only when a test
 asks for a fixture.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from .cluster import KafkaCluster
+    from .config_values import ConfigValue
     from .in_process import InProcessBroker
 
+CONFIGS_OPTION = "kafka_configs"
 
-@pytest.fixture
-def kafka() -> "Iterator[InProcessBroker]":
-    """A clean broker for this test: no topics, no groups. Its data is removed at the end of the test."""
-    from .in_process import InProcessBroker
 
-    with InProcessBroker() as broker:
-        yield broker
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the ini option ``kafka_configs``."""
+    parser.addini(
+        CONFIGS_OPTION, "configs of the brokers of all tests, one key=value of Kafka's on a line", "linelist", []
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Adds the mark ``kafka``."""
+    config.addinivalue_line(
+        "markers",
+        "kafka(topics=[...], configs={...}): what the broker of the fixture `kafka` begins with; topics are 'name', "
+        "'name:partitions' or 'name:partitions:cleanup.policy'",
+    )
 
 
 @pytest.fixture(scope="session")
-def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[InProcessBroker]":
+def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
+    """Kafka's keys for the brokers of all tests, from the ini option ``kafka_configs``. Override it for more."""
+    from .marks import configs_of_lines
+
+    return configs_of_lines(pytestconfig.getini(CONFIGS_OPTION))
+
+
+@pytest.fixture(scope="session")
+def _kafka_thread() -> "Iterator[InProcessBroker]":
+    """The thread and the loop of the broker of ``kafka``, which each test makes anew."""
+    from .in_process import InProcessBroker
+
+    broker = InProcessBroker()
+    try:
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture
+def kafka(
+    request: pytest.FixtureRequest, _kafka_thread: "InProcessBroker", kafka_configs: "Mapping[str, ConfigValue]"
+) -> "Iterator[InProcessBroker]":
+    """A clean broker for this test: no topics, no groups, other ids and another port. Its data is removed afterwards.
+
+    The mark ``kafka`` gives it topics and configs.
+    """
+    from .marks import topics_and_configs
+
+    topics, configs = topics_and_configs(request.node)
+    _kafka_thread.reset({**kafka_configs, **configs}, new_port=True)
+    for topic in topics:
+        _kafka_thread.create_topic(topic.name, topic.partitions, configs=topic.configs)
+    yield _kafka_thread
+    _kafka_thread.faults.clear()
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(
+    tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
+) -> "Iterator[InProcessBroker]":
     """One broker for the whole run. Tests share its data, so each needs topics and groups of its own."""
     from .in_process import InProcessBroker
 
-    with InProcessBroker(tmp_path_factory.mktemp("kafka_broker")) as broker:
+    with InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), kafka_configs) as broker:
         yield broker
 
 
@@ -44,7 +97,7 @@ def kafka_broker_factory(
     The configs map Kafka's keys to a str, int, float or bool; they may be left out. Every broker is stopped at the end
     of the test, even if the test has stopped it.
     """
-    from .in_process import ConfigValue, InProcessBroker
+    from .in_process import InProcessBroker
 
     brokers: list[InProcessBroker] = []
 
@@ -78,7 +131,6 @@ def kafka_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> "Iterator
     ``broker.rack`` of each broker. All may be left out. Every cluster is ended with the test.
     """
     from .cluster import KafkaCluster
-    from .in_process import ConfigValue
 
     clusters: list[KafkaCluster] = []
 

@@ -70,4 +70,4 @@ class AutoTopicCreation(TopicCreator):
         image, controller = self._metadata.image, self._controller
         missing = [name for name in names if name not in image.topics_by_name]
         request = CreateTopicsRequest([auto_created(name, controller.config) for name in missing])
-        return (yield from create_topics(image, request, controller))
+        return (yield from create_topics(image, request, controller, with_configs=False))

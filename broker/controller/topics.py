@@ -30,16 +30,17 @@ Config = CreateTopicsResponse.CreatableTopicConfigs
 
 
 def create_topics(
-    image: MetadataImage, request: CreateTopicsRequest, controller: Controller
+    image: MetadataImage, request: CreateTopicsRequest, controller: Controller, *, with_configs: bool = True
 ) -> Steps[Decision[CreateTopicsResponse]]:
-    """Creates the valid topics. With ``validate_only``, the answer is the same, without records.
+    """Creates the valid topics. With ``validate_only``, the answer is the same, without records. ``with_configs``:
+    whether the answer has the effective configs, which cost 0.5 ms.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, if they have too many partitions in total.
     """
     decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
     counts = yield from counted([topic.name for topic in request.topics])
     yield from _check_total(request, controller)
-    new = NewTopics(image, controller)
+    new = NewTopics(image, controller, with_configs)
     yield from new.prepare(counts)
     results = decision.response.topics
     for topic in request.topics:
@@ -90,8 +91,9 @@ def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
 class NewTopics:
     """State that the topics of one request share: the placement, and values that are computed once."""
 
-    def __init__(self, image: MetadataImage, controller: Controller) -> None:
+    def __init__(self, image: MetadataImage, controller: Controller, with_configs: bool) -> None:
         self._image = image
+        self._with_configs = with_configs
         self._controller = controller
         self._placer = Placer(image, controller)
         self._existing: dict[str, str] = {}
@@ -132,7 +134,7 @@ class NewTopics:
             error_message=None,
             num_partitions=len(replicas),
             replication_factor=len(replicas[0]),
-            configs=self._effective_configs(overrides),
+            configs=self._effective_configs(overrides) if self._with_configs else [],
         )
         return result, records
 

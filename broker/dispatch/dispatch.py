@@ -183,11 +183,19 @@ _CLOSED_REPLY = ClosedReply()
 class Dispatcher:
     """Serves the frames of all connections."""
 
-    def __init__(self, broker: object, time_s: Callable[[], float], config: ServerConfig) -> None:
-        """``broker`` is passed to the handlers, which know its type. ``time_s``: a monotonic clock in seconds."""
+    def __init__(
+        self,
+        broker: object,
+        time_s: Callable[[], float],
+        config: ServerConfig,
+        wall_clock_ms: Callable[[], int] = clock_ms,
+    ) -> None:
+        """``broker`` is passed to the handlers, which know its type. ``time_s``: a monotonic clock in seconds.
+        ``wall_clock_ms``: ms since the epoch."""
         self._broker = broker
         self._time_s = time_s
         self._config = config
+        self._clock_ms = wall_clock_ms
         self._routes: dict[int, Route] = {}
         """By :data:`KIND`."""
         self._instead: dict[int, Handler] = {}
@@ -195,6 +203,7 @@ class Dispatcher:
         self._forward: Handler | None = None
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._guard: Callable[[int, Handler], Handler] | None = None
+        self._intercept: Callable[[int, Handler], Handler] | None = None
         self._last: RequestInService | None = None
 
     def last_request(self) -> RequestSeen | None:
@@ -210,6 +219,11 @@ class Dispatcher:
         """Puts what ``guard`` makes of an API key and its handler in the handler's place, for an authorizer's checks.
         Called before the first request."""
         self._guard = guard
+
+    def intercept(self, intercept: Callable[[int, Handler], Handler]) -> None:
+        """Puts what ``intercept`` makes of an API key and its handler before everything else, the guard too. Called
+        before the first request."""
+        self._intercept = intercept
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -258,7 +272,7 @@ class Dispatcher:
     ) -> None:
         """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
         connection.last_used_ms = self._time_s() * 1000
-        now_ms = clock_ms()
+        now_ms = self._clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         self._last = in_service
         try:
@@ -295,6 +309,8 @@ class Dispatcher:
         handle = self._instead.get(api_key) or handler(api_key)
         if self._guard is not None:
             handle = self._guard(api_key, handle)
+        if self._intercept is not None:
+            handle = self._intercept(api_key, handle)
         route = Route(description, version, decode, handle)
         self._routes[kind] = route
         return route

@@ -16,9 +16,7 @@ from pathlib import Path
 from random import Random
 
 from ...protocol.steps import run_to_end
-from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directories import LogDirectories
-from ...storage.files.disk_reserve import ReservedFiles
 from ..config.authorizer import authorizer_settings
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
@@ -55,6 +53,7 @@ from .open_access import warn_of_open_access
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
 from .standalone import Standalone
+from .surroundings import Surroundings
 from .token_expiry import know_tokens, remove_expired_tokens
 
 logger = logging.getLogger(__name__)
@@ -74,15 +73,19 @@ class BrokerServer:
         cluster_id: str | None = None,
         on_end: Callable[[], object] = lambda: None,
         read_only: ReadOnlyMode | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         """``cluster_id``: of a new data directory; None takes a random one. ``on_end`` is called when the broker ends
-        by itself (:attr:`failure`). ``read_only``: how to serve directories that may not be changed."""
+        by itself (:attr:`failure`). ``read_only``: how to serve directories that may not be changed. ``surroundings``:
+        None takes the real ones."""
         self._config = config
         self._cluster_id = cluster_id
         self.failure: str | None = None
         """Why the broker has ended by itself: its log directories have failed."""
         self._on_end = on_end
         self._read_only = read_only
+        self._surroundings = surroundings or Surroundings()
+        self._clock_ms = self._surroundings.clock_ms
         self._bound: list[BoundListener] = []
         self._running: RunningBroker | None = None
         self._waiting_role: Role | None = None
@@ -122,7 +125,7 @@ class BrokerServer:
         refuse_unserved_security(self._config)
         authorizer_settings(self._config)  # a bad value stops the start before a directory is touched
         try:
-            now_ms = clock_ms()
+            now_ms = self._clock_ms()
             parts = await self._open(now_ms)
             await self._recover(parts, now_ms)
             self._serve(parts, now_ms)
@@ -150,7 +153,7 @@ class BrokerServer:
         advertised = endpoints(config.advertised_listeners, self._bound)
         log_dirs = LogDirectories.open(
             map(Path, config.log_dirs),
-            ReservedFiles if self._read_only is None else self._read_only.files_for,
+            self._surroundings.files if self._read_only is None else self._read_only.files_for,
             None if config["metadata.log.dir"] is None else Path(config["metadata.log.dir"]),
             descriptor_shares().segments,
         )
@@ -173,7 +176,7 @@ class BrokerServer:
             return Standalone(self._config, self._cluster_id)
         from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
 
-        return ClusterMember(self._config, self._cluster_id, clock_ms, self._ended)
+        return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended)
 
     def _ended(self, reason: str) -> None:
         """The role of this broker has ended."""
@@ -183,19 +186,20 @@ class BrokerServer:
     def _make_parts(self, log_dirs: LogDirectories, role: Role, advertised: list[Endpoint]) -> OpenedBroker:
         """Puts the broker together; does no I/O."""
         loop, config, metadata = asyncio.get_running_loop(), self._config, role.metadata
-        timers, stalls = LoopTimers(loop), StallWatch()
+        timer_loop = self._surroundings.timer_loop(loop)
+        timers, stalls = LoopTimers(timer_loop), StallWatch()
         connections = connections_for(config, timers.now_ms)
-        patient = PatientTimers(loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
+        patient = PatientTimers(timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
         slices = Slices(loop.call_soon, slice_clock_ms)
         for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
             self._undo.callback(end)
         partitions = Partitions()
-        group_commit = GroupCommit(log_dirs.online, timers, clock_ms)
+        group_commit = GroupCommit(log_dirs.online, timers, self._clock_ms)
         hosting = HostedReplicas(
             log_dirs,
             partitions,
             lambda topic: log_config(broker.config, metadata.image, topic),
-            clock_ms,
+            self._clock_ms,
             group_commit,
             metadata.node_id,
         )
@@ -207,7 +211,7 @@ class BrokerServer:
             role.announce,
             role.assign,
             group_commit,
-            clock_ms,
+            self._clock_ms,
             lambda: move_throttle(metadata.image, metadata.node_id),
             config["num.replica.alter.log.dirs.threads"],
         )
@@ -215,10 +219,10 @@ class BrokerServer:
         coordinators = Coordinators(
             config_under(metadata.image, config, metadata.node_id),
             metadata,
-            lambda: role.producer_ids.next_id(clock_ms()),
+            lambda: role.producer_ids.next_id(self._clock_ms()),
             partitions,
             patient,
-            clock_ms,
+            self._clock_ms,
             patient.lost_ms,
         )
         self._undo.callback(coordinators.abort)
@@ -259,7 +263,7 @@ class BrokerServer:
         know_tokens(broker)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
-        publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, clock_ms)
+        publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, self._clock_ms)
         metadata.prepare(publisher.host_drafts)
         metadata.subscribe(publisher.changed)
         broker.coordinators.load()
@@ -267,7 +271,7 @@ class BrokerServer:
             log_dirs,
             hosting,
             parts.role.reports,
-            clock_ms,
+            self._clock_ms,
             resign=broker.coordinators.resign,
             end_broker=functools.partial(self._abort, broker),
         ).listen()
@@ -289,7 +293,9 @@ class BrokerServer:
         loop, config = asyncio.get_running_loop(), self._config
         broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
-        dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config)
+        dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
+        if self._surroundings.intercept is not None:
+            dispatcher.intercept(self._surroundings.intercept)
         parts.role.route(broker, dispatcher)
         if broker.authorizer is not None:
             from ..authorization.guard import Guard  # a plain broker does not need it
@@ -309,7 +315,7 @@ class BrokerServer:
                 broker.partitions,
                 broker.group_coordinator,
                 timers,
-                clock_ms,
+                self._clock_ms,
                 broker.slices,
             )
             self._undo.callback(disk_watch.cancel)
@@ -326,14 +332,14 @@ class BrokerServer:
         acceptor = Acceptor(loop, security.factories(self._bound), connections, descriptor_shares())
         self._undo.callback(acceptor.close)
         acceptor.start()
-        background = Background(log_dirs.online, timers, clock_ms, parts.group_commit, broker.slices)
+        background = Background(log_dirs.online, timers, self._clock_ms, parts.group_commit, broker.slices)
         patient.every(IDLE_CHECK_MS, connections.close_idle)
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(config, lambda: broker.config)
         await background.show_metrics(config, broker.partitions, parts.hosting.leaders, parts.hosting.replication)
-        snapshots = SnapshotGenerator(metadata, timers, clock_ms)
+        snapshots = SnapshotGenerator(metadata, timers, self._clock_ms)
         snapshots.start()
-        remove_expired_tokens(broker, timers, clock_ms)
+        remove_expired_tokens(broker, timers, self._clock_ms)
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
         return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
 
@@ -356,7 +362,7 @@ class BrokerServer:
         if self.failure is not None:
             return
         self._waiting_role = self.running.parts.role
-        refusals = await self.running.stop(clock_ms)
+        refusals = await self.running.stop(self._clock_ms)
         self._undo.pop_all()  # nothing is left to undo
         if refusals:
             self.failure = STOPPED_UNCLEANLY.format("; ".join(str(error) for error in refusals))

@@ -4,23 +4,22 @@ Owns at most one ``call_at`` of the loop. The rules are in :mod:`.timer_queue`; 
 one.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
-from .timers import Timer
+from .timers import CancelHandle, Loop, Timer
 
 
 class LoopTimers:
     """Schedules callbacks on an event loop through one :class:`TimerQueue`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self.time_s: Callable[[], float] = loop.time
         """The loop's monotonic clock in seconds, for code that reads it with every request."""
         self._queue = TimerQueue()
         self._due = DueCallbacks(loop.call_soon)
-        self._wake_up: asyncio.TimerHandle | None = None
+        self._wake_up: CancelHandle | None = None
         self._wake_up_ms = 0
         self._closed = False
 
@@ -43,6 +42,11 @@ class LoopTimers:
         The loop's own timer is not changed: when it fires, it is set for the next deadline.
         """
         return timer.postpone(int(self.time_s() * 1000) + delay_ms)
+
+    def look_again(self) -> None:
+        """The clock was set forward: what is due then fires in the next turn."""
+        if not self._closed:
+            self._arm(self.now_ms())
 
     def close(self) -> None:
         """Stops: no timer fires any more."""

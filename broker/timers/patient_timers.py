@@ -6,34 +6,13 @@ minus the time of stalls.
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from .patience import TICK_MS, Patience
 from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
-from .timers import Timer
+from .timers import CancelHandle, Loop, Timer
 
 HOLD_CHECK_MS = 10
 """The interval of checks for drained sockets while expirations are held back."""
-
-
-class CancelHandle(Protocol):
-    """A scheduled callback of the event loop."""
-
-    def cancel(self) -> None:
-        """Cancels it."""
-
-
-class Loop(Protocol):
-    """The methods of an event loop that are needed."""
-
-    def time(self) -> float:
-        """Its monotonic clock in seconds."""
-
-    def call_at(self, when: float, callback: Callable[[], None]) -> CancelHandle:
-        """Calls back at a time of its clock."""
-
-    def call_soon(self, callback: Callable[[], None]) -> object:
-        """Calls back in the next turn."""
 
 
 class PatientTimers:
@@ -95,6 +74,11 @@ class PatientTimers:
             work()
 
         self.schedule(interval_ms, run)
+
+    def look_again(self) -> None:
+        """The clock was set forward, and nothing has stalled: what is due then fires in the next turn."""
+        if not self._closed:
+            self._arm(self._patience.stalled_ms + self.now_ms())
 
     def close(self) -> None:
         """Stops: no timer fires any more."""

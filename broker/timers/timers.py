@@ -1,6 +1,6 @@
 """The interfaces of timers, for all rooms.
 
-Pure. Owns: the two protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers`,
+Pure. Owns: these protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers`,
 :class:`..timers.patient_timers.PatientTimers` and the virtual timers of the tests implement them.
 """
 
@@ -33,3 +33,23 @@ class Timers(Protocol):
         Returns False and changes nothing if the timer is due already or would be due sooner. This is much cheaper than
         cancelling it and setting another: every heartbeat of a member does it.
         """
+
+
+class CancelHandle(Protocol):
+    """A scheduled callback of the event loop."""
+
+    def cancel(self) -> None:
+        """Cancels it."""
+
+
+class Loop(Protocol):
+    """The methods of an event loop that are needed."""
+
+    def time(self) -> float:
+        """Its monotonic clock in seconds."""
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> CancelHandle:
+        """Calls back at a time of its clock."""
+
+    def call_soon(self, callback: Callable[[], None]) -> object:
+        """Calls back in the next turn."""

@@ -30,8 +30,8 @@ from ...broker.server.random_ids import random_uuid
 from ...broker.timers.loop_timers import LoopTimers
 from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directory import LogDirectory
+from ..config_values import ConfigValue, config_text
 from ..forked import no_fork, watch
-from ..in_process import ConfigValue, config_text
 from .active_controller import ActiveController
 from .server import ControllerServer
 

@@ -19,7 +19,8 @@ import odradek
 import odradek.testing
 from odradek.broker.config.errors import ConfigError
 from odradek.storage.errors import DirectoryLockedError
-from odradek.testing.in_process import ConfigValue, InProcessBroker
+from odradek.testing.config_values import ConfigValue
+from odradek.testing.in_process import InProcessBroker
 
 Factory = Callable[..., InProcessBroker]
 
@@ -248,7 +249,9 @@ def examples(page: str, heading: str) -> list[str]:
     ("page", "heading", "tests"),
     [
         ("README.md", "Brokers for tests", 1),
-        ("docs/testing.md", "A broker for your tests", 2),
+        ("docs/testing.md", "A broker for your tests", 3),
+        ("docs/testing.md", "Look inside and wait", 1),
+        ("docs/testing.md", "Faults", 1),
         ("docs/testing.md", "A cluster for your tests", 2),
     ],
 )
@@ -258,11 +261,20 @@ def test_the_examples_of_the_docs_pass(tmp_path: Path, page: str, heading: str, 
     The tests are there twice, so an example that needs a broker without data is found out, and run by two processes of
     pytest-xdist.
     """
-    first, program = examples(page, heading)
-    for number in range(2):
-        (tmp_path / f"test_example_{number}.py").write_text(first)
-    (tmp_path / "program.py").write_text(program)
-    for arguments in (["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path)], ["program.py"]):
-        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "127.0.0.1:" in done.stdout or f"{2 * tests} passed" in done.stdout
+    found = examples(page, heading)
+    for number, program in enumerate(found):
+        if "def test_" in program:
+            for copy in range(2):
+                (tmp_path / f"test_example_{number}_{copy}.py").write_text(program)
+        else:
+            (tmp_path / f"program_{number}.py").write_text(program)
+    done = run_here(tmp_path, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path))
+    assert f"{2 * tests} passed" in done
+    for path in tmp_path.glob("program_*.py"):
+        assert "127.0.0.1:" in run_here(tmp_path, path.name)
+
+
+def run_here(directory: Path, *arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=directory, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,1 @@
+"""Faults that a test asks of its broker: errors, delays, held answers, broken connections."""

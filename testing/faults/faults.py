@@ -1,0 +1,189 @@
+"""The faults of one broker: what a test asks for, and the place where the broker asks for them.
+
+Owns: the list of faults, in the order in which they were asked for. Never does: I/O. Invariant: a request meets one
+fault, the first that concerns it. Any thread may add and remove faults; the broker's thread reads the list.
+"""
+
+import difflib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...broker.dispatch.served import ANNOUNCED, Handler
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.errors import ErrorCode
+from . import actions
+from .actions import NOT_MET, Action, Call
+from .fault import Hold, RequestFault
+from .selection import HELPERS_CLIENT_ID, Divider, Selection
+
+Apis = str | int | Sequence[str | int]
+"""APIs by Kafka's names (``"Produce"``) or keys."""
+
+OF_A_COORDINATOR = (
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.DESCRIBE_GROUPS,
+    ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ApiKey.DELETE_GROUPS,
+    ApiKey.OFFSET_DELETE,
+)
+"""What a group's coordinator answers."""
+
+
+class Faults:
+    """Adds faults to a broker. Each method returns a :class:`RequestFault`, which counts the requests that it has met.
+
+    ``apis`` are names of Kafka's APIs. ``times``: how many requests meet the fault; None means all. The other arguments
+    choose requests by what they name: ``topic`` and ``partition``, ``group``, ``transactional_id``, ``client_id``. Only
+    the named partitions of a request fail; the others are served. Requests of the helpers of :mod:`..inspection` meet
+    no faults. Raises ValueError for an API that is not served, and for an argument that no request of the API can name.
+    """
+
+    def __init__(self) -> None:
+        self._faults: tuple[tuple[frozenset[int], Selection, RequestFault, Action], ...] = ()
+
+    def fail(self, apis: Apis, error: str | int, *, times: int | None = 1, **where: Any) -> RequestFault:
+        """Answers with one of Kafka's errors, such as ``"NOT_LEADER_OR_FOLLOWER"``, instead of serving the request.
+
+        A Fetch of a named topic and a request for all topics are served, and the error replaces what was found.
+        """
+        code = _error(error)
+        return self._add(apis, f"{code.name} for {{}}", times, where, functools.partial(actions.fail, error=code))
+
+    def delay(self, apis: Apis, seconds: float, *, times: int | None = None, **where: Any) -> RequestFault:
+        """Serves requests at once, and answers ``seconds`` later."""
+        delay = functools.partial(actions.delay, delay_ms=round(seconds * 1000))
+        return self._add(apis, f"{{}} answered {seconds:g} s later", times, where, delay)
+
+    def hold(self, apis: Apis, *, times: int | None = None, **where: Any) -> Hold:
+        """Serves requests at once, and answers when the test calls :meth:`Hold.release`."""
+        held = self._add(apis, "answers to {} held", times, where, actions.hold, Hold)
+        assert isinstance(held, Hold)
+        return held
+
+    def disconnect(self, apis: Apis, *, served: bool = False, times: int | None = 1, **where: Any) -> RequestFault:
+        """Closes the connection instead of answering. ``served``: the request is served, and its answer is lost."""
+        action = functools.partial(actions.disconnect, served=served)
+        return self._add(apis, "the connection closed at {}", times, where, action)
+
+    def throttle(self, apis: Apis, throttle_time_ms: int, *, times: int | None = None, **where: Any) -> RequestFault:
+        """Tells clients that they were throttled for so many ms, as quotas do (KIP-219)."""
+
+        def slow(response: Any) -> None:
+            response.throttle_time_ms = throttle_time_ms
+
+        for key in _keys(apis):
+            if "throttle_time_ms" not in api(key).response_class().__slots__:
+                raise ValueError(f"answers to {api(key).name} have no throttle time")
+        return self.change_response(apis, slow, times=times, **where)
+
+    def change_response(
+        self, apis: Apis, change: Callable[[Any], Any], *, times: int | None = None, **where: Any
+    ) -> RequestFault:
+        """Answers what ``change`` makes of the response (a message of :mod:`odradek.protocol.messages`): it changes it,
+        or returns another. It is called in the broker's thread.
+        """
+        action = functools.partial(actions.change_response, change=change)
+        return self._add(apis, "{} answered differently", times, where, action)
+
+    def change_request(
+        self, apis: Apis, change: Callable[[Any], Any], *, times: int | None = None, **where: Any
+    ) -> RequestFault:
+        """Serves what ``change`` makes of the request: it changes it, or returns another. It is called in the broker's
+        thread; the records of a Produce request are valid only during the call.
+        """
+        action = functools.partial(actions.change_request, change=change)
+        return self._add(apis, "{} changed before it is served", times, where, action)
+
+    def move_coordinator(self, group: str, *, times: int | None = 1) -> RequestFault:
+        """The next requests of a group get NOT_COORDINATOR, so that its members look for their coordinator again."""
+        return self.fail(OF_A_COORDINATOR, ErrorCode.NOT_COORDINATOR, times=times, group=group)
+
+    def clear(self) -> None:
+        """Ends all faults. Held answers are sent."""
+        for _, _, fault, _ in self._faults:
+            fault.remove()
+
+    def __iter__(self) -> Iterator[RequestFault]:
+        """The faults that have not ended, in the order in which they were asked for."""
+        return iter([fault for _, _, fault, _ in self._faults])
+
+    def intercept(self, api_key: int, handle: Handler) -> Handler:
+        """The handler behind the faults. Without faults it costs one comparison."""
+
+        def serve(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
+            if self._faults and context.client_id != HELPERS_CLIENT_ID:
+                return self._serve(Call(api_key, handle, broker, request, context, reply))
+            return handle(broker, request, context, reply)
+
+        return serve
+
+    def _serve(self, call: Call) -> Iterator[object] | None:
+        topics = call.broker.metadata.image.topics_by_id
+        for keys, selection, fault, action in self._faults:
+            if call.api_key not in keys or fault.is_over:
+                continue
+            if selection.client_id is not None and selection.client_id != call.context.client_id:
+                continue
+            divider = Divider(selection, call.api_key, lambda topic_id: getattr(topics.get(topic_id), "name", None))
+            steps = action(call, divider, fault)
+            if steps is not NOT_MET:
+                served: Iterator[object] | None = steps
+                return served
+        return call.serve()
+
+    def _add(
+        self,
+        apis: Apis,
+        description: str,
+        times: int | None,
+        where: dict[str, Any],
+        action: Action,
+        kind: type[RequestFault] = RequestFault,
+    ) -> RequestFault:
+        keys = _keys(apis)
+        selection = replace(Selection(), **where)
+        for key in keys:
+            if missing := selection.missing_in(key):
+                raise ValueError(f"no {api(key).name} request names a {missing[0]}")
+        fault = kind(description.format(", ".join(api(key).name for key in keys)), times, self._remove)
+        self._faults = (*self._faults, (frozenset(keys), selection, fault, action))
+        return fault
+
+    def _remove(self, fault: RequestFault) -> None:
+        self._faults = tuple(one for one in self._faults if one[2] is not fault)
+
+
+def _keys(apis: Apis) -> list[int]:
+    """The keys of APIs. Raises ValueError for one that is not served."""
+    return [_key(one) for one in ([apis] if isinstance(apis, str | int) else apis)]
+
+
+def _key(one: str | int) -> int:
+    names = {api(key).name: int(key) for key in sorted(ANNOUNCED)}
+    key = names.get(one) if isinstance(one, str) else one
+    if key is None or key not in ANNOUNCED:
+        near = difflib.get_close_matches(str(one), names)
+        raise ValueError(f"{one!r} is not an API that is served{_did_you_mean(near)}")
+    return key
+
+
+def _error(error: str | int) -> ErrorCode:
+    if isinstance(error, str):
+        if error not in ErrorCode.__members__:
+            near = difflib.get_close_matches(error.upper(), ErrorCode.__members__)
+            raise ValueError(f"{error!r} is not an error of Kafka{_did_you_mean(near)}")
+        return ErrorCode[error]
+    return ErrorCode(error)
+
+
+def _did_you_mean(near: Sequence[str]) -> str:
+    return f"; did you mean {near[0]}?" if near else ""

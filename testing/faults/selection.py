@@ -1,0 +1,237 @@
+"""Divides a request by the topic, partition or group that a fault names, and joins the two answers. Pure.
+
+Owns: which items of a request are meant. Never does: I/O, deciding what happens to them. The lists of each API and the
+places of their errors are those of :mod:`odradek.broker.dispatch.error_responses`.
+"""
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...broker.dispatch.error_responses import ITSELF, RESULTS, ItemErrors
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.errors import ErrorCode
+
+TOPIC, PARTITION, GROUP, TRANSACTIONAL_ID = "topic", "partition", "group", "transactional_id"
+KINDS = {
+    "name": TOPIC,
+    "topic": TOPIC,
+    "topic_name": TOPIC,
+    "topic_id": TOPIC,
+    "partition_index": PARTITION,
+    "partition_id": PARTITION,
+    "partition": PARTITION,
+    "index": PARTITION,
+    "group_id": GROUP,
+    "transactional_id": TRANSACTIONAL_ID,
+}
+"""What an attribute of an answered item names."""
+RESOURCES = {2: TOPIC, 32: GROUP}
+"""What a config resource names, by its type (``ConfigResource.Type``)."""
+COORDINATORS = {0: GROUP, 1: TRANSACTIONAL_ID}
+"""What a key of FindCoordinator names, by its type (``CoordinatorType``)."""
+
+HELPERS_CLIENT_ID = "odradek-testing"
+"""The client id of the helpers of a test, whose requests meet no faults."""
+
+NameOfTopic = Callable[[bytes], str | None]
+"""The name of the topic with this id; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a fault names. None: any."""
+
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+    client_id: str | None = None
+
+    def wanted(self) -> dict[str, object]:
+        """The kinds of items that it names, with their values."""
+        named = {
+            TOPIC: self.topic,
+            PARTITION: self.partition,
+            GROUP: self.group,
+            TRANSACTIONAL_ID: self.transactional_id,
+        }
+        return {kind: value for kind, value in named.items() if value is not None}
+
+    def missing_in(self, api_key: int) -> list[str]:
+        """The kinds that no request of this API names, so that the fault could never happen."""
+        return sorted(self.wanted().keys() - kinds_of(api_key))
+
+
+def kinds_of(api_key: int) -> set[str]:
+    """The kinds of items that a request of an API can name."""
+    attributes = {"group_id", "transactional_id"} & set(api(api_key).request_class().__slots__)
+    kinds = {KINDS[attribute] for attribute in attributes}
+    if api_key == ApiKey.FIND_COORDINATOR:
+        return {GROUP, TRANSACTIONAL_ID}
+    for items in RESULTS.get(api_key, ()):
+        level: ItemErrors | None = items
+        while level is not None:
+            kinds |= {KINDS[name] for name in level.names if name in KINDS}
+            if "resource_name" in level.names:
+                kinds |= set(RESOURCES.values())
+            level = level.inner
+    return kinds
+
+
+class Divider:
+    """Divides requests by one selection."""
+
+    def __init__(self, selection: Selection, api_key: int, name_of: NameOfTopic) -> None:
+        """``name_of``: for requests that name topics by id."""
+        self._api_key = api_key
+        self._name_of = name_of
+        self._wanted = selection.wanted()
+
+    def divide(self, request: Any) -> tuple[Any, Any]:
+        """The request with only the items that are meant, and with only the others; None for one without items."""
+        if not self._is_meant_by_fields(request):
+            return None, request
+        if self._api_key == ApiKey.FIND_COORDINATOR and not request.coordinator_keys:
+            return (request, None) if self._is_coordinator(request.key, request) else (None, request)
+        left = self._wanted.keys() - {KINDS[name] for name in _fields_of(request)}
+        lists = [items for items in RESULTS.get(self._api_key, ()) if _named(items) & left]
+        if self._api_key == ApiKey.FIND_COORDINATOR and left:
+            lists = list(RESULTS[self._api_key])
+        if not lists:
+            return request, None
+        meant: Any = None
+        others = request
+        for items in lists:
+            mine, rest = self._divide_list(others, items.asked, items, request)
+            if mine is not None:
+                meant, others = mine, rest
+            if others is None:
+                break
+        return meant, others
+
+    def is_known_by_the_answer(self, request: Any) -> bool:
+        """Whether only the answer tells what a request is about: a fetch session has no names, and a null list stands
+        for everything.
+        """
+        if not self._wanted:
+            return False
+        if self._api_key == ApiKey.FETCH:
+            return True
+        lists = [items for items in RESULTS.get(self._api_key, ()) if _named(items) & self._wanted.keys()]
+        return any(getattr(request, items.asked.partition(".")[0]) is None for items in lists)
+
+    def override(self, response: Any, error: ErrorCode) -> bool:
+        """Sets an error in the answered items that are meant. Returns whether there were any."""
+        found = False
+        for items in RESULTS.get(self._api_key, ()):
+            for answered in getattr(response, items.answered, None) or ():
+                found |= self._override_item(answered, items, error)
+        return found
+
+    def _is_meant_by_fields(self, request: Any) -> bool:
+        fields = _fields_of(request)
+        return all(self._wanted.get(KINDS[name], value) == value for name, value in fields.items())
+
+    def _is_coordinator(self, key: str, request: Any) -> bool:
+        kind = COORDINATORS.get(request.key_type)
+        return all(wanted == kind and value == key for wanted, value in self._wanted.items())
+
+    def _divide_list(self, holder: Any, path: str, items: ItemErrors, request: Any) -> tuple[Any, Any]:
+        head, _, tail = path.partition(".")
+        mine, others = [], []
+        for item in getattr(holder, head) or ():
+            meant, rest = (
+                self._divide_list(item, tail, items, request) if tail else self._divide_item(item, items, request)
+            )
+            if meant is not None:
+                mine.append(meant)
+            if rest is not None:
+                others.append(rest)
+        return _holding(holder, head, mine), _holding(holder, head, others)
+
+    def _divide_item(self, item: Any, items: ItemErrors, request: Any) -> tuple[Any, Any]:
+        if not self._is_item_meant(item, items, request):
+            return None, item
+        if items.inner is None or not _named(items.inner) & self._wanted.keys():
+            return item, None
+        return self._divide_list(item, items.inner.asked, items.inner, request)
+
+    def _is_item_meant(self, item: Any, items: ItemErrors, request: Any) -> bool:
+        if self._api_key == ApiKey.FIND_COORDINATOR:
+            return self._is_coordinator(item, request)
+        if "resource_name" in items.names:
+            kind = RESOURCES.get(item.resource_type)
+            return all(wanted == kind and value == item.resource_name for wanted, value in self._wanted.items())
+        return self._matches({name: item if of == ITSELF else getattr(item, of) for name, of in items.names.items()})
+
+    def _override_item(self, answered: Any, items: ItemErrors, error: ErrorCode) -> bool:
+        if not self._matches({name: getattr(answered, name) for name in items.names if name in KINDS}):
+            return False
+        if items.inner is not None and _named(items.inner) & {PARTITION}:
+            found = [self._override_item(one, items.inner, error) for one in getattr(answered, items.inner.answered)]
+            return any(found)
+        setattr(answered, items.error, error)
+        for name, value in items.values.items():
+            setattr(answered, name, value)
+        if self._api_key == ApiKey.METADATA:
+            answered.partitions = []
+        return True
+
+    def _matches(self, names: dict[str, Any]) -> bool:
+        """Whether no name differs from what is wanted. Of a topic's name and id, one is enough."""
+        for kind, wanted in self._wanted.items():
+            values = [self._named_by(value) for name, value in names.items() if KINDS.get(name) == kind]
+            if values and wanted not in values:
+                return False
+        return True
+
+    def _named_by(self, value: Any) -> Any:
+        return self._name_of(value) if isinstance(value, bytes) else value
+
+
+def _fields_of(request: Any) -> dict[str, Any]:
+    """The group and the transactional id that a request names as a whole."""
+    names = ("group_id", "transactional_id")
+    return {name: getattr(request, name) for name in names if name in type(request).__slots__}
+
+
+def _named(items: ItemErrors) -> set[str]:
+    """The kinds that a list and the lists in it name."""
+    kinds = {KINDS[name] for name in items.names if name in KINDS}
+    if "resource_name" in items.names:
+        kinds |= set(RESOURCES.values())
+    return kinds if items.inner is None else kinds | _named(items.inner)
+
+
+def _holding(holder: Any, name: str, items: list[Any]) -> Any:
+    """A copy of a structure with other items in one of its lists; None without items."""
+    if not items:
+        return None
+    made = copy.copy(holder)
+    setattr(made, name, items)
+    return made
+
+
+def join(api_key: int, served: Any, failed: Any) -> Any:
+    """The response to a request that was divided: what was served, with the items that failed."""
+    for items in RESULTS.get(api_key, ()):
+        _join_list(served, failed, items)
+    return served
+
+
+def _join_list(served: Any, failed: Any, items: ItemErrors) -> None:
+    into = list(getattr(served, items.answered) or ())
+    for item in getattr(failed, items.answered) or ():
+        same = _same_item(into, item, items.names)
+        if same is None or items.inner is None:
+            into.append(item)
+        else:
+            _join_list(same, item, items.inner)
+    setattr(served, items.answered, into)
+
+
+def _same_item(answered: Iterable[Any], item: Any, names: Iterable[str]) -> Any:
+    named = list(names)
+    return next((one for one in answered if all(getattr(one, name) == getattr(item, name) for name in named)), None)

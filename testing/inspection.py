@@ -1,0 +1,295 @@
+"""What tests do with a broker or a cluster besides what they test: create topics, write, look inside, wait.
+
+Owns: these helpers. Never does: anything that an ordinary client could not do. Invariants: requests of the helpers meet
+no faults; what waits returns as soon as it is true, and says after ``timeout_s`` what it saw last. The helpers may be
+called from any thread, also from a test that runs in an event loop, which they block.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..protocol.errors import ErrorCode, KafkaError
+from .config_values import ConfigValue, config_text
+from .faults.selection import HELPERS_CLIENT_ID
+
+if TYPE_CHECKING:
+    from ..client.admin import Admin
+    from ..client.admin.group_descriptions import GroupDescription
+    from ..client.cluster.metadata import TopicMetadata
+    from ..client.types import ConsumerRecord, RecordMetadata, TopicPartition
+
+Value = TypeVar("Value")
+Content = str | bytes | None
+"""A key or a value; text is UTF-8."""
+
+TIMEOUT_S = 60.0
+LOOK_AGAIN_S = 0.01
+QUIET_MS = 100
+"""A poll that waits so long is repeated."""
+STABLE = ("Stable", "STABLE")
+
+
+class Inspection:
+    """The helpers of a broker or a cluster."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port``, as clients want it."""
+        raise NotImplementedError
+
+    # --- topics
+
+    def create_topic(
+        self, name: str, partitions: int = 1, *, configs: Mapping[str, ConfigValue] | None = None
+    ) -> "TopicMetadata":
+        """Creates a topic, and returns what it is. Raises AdminError: TOPIC_ALREADY_EXISTS, INVALID_CONFIG …"""
+
+        async def create(admin: "Admin") -> "TopicMetadata":
+            from ..client.admin.topics import NewTopic
+
+            texts = {key: config_text(key, value) for key, value in (configs or {}).items()}
+            await admin.create_topics([NewTopic(name, partitions, configs=texts)])
+            return (await admin.describe_topics([name]))[name]
+
+        return self._admin(create)
+
+    def topics(self) -> list[str]:
+        """The names of all topics but Kafka's internal ones."""
+
+        async def names(admin: "Admin") -> list[str]:
+            return [name for name in await admin.list_topics() if not name.startswith("__")]
+
+        return self._admin(names)
+
+    def topic(self, name: str) -> "TopicMetadata":
+        """A topic: its id, its partitions with leaders and replicas. Raises AdminError for one that is not there."""
+
+        async def describe(admin: "Admin") -> "TopicMetadata":
+            return (await admin.describe_topics([name]))[name]
+
+        return self._admin(describe)
+
+    # --- records
+
+    def produce(
+        self,
+        topic: str,
+        *values: Content,
+        key: Content = None,
+        partition: int | None = None,
+        headers: Mapping[str, bytes] | None = None,
+        timestamp_ms: int | None = None,
+    ) -> "list[RecordMetadata]":
+        """Writes one record for each value, with acks=all, and returns their places. Raises KafkaError."""
+
+        async def produce() -> "list[RecordMetadata]":
+            from ..client.producer import Producer
+
+            async with Producer(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, linger_ms=0) as producer:
+                sent = [
+                    await producer.send(
+                        topic,
+                        _bytes(value),
+                        _bytes(key),
+                        partition=partition,
+                        timestamp_ms=timestamp_ms,
+                        headers=list((headers or {}).items()),
+                    )
+                    for value in values
+                ]
+                return [await future for future in sent]
+
+        return run(produce())
+
+    def records(
+        self, topic: str, *, partition: int | None = None, isolation_level: str = "read_uncommitted"
+    ) -> "list[ConsumerRecord]":
+        """All records that a topic holds now, by partition and offset. Raises KafkaError for an unknown topic."""
+        return run(self._read(topic, partition, isolation_level, None, TIMEOUT_S))
+
+    def consume(
+        self,
+        topic: str,
+        count: int = 1,
+        *,
+        partition: int | None = None,
+        isolation_level: str = "read_uncommitted",
+        timeout_s: float = TIMEOUT_S,
+    ) -> "list[ConsumerRecord]":
+        """The first ``count`` records of a topic; waits until it holds so many. Raises TimeoutError with what came."""
+        return run(self._read(topic, partition, isolation_level, count, timeout_s))
+
+    async def _read(
+        self, topic: str, partition: int | None, isolation_level: str, count: int | None, timeout_s: float
+    ) -> "list[ConsumerRecord]":
+        from ..client.consumer import Consumer
+        from ..client.types import TopicPartition
+
+        found: list[ConsumerRecord] = []
+        async with Consumer(
+            bootstrap_servers=self.bootstrap_servers,
+            client_id=HELPERS_CLIENT_ID,
+            auto_offset_reset="earliest",
+            isolation_level=isolation_level,
+            allow_auto_create_topics=False,
+        ) as consumer:
+            numbers = await consumer.partitions_for_topic(topic)
+            if not numbers:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"the topic {topic!r} does not exist")
+            wanted = [TopicPartition(topic, number) for number in numbers if partition in (None, number)]
+            consumer.assign(wanted)
+            ends = await consumer.end_offsets(wanted)
+            deadline = asyncio.get_running_loop().time() + timeout_s
+            while not await _is_read(consumer, ends) if count is None else len(found) < count:
+                for records in (await consumer.poll(QUIET_MS, max_records=count and count - len(found))).values():
+                    found += records
+                if asyncio.get_running_loop().time() > deadline:
+                    what = f"{len(found)} of {count} records" if count is not None else f"{len(found)} records, no end"
+                    raise TimeoutError(f"{topic} has {what} after {timeout_s:g} s{_shown(found)}")
+        return sorted(found, key=lambda record: (record.partition, record.offset)) if count is None else found
+
+    # --- groups
+
+    def committed(self, group: str) -> "dict[TopicPartition, int]":
+        """The offsets that a group has committed; empty for a group that is not there."""
+
+        async def offsets(admin: "Admin") -> "dict[TopicPartition, int]":
+            return {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
+
+        return self._admin(offsets)
+
+    def lag(self, group: str, topics: Iterable[str] = ()) -> "dict[TopicPartition, int]":
+        """How many records lie behind a group's committed offsets, by partition.
+
+        ``topics`` counts those as a whole where the group has committed nothing.
+        """
+        return self._admin(lambda admin: _lag(admin, group, list(topics)))
+
+    def wait_until_consumed(self, group: str, *topics: str, timeout_s: float = TIMEOUT_S) -> None:
+        """Waits until a group has committed the end of each partition of the topics (none: those of which it has
+        committed something). Raises TimeoutError with the lag of each partition.
+        """
+
+        async def wait(admin: "Admin") -> None:
+            def is_consumed(lag: "dict[TopicPartition, int]") -> bool:
+                return bool(lag) and not any(lag.values())
+
+            def say(lag: "dict[TopicPartition, int]") -> str:
+                behind = ", ".join(f"{partition}: {records}" for partition, records in lag.items() if records)
+                return f"group {group} lags behind by {behind}" if behind else f"group {group} has committed nothing"
+
+            await _wait(lambda: _lag(admin, group, list(topics)), is_consumed, say, timeout_s)
+
+        self._admin(wait)
+
+    def wait_group_stable(
+        self, group: str, members: int | None = None, *, timeout_s: float = TIMEOUT_S
+    ) -> "GroupDescription":
+        """Waits until a group has its assignment, and so many members (None: at least one); returns the group.
+
+        Raises TimeoutError with its state and its members.
+        """
+
+        async def wait(admin: "Admin") -> "GroupDescription":
+            async def look() -> "GroupDescription | None":
+                from ..client.errors import AdminError
+
+                try:
+                    return (await admin.describe_groups([group]))[group]
+                except AdminError:
+                    return None  # no member has joined yet
+
+            def is_stable(found: "GroupDescription | None") -> bool:
+                if found is None or found.state not in STABLE:
+                    return False
+                return bool(found.members) if members is None else len(found.members) == members
+
+            def say(found: "GroupDescription | None") -> str:
+                if found is None:
+                    return f"the group {group} does not exist"
+                names = ", ".join(member.client_id for member in found.members) or "none"
+                return f"group {group} is {found.state}, with members: {names}"
+
+            stable = await _wait(look, is_stable, say, timeout_s)
+            assert stable is not None
+            return stable
+
+        return self._admin(wait)
+
+    def describe_group(self, group: str) -> "GroupDescription":
+        """A group with its state and its members. Raises AdminError: GROUP_ID_NOT_FOUND."""
+
+        async def describe(admin: "Admin") -> "GroupDescription":
+            return (await admin.describe_groups([group]))[group]
+
+        return self._admin(describe)
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
+        """Waits until a condition is true, which may use the methods above. Raises TimeoutError."""
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the condition is not true after {timeout_s:g} s")
+            time.sleep(LOOK_AGAIN_S)
+
+    def _admin(self, ask: "Callable[[Admin], Coroutine[Any, Any, Value]]") -> Value:
+        async def asked() -> Value:
+            from ..client.admin import Admin
+
+            async with Admin(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID) as admin:
+                return await ask(admin)
+
+        return run(asked())
+
+
+def run(coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """Runs a coroutine to its end in a thread of its own: the caller may have an event loop already."""
+    with ThreadPoolExecutor(1, "odradek-testing") as thread:
+        return thread.submit(asyncio.run, coroutine).result()
+
+
+async def _lag(admin: "Admin", group: str, topics: list[str]) -> "dict[TopicPartition, int]":
+    from ..client.types import TopicPartition
+
+    committed = {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
+    whole = (await admin.describe_topics(topics)) if topics else {}
+    asked = {TopicPartition(name, number) for name, topic in whole.items() for number in topic.partitions}
+    asked |= {key for key in committed if not topics or key.topic in topics}
+    if not asked:
+        return {}
+    ends = await admin.list_offsets(dict.fromkeys(asked, -1), isolation_level="read_committed")
+    starts = await admin.list_offsets(dict.fromkeys(asked, -2))
+    return {key: max(0, ends[key].offset - committed.get(key, starts[key].offset)) for key in sorted(asked)}
+
+
+async def _wait(
+    look: Callable[[], Coroutine[Any, Any, Value]],
+    is_true: Callable[[Value], bool],
+    say: Callable[[Value], str],
+    timeout_s: float,
+) -> Value:
+    """Looks again until it is true. Raises TimeoutError with the sentence about what it saw last."""
+    deadline = asyncio.get_running_loop().time() + timeout_s
+    while True:
+        seen = await look()
+        if is_true(seen):
+            return seen
+        if asyncio.get_running_loop().time() > deadline:
+            raise TimeoutError(f"{say(seen)}, after {timeout_s:g} s")
+        await asyncio.sleep(LOOK_AGAIN_S)
+
+
+async def _is_read(consumer: Any, ends: "dict[TopicPartition, int]") -> bool:
+    return all([await consumer.position(partition) >= end for partition, end in ends.items()])
+
+
+def _bytes(content: Content) -> bytes | None:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _shown(records: "list[ConsumerRecord]") -> str:
+    """The first values, for a message."""
+    return "" if not records else ": " + ", ".join(repr(record.value)[:40] for record in records[:10])

@@ -1,0 +1,100 @@
+"""Helpers of tests: records, offsets and groups to look at and to wait for."""
+
+import threading
+
+import pytest
+from kafka import KafkaConsumer
+
+from odradek.client.errors import AdminError
+from odradek.client.types import TopicPartition
+from odradek.protocol.errors import KafkaError
+from odradek.testing import InProcessBroker, KafkaCluster
+
+
+@pytest.mark.kafka(topics="orders:2")
+def test_records_are_written_and_read(kafka: InProcessBroker) -> None:
+    written = kafka.produce("orders", "one", None, b"three", key="k", partition=1, headers={"h": b"1"}, timestamp_ms=7)
+    assert [(place.partition, place.offset, place.timestamp) for place in written] == [(1, 0, 7), (1, 1, 7), (1, 2, 7)]
+    records = kafka.records("orders")
+    assert [(record.key, record.value) for record in records] == [(b"k", b"one"), (b"k", None), (b"k", b"three")]
+    assert records[0].headers == [("h", b"1")]
+    assert kafka.records("orders", partition=0) == []
+
+
+def test_a_topic_that_is_not_there(kafka: InProcessBroker) -> None:
+    with pytest.raises(KafkaError, match="the topic 'orders' does not exist"):
+        kafka.records("orders")
+    with pytest.raises(AdminError):
+        kafka.topic("orders")
+    assert kafka.topics() == []
+
+
+@pytest.mark.kafka(topics="orders")
+def test_waiting_for_records(kafka: InProcessBroker) -> None:
+    later = threading.Thread(target=lambda: kafka.produce("orders", "two"))
+    kafka.produce("orders", "one")
+    later.start()
+    assert [record.value for record in kafka.consume("orders", 2)] == [b"one", b"two"]
+    later.join()
+    with pytest.raises(TimeoutError, match=r"orders has 2 of 3 records after 0.1 s: b'one', b'two'"):
+        kafka.consume("orders", 3, timeout_s=0.1)
+
+
+@pytest.mark.kafka(topics=["orders", "others"])
+def test_a_group_that_has_read_everything(kafka: InProcessBroker) -> None:
+    orders = TopicPartition("orders", 0)
+    kafka.produce("orders", "one", "two")
+    assert kafka.lag("readers") == {}
+    assert kafka.lag("readers", ["orders"]) == {orders: 2}
+    with pytest.raises(TimeoutError, match="group readers has committed nothing"):
+        kafka.wait_until_consumed("readers", timeout_s=0.1)
+    with pytest.raises(TimeoutError, match="the group readers does not exist"):
+        kafka.wait_group_stable("readers", timeout_s=0.1)
+    ended = threading.Event()
+    consumer = KafkaConsumer(
+        "orders",
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id="readers",
+        auto_offset_reset="earliest",
+        auto_commit_interval_ms=100,
+    )
+
+    def read() -> None:
+        while not ended.is_set():
+            consumer.poll(100)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        kafka.wait_group_stable("readers", members=1)
+        kafka.wait_until_consumed("readers", "orders")
+        assert kafka.committed("readers") == {orders: 2}
+        assert kafka.lag("readers") == {orders: 0}
+        with pytest.raises(TimeoutError, match=r"group readers is Stable, with members: kafka-python"):
+            kafka.wait_group_stable("readers", members=2, timeout_s=0.1)
+    finally:
+        ended.set()
+        reader.join()
+        consumer.close()
+    kafka.produce("orders", "three")
+    with pytest.raises(TimeoutError, match="group readers lags behind by orders-0: 1"):
+        kafka.wait_until_consumed("readers", timeout_s=0.1)
+
+
+async def test_the_helpers_work_beside_an_event_loop(kafka: InProcessBroker) -> None:
+    kafka.produce("orders", "one")
+    assert [record.value for record in kafka.records("orders")] == [b"one"]
+
+
+@pytest.mark.kafka(topics="orders")
+def test_the_helpers_meet_no_faults(kafka: InProcessBroker) -> None:
+    fault = kafka.faults.fail(["Produce", "Metadata", "ListOffsets"], "UNKNOWN_SERVER_ERROR", times=None)
+    kafka.produce("orders", "one")
+    assert len(kafka.records("orders")) == 1
+    assert fault.fired == 0
+
+
+def test_a_cluster_has_the_helpers_too(kafka_cluster: KafkaCluster) -> None:
+    kafka_cluster.create_topic("orders")
+    kafka_cluster.produce("orders", "one")
+    assert [record.value for record in kafka_cluster.consume("orders")] == [b"one"]

@@ -1,0 +1,174 @@
+"""A clean broker for each test: reset, its clock, its disk, and what marks and ini options give it."""
+
+import resource
+from collections.abc import Mapping
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer
+from kafka import TopicPartition as KafkaPartition
+from kafka.errors import KafkaError
+
+from odradek.client.types import TopicPartition
+from odradek.testing import InProcessBroker, KafkaCluster
+from odradek.testing.marks import MarkedTopic, configs_of_lines, marked_topic
+
+pytest_plugins = ["pytester"]
+RESETS = 100
+CPU_MS_A_RESET = 60
+"""Processor time, four times what it takes: 500 tests add less than 10 s on an idle machine."""
+
+
+def test_a_reset_forgets_everything(kafka: InProcessBroker) -> None:
+    topic = kafka.create_topic("orders", 3, configs={"cleanup.policy": "compact"})
+    kafka.produce("orders", "one", key="k", partition=0)
+    with KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="readers", client_id="reader") as consumer:
+        consumer.assign([KafkaPartition("orders", 0)])
+        consumer.seek(KafkaPartition("orders", 0), 1)
+        consumer.commit()
+    assert kafka.committed("readers") == {TopicPartition("orders", 0): 1}
+    address = kafka.bootstrap_servers
+    kafka.reset()
+    assert kafka.bootstrap_servers == address
+    assert kafka.topics() == []
+    assert kafka.committed("readers") == {}
+    assert kafka.create_topic("orders").topic_id != topic.topic_id
+    assert kafka.produce("orders", "one")[0].offset == 0
+
+
+def test_a_reset_changes_the_configs(kafka: InProcessBroker) -> None:
+    kafka.reset({"num.partitions": 4})
+    kafka.produce("orders", "one")
+    assert len(kafka.topic("orders").partitions) == 4
+    kafka.reset({})
+    kafka.produce("orders", "one")
+    assert len(kafka.topic("orders").partitions) == 1
+
+
+@pytest.mark.parametrize("end", ["stop", "kill", "pause"])
+def test_a_broker_that_a_test_has_left_in_any_state(kafka: InProcessBroker, end: str) -> None:
+    kafka.create_topic("orders")
+    getattr(kafka, end)()
+    kafka.reset()
+    assert kafka.topics() == []
+
+
+def test_a_reset_costs_little(kafka: InProcessBroker) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for _ in range(RESETS):
+        kafka.reset()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    used_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    assert used_s / RESETS * 1000 < CPU_MS_A_RESET
+
+
+def test_a_member_of_a_cluster_is_not_reset_alone() -> None:
+    with KafkaCluster(brokers=1) as cluster, pytest.raises(TypeError, match="make another cluster"):
+        cluster.brokers[0].reset()
+
+
+@pytest.mark.kafka(topics=["orders:3", "latest:1:compact"], configs={"message.max.bytes": 2_000})
+def test_a_mark_gives_topics_and_configs(kafka: InProcessBroker) -> None:
+    assert kafka.topics() == ["latest", "orders"]
+    assert len(kafka.topic("orders").partitions) == 3
+    with (
+        KafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer,
+        pytest.raises(KafkaError, match=r"too large|TooLarge"),
+    ):
+        producer.send("orders", bytes(3_000)).get(timeout=60)
+
+
+def test_what_a_mark_names() -> None:
+    assert marked_topic("orders") == MarkedTopic("orders", 1, {})
+    assert marked_topic("orders:3") == MarkedTopic("orders", 3, {})
+    assert marked_topic("orders:3:compact,delete") == MarkedTopic("orders", 3, {"cleanup.policy": "compact,delete"})
+    for wrong in (":3", "orders:three"):
+        with pytest.raises(pytest.UsageError, match="does not name a topic"):
+            marked_topic(wrong)
+    with pytest.raises(pytest.UsageError, match="is not key=value"):
+        configs_of_lines(["num.partitions"])
+
+
+def test_configs_of_all_tests_come_from_the_ini_file(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nkafka_configs =\n    num.partitions=5\n    auto.create.topics.enable=true\n")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_ini(kafka, kafka_broker):
+            for broker in (kafka, kafka_broker):
+                broker.produce("orders", "one")
+                assert len(broker.topic("orders").partitions) == 5
+
+        @pytest.mark.kafka(configs={"num.partitions": 2})
+        def test_mark(kafka):
+            kafka.produce("orders", "one")
+            assert len(kafka.topic("orders").partitions) == 2
+
+        @pytest.mark.kafka(topic="orders")
+        def test_misspelled(kafka):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*the mark kafka takes topics=* and configs=*, not topic*"])
+
+
+def offsets_and_committed(kafka: InProcessBroker) -> tuple[int, Mapping[TopicPartition, int]]:
+    return len(kafka.records("orders")), kafka.committed("readers")
+
+
+@pytest.mark.kafka(configs={"offsets.retention.minutes": 60 * 24, "log.initial.task.delay.ms": 10_000})
+def test_time_passes_when_a_test_says_so(kafka: InProcessBroker) -> None:
+    """Retention of a week removes records, and the offsets of an empty group expire."""
+    kafka.create_topic("orders", configs={"retention.ms": 7 * 24 * 3_600_000, "file.delete.delay.ms": 0})
+    kafka.produce("orders", "old")
+    with KafkaConsumer(
+        "orders", bootstrap_servers=kafka.bootstrap_servers, group_id="readers", auto_offset_reset="earliest"
+    ) as consumer:
+        while not kafka.committed("readers"):
+            if consumer.poll(100):
+                consumer.commit()
+    assert offsets_and_committed(kafka) == (1, {TopicPartition("orders", 0): 1})
+    kafka.advance(days=2)
+    kafka.wait_until(lambda: kafka.committed("readers") == {})
+    assert len(kafka.records("orders")) == 1
+    kafka.advance(days=6)
+    kafka.wait_until(lambda: kafka.records("orders") == [])
+
+
+def test_a_dead_member_leaves_its_group_when_its_session_is_over(kafka: InProcessBroker) -> None:
+    kafka.create_topic("orders")
+    consumer = KafkaConsumer(
+        "orders",
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id="readers",
+        session_timeout_ms=1_000_000,
+        heartbeat_interval_ms=300_000,
+    )
+    consumer.poll(100)
+    kafka.wait_group_stable("readers", members=1)
+    kafka.faults.disconnect(["Heartbeat", "LeaveGroup"], times=None)
+    kafka.advance(seconds=1_001)
+    kafka.wait_until(lambda: kafka.describe_group("readers").members == [])
+    consumer.close(autocommit=False)
+
+
+def test_time_does_not_go_back(kafka: InProcessBroker) -> None:
+    with pytest.raises(ValueError, match="a clock can't go back"):
+        kafka.advance(hours=-1)
+
+
+@pytest.mark.kafka(topics="orders")
+def test_a_full_disk(kafka: InProcessBroker) -> None:
+    kafka.produce("orders", "before")
+    kafka.disk_is_full = True
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retries=0) as producer:
+        with pytest.raises(KafkaError):
+            producer.send("orders", b"while").get(timeout=60)
+        assert [record.value for record in kafka.records("orders")] == [b"before"]
+    kafka.disk_is_full = False
+    kafka.advance(minutes=1)
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retries=1_000) as producer:
+        producer.send("orders", b"after").get(timeout=60)
+    assert [record.value for record in kafka.records("orders")] == [b"before", b"after"]
