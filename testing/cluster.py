@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..broker.metadata.image import MetadataImage, PartitionImage
+from ..client.cluster.metadata import TopicMetadata
 from .cluster_broker import ClusterBroker
 from .cluster_state import TIMEOUT_S, ClusterState
 from .config_values import ConfigValue, config_text
@@ -150,6 +151,14 @@ class KafkaCluster(Inspection):
 
     def _leader(self, partition: PartitionImage) -> ClusterBroker | None:
         return self.brokers[partition.leader] if partition.has_leader else None
+
+    def create_topic(
+        self, name: str, partitions: int = 1, *, configs: Mapping[str, ConfigValue] | None = None
+    ) -> TopicMetadata:
+        """Creates a topic; returns when each broker that can know of it does. Raises AdminError."""
+        created = super().create_topic(name, partitions, configs=configs)
+        self._state.wait_until(f"{name} is known", lambda image: name in image.topics_by_name, TIMEOUT_S)
+        return created
 
     # --- waiting
 

@@ -49,10 +49,20 @@ class Inspection:
 
         async def create(admin: "Admin") -> "TopicMetadata":
             from ..client.admin.topics import NewTopic
+            from ..client.errors import AdminError
 
             texts = {key: config_text(key, value) for key, value in (configs or {}).items()}
             await admin.create_topics([NewTopic(name, partitions, configs=texts)])
-            return (await admin.describe_topics([name]))[name]
+
+            async def look() -> "TopicMetadata | None":
+                try:
+                    return (await admin.describe_topics([name]))[name]
+                except AdminError:
+                    return None  # a broker of a cluster that does not know it yet
+
+            created = await _wait(look, lambda found: found is not None, lambda _: f"{name} is unknown", TIMEOUT_S)
+            assert created is not None
+            return created
 
         return self._admin(create)
 
