@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ...protocol.messages.structure import Message
 from .node_client import NodeClient, NodeUnavailableError, client_at
+from .node_login import PLAINTEXT, NodeSecurity
 
 Response = TypeVar("Response", bound=Message)
 
@@ -15,10 +16,13 @@ Response = TypeVar("Response", bound=Message)
 class BrokerClient:
     """Requests to one broker. It connects anew when the broker's address has changed."""
 
-    def __init__(self, address: Callable[[], tuple[str, int] | None], client_id: str) -> None:
+    def __init__(
+        self, address: Callable[[], tuple[str, int] | None], client_id: str, security: NodeSecurity = PLAINTEXT
+    ) -> None:
         """``address``: host and port of the inter-broker listener; None while the broker is fenced, or lacks it."""
         self._address = address
         self._client_id = client_id
+        self._security = security
         self._client: NodeClient | None = None
 
     async def send(self, request: Message, response_type: type[Response], timeout_s: float) -> Response:
@@ -26,7 +30,7 @@ class BrokerClient:
         address = self._address()
         if address is None:
             raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
-        self._client = client_at(self._client, *address, self._client_id)
+        self._client = client_at(self._client, *address, self._client_id, self._security)
         return await self._client.send(request, response_type, timeout_s)
 
     def close(self) -> None:

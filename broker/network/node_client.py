@@ -1,13 +1,14 @@
 """A connection that this broker opens to another node: a controller, or another broker.
 
-Shell. Owns: one socket, the versions that the other node announced, one request in flight. Never does: retries,
-knowing who leads. Invariants: a request that times out or is cancelled closes the connection, since its answer would
-be taken for the next one's; a response is never larger than its limit. Source: Kafka's NetworkClient with
-``max.in.flight.requests.per.connection=1``, as InterBrokerSendThread uses it.
+Shell. Owns: one socket, the versions that the other node announced, the login there, one request in flight. Never does:
+retries, knowing who leads. Invariants: only the login is sent before it is accepted; a request that times out or is
+cancelled closes the connection, since its answer would be taken for the next one's; a response is never larger than its
+limit. Source: Kafka's NetworkClient with ``max.in.flight.requests.per.connection=1``, as InterBrokerSendThread uses it.
 """
 
 import asyncio
 import logging
+import random
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
 from .node_connection import NodeConnection
+from .node_login import PLAINTEXT, RESPONSES, LoginRefusedError, NodeSecurity, login_steps
 
 Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")
@@ -28,6 +30,10 @@ HEADER_BYTES = 4
 """Of the shortest header of a response: its correlation id."""
 SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", "0.1.0"
 ANY_VERSION = 1 << 15
+LOGIN_PAUSE_S = 1.0
+"""After a refused login. The other node delays its refusals, too."""
+RENEW_AFTER, RENEW_JITTER = 0.85, 0.10
+"""A session is renewed after 85 to 95 % of its life (``SaslClientAuthenticator``)."""
 
 
 class NodeUnavailableError(Exception):
@@ -38,10 +44,14 @@ class NodeSilentError(NodeUnavailableError):
     """The other node did not answer in time: perhaps it hangs."""
 
 
+class NodeLoginError(NodeUnavailableError):
+    """The other node refuses this broker's login."""
+
+
 class NodeClient:
     """One connection, opened when it is first needed; after an error the next request opens a new one."""
 
-    def __init__(self, host: str, port: int, client_id: str) -> None:
+    def __init__(self, host: str, port: int, client_id: str, security: NodeSecurity = PLAINTEXT) -> None:
         self.host = host
         self.port = port
         self.versions: dict[int, tuple[int, int]] = {}
@@ -49,6 +59,11 @@ class NodeClient:
         self._client_id = client_id
         self._correlation_id = 0
         self._connection: NodeConnection | None = None
+        self._security = security
+        self.renew_at_s: float | None = None
+        """When to log in again, by the loop's clock; None if the session does not end."""
+        self._refused: tuple[float, str] | None = None
+        """Until when no login is tried after a refusal, by the loop's clock, and the refusal."""
 
     @property
     def address(self) -> str:
@@ -66,6 +81,8 @@ class NodeClient:
         async def exchange() -> Response:
             if not self._is_open():
                 await self._open()
+            elif self.renew_at_s is not None and asyncio.get_running_loop().time() >= self.renew_at_s:
+                await self._log_in()
             return await self._exchange(request, self._version(request, max_version), response_type)
 
         return await self._within(timeout_s, exchange())
@@ -89,6 +106,10 @@ class NodeClient:
         except TimeoutError as error:
             self.close()
             raise NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s") from error
+        except LoginRefusedError as refusal:
+            self.close()
+            self._refused = asyncio.get_running_loop().time() + LOGIN_PAUSE_S, str(refusal)
+            raise NodeLoginError(str(refusal)) from None
         except (OSError, EOFError) as error:
             self.close()
             raise NodeUnavailableError(f"{self.address}: {error or type(error).__name__}") from error
@@ -106,9 +127,14 @@ class NodeClient:
             connection.abort()
 
     async def _open(self) -> None:
-        """Connects and asks for versions, as Kafka's clients do first."""
+        """Connects, asks for versions, as Kafka's clients do first, and logs in."""
         loop = asyncio.get_running_loop()
-        _, self._connection = await loop.create_connection(NodeConnection, self.host, self.port)
+        if self._refused is not None and loop.time() < self._refused[0]:
+            raise NodeLoginError(self._refused[1])
+        tls = None if self._security.tls is None else self._security.tls()
+        _, self._connection = await loop.create_connection(
+            NodeConnection, self.host, self.port, ssl=tls, server_hostname=None if tls is None else self.host
+        )
         request = ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
         version = ApiVersionsRequest.VERSIONS[1]
         answer = await self._exchange(request, version, ApiVersionsResponse)
@@ -118,6 +144,25 @@ class NodeClient:
         if answer.error_code:
             raise ProtocolError(f"ApiVersions was answered with error {answer.error_code}")
         self.versions = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
+        if self._security.login is not None:
+            await self._log_in()
+
+    async def _log_in(self) -> None:
+        """Logs in, or renews the session. Raises LoginRefusedError."""
+        assert self._security.login is not None
+        steps = login_steps(self._security.login(), self.address)
+        request = next(steps)
+        while True:
+            response_type = RESPONSES[type(request)]
+            answer = await self._exchange(request, self._version(request, ANY_VERSION), response_type)
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                lifetime_ms = done.value
+                break
+        share = RENEW_AFTER + RENEW_JITTER * random.random()
+        now_s = asyncio.get_running_loop().time()
+        self.renew_at_s = now_s + share * lifetime_ms / 1000 if lifetime_ms > 0 else None
 
     def _version(self, request: Message, max_version: int) -> int:
         lowest, highest = request.VERSIONS
@@ -142,13 +187,15 @@ class NodeClient:
         return decode(response_type, version, frame, position)[0]
 
 
-def client_at(client: NodeClient | None, host: str, port: int, client_id: str) -> NodeClient:
+def client_at(
+    client: NodeClient | None, host: str, port: int, client_id: str, security: NodeSecurity = PLAINTEXT
+) -> NodeClient:
     """The client if that is where it connects to; otherwise it is closed, and a new one takes its place."""
     if client is not None:
         if (client.host, client.port) == (host, port):
             return client
         client.close()
-    return NodeClient(host, port, client_id)
+    return NodeClient(host, port, client_id, security)
 
 
 _UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")

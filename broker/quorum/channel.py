@@ -61,7 +61,8 @@ class ControllerChannel:
         address = self._controllers.active
         if address is None:
             raise NodeUnavailableError(f"no active controller is known among {self._controllers}")
-        self._client = client_at(self._client, address.host, address.port, self._client_id)
+        security = self._controllers.security
+        self._client = client_at(self._client, address.host, address.port, self._client_id, security)
         return self._client, address
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ..metadata.controller_link import Requester
-from ..network.node_client import NodeUnavailableError
+from ..network.node_client import NodeLoginError, NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
 from .fair_queue import FairQueue
@@ -133,6 +133,9 @@ class Forwarding:
                 created = await self._channel.send(pending.request, CreateTopicsResponse, timeout_s, TOPICS_VERSION)
                 if all(topic.error_code != ErrorCode.NOT_CONTROLLER for topic in created.topics):
                     return created
+            except NodeLoginError as error:
+                self._refused.complain(error)
+                return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             except NodeUnavailableError:
                 pass
             await asyncio.sleep(RETRY_MS / 1000)

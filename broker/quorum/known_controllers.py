@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..config.server_config import ServerConfig
+from ..network.node_login import PLAINTEXT, NodeSecurity
 
 NO_LEADER = -1
 DOUBTS = 20
@@ -34,8 +35,12 @@ class Address(NamedTuple):
 class KnownControllers:
     """The controllers that this broker may ask, and the active one."""
 
-    def __init__(self, bootstrap: Iterable[Address], voters: dict[int, Address]) -> None:
+    def __init__(
+        self, bootstrap: Iterable[Address], voters: dict[int, Address], security: NodeSecurity = PLAINTEXT
+    ) -> None:
         """``voters``: node id -> address where the configuration names them (``controller.quorum.voters``)."""
+        self.security = security
+        """Of every connection to them."""
         self._bootstrap = tuple(dict.fromkeys([*bootstrap, *voters.values()]))
         self._addresses = dict(voters)
         self._next = 0
@@ -46,13 +51,13 @@ class KnownControllers:
         self.leader_epoch = 0
 
     @classmethod
-    def of(cls, config: ServerConfig) -> "KnownControllers":
+    def of(cls, config: ServerConfig, security: NodeSecurity = PLAINTEXT) -> "KnownControllers":
         """As ``controller.quorum.voters`` or ``controller.quorum.bootstrap.servers`` says."""
         voters = {}
         for entry in config.get_list("controller.quorum.voters"):
             node_id, _, address = entry.partition("@")
             voters[int(node_id)] = Address.parse(address)
-        return cls(map(Address.parse, config.get_list("controller.quorum.bootstrap.servers")), voters)
+        return cls(map(Address.parse, config.get_list("controller.quorum.bootstrap.servers")), voters, security)
 
     @property
     def active(self) -> Address | None:

@@ -20,6 +20,7 @@ from ..metadata.controller_link import BrokerReports
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import MetadataDelta, MetadataImage
+from ..network.node_login import PLAINTEXT, NodeSecurity
 from ..timers.monotonic import monotonic_ms
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats
@@ -52,10 +53,11 @@ class ClusterMembership(BrokerReports):
         *,
         clock_ms: Callable[[], int],
         ended: Callable[[str], None],
+        security: NodeSecurity = PLAINTEXT,
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on, once it
-        has joined."""
-        self.controllers = KnownControllers.of(config)
+        has joined. ``security``: of the connections to the controllers."""
+        self.controllers = KnownControllers.of(config, security)
         self.lifecycle = Lifecycle(
             registrant,
             heartbeat_interval_ms=config.get_int("broker.heartbeat.interval.ms"),

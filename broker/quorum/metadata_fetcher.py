@@ -90,7 +90,7 @@ class MetadataFetcher:
         """One request, and what its answer asks for."""
         address = self._controllers.any()
         client_id = f"broker-{self._metadata.node_id}-metadata"
-        self._client = client_at(self._client, address.host, address.port, client_id)
+        self._client = client_at(self._client, address.host, address.port, client_id, self._controllers.security)
         log = self._metadata.log
         request = self._observer.request(log.log_end_offset, log.last_epoch)
         try:

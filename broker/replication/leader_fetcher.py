@@ -21,6 +21,7 @@ from ...storage.errors import StorageError
 from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
+from ..network.node_login import PLAINTEXT, NodeSecurity
 from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
@@ -68,6 +69,7 @@ class LeaderFetcher:
         settings: FetcherSettings,
         throttle: ReplicationThrottle,
         clock_ms: Callable[[], int],
+        security: NodeSecurity = PLAINTEXT,
     ) -> None:
         """``address``: of the leader, None while it is fenced. ``clock_ms``: wall clock, milliseconds since the
         epoch."""
@@ -78,7 +80,7 @@ class LeaderFetcher:
         self._settings = settings
         self._throttle = throttle
         self._clock_ms = clock_ms
-        self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}")
+        self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}", security)
         self._session = FetchSessionHandler()
         self._asked: dict[Key, Asked] = {}
         """The partitions in the last request, or in the session that it continues."""

@@ -10,6 +10,7 @@ from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
 from ..metrics.replica_state import FetcherState, FollowedReplica
+from ..network.node_login import PLAINTEXT, NodeSecurity
 from ..replicas.following import Following, ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.replication_throttle import ReplicationThrottle
@@ -31,15 +32,17 @@ class ReplicaFetchers(ReplicaFollowing):
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         task_ended: Callable[["asyncio.Task[None]"], None],
+        security: NodeSecurity = PLAINTEXT,
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch. ``task_ended`` gets the task of a leader that has
-        ended, also by a failure."""
+        ended, also by a failure. ``security``: of the inter-broker listener."""
         self._metadata = metadata
         self._listener_name = config.inter_broker_listener_name
         self._broker_epoch = broker_epoch
         self._group_commit = group_commit
         self._clock_ms = clock_ms
         self._task_ended = task_ended
+        self._security = security
         self._settings = FetcherSettings(
             config.get_int("replica.fetch.wait.max.ms"),
             config.get_int("replica.fetch.min.bytes"),
@@ -111,6 +114,7 @@ class ReplicaFetchers(ReplicaFollowing):
                 self._settings,
                 self._throttle,
                 self._clock_ms,
+                self._security,
             )
             task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())
             task.add_done_callback(self._task_ended)

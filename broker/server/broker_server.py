@@ -224,6 +224,7 @@ class BrokerServer:
             patient,
             self._clock_ms,
             patient.lost_ms,
+            role.inter_broker,
         )
         self._undo.callback(coordinators.abort)
         broker = Broker(

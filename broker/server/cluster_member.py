@@ -24,6 +24,7 @@ from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import BrokerRegistration, Endpoint, Replica
 from ..metrics.replica_state import IsrChanges
+from ..network.node_login import NodeSecurity
 from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
@@ -44,6 +45,7 @@ from ..replication.replica_fetchers import ReplicaFetchers
 from ..timers.monotonic import monotonic_ms
 from .broker import Broker
 from .forwarded_configs import ForwardedConfigs
+from .node_security import node_security
 from .random_ids import random_uuid
 from .role import Role, StartStopped
 
@@ -55,6 +57,7 @@ class ClusterMember(Role):
 
     metadata: FollowedMetadata
     producer_ids: ProducerIdBlocks
+    inter_broker: NodeSecurity
     ask_themselves = PREPROCESSED
 
     def __init__(
@@ -75,6 +78,7 @@ class ClusterMember(Role):
         self._fetchers: ReplicaFetchers | None = None
         self._leaders: Leaders | None = None
         self._registered_directories: list[bytes] = []
+        self.inter_broker, self._to_controllers = node_security(config)
 
     @property
     def broker_epoch(self) -> int:
@@ -101,7 +105,9 @@ class ClusterMember(Role):
             directory_ids=self._registered_directories,
             previous_epoch=log_dirs.previous_broker_epoch,
         )
-        membership = ClusterMembership(metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended)
+        membership = ClusterMembership(
+            metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended, security=self._to_controllers
+        )
         self._membership = self.reports = membership
         self._start_channels(membership)
         logger.info("joining cluster %s by the controllers at %s", metadata.cluster_id, membership.controllers)
@@ -185,6 +191,7 @@ class ClusterMember(Role):
             group_commit,
             self._clock_ms,
             joined.task_ended,
+            self.inter_broker,
         )
         return self._fetchers
 

@@ -30,6 +30,7 @@ from .random_ids import random_uuid_text
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
+    from ..network.node_login import NodeSecurity
     from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000
@@ -48,9 +49,10 @@ class Coordinators:
         timers: Timers,
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
+        inter_broker: "NodeSecurity | None" = None,
     ) -> None:
         """``next_producer_id`` returns a new id. ``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``:
-        the total time of stalls of the broker, in ms.
+        the total time of stalls of the broker, in ms. ``inter_broker``: of the connections to other brokers.
         """
         image = metadata.image
         self._metadata = metadata
@@ -58,7 +60,7 @@ class Coordinators:
         self._timers = timers
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
-        self.peers = _peers(config, metadata)
+        self.peers = _peers(config, metadata, inter_broker)
         self.groups = GroupCoordinator(
             group_settings(config, image),
             timers,
@@ -184,9 +186,11 @@ def _log(partition: Partition) -> PartitionLog:
     return PartitionLog(partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL)
 
 
-def _peers(config: ServerConfig, metadata: PublishedMetadata) -> "TransactionPeers | None":
+def _peers(
+    config: ServerConfig, metadata: PublishedMetadata, security: "NodeSecurity | None"
+) -> "TransactionPeers | None":
     """The other brokers; None if this broker is its own controller, which has no others."""
-    if config.get_list("process.roles") != ["broker"]:
+    if security is None:
         return None
     from ..transactions.peers import TransactionPeers  # here: a broker without others needs none of it
 
@@ -195,4 +199,5 @@ def _peers(config: ServerConfig, metadata: PublishedMetadata) -> "TransactionPee
         config.inter_broker_listener_name,
         config.get_int("request.timeout.ms"),
         lambda: metadata.image,
+        security,
     )

@@ -6,6 +6,7 @@ implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...storage.directory.log_directories import LogDirectories
 from ..controller.controller import Controller
@@ -17,6 +18,9 @@ from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from .broker import Broker
+
+if TYPE_CHECKING:
+    from ..network.node_login import NodeSecurity
 
 
 class StartStopped(Exception):  # noqa: N818 - what has happened, and no error
@@ -31,6 +35,8 @@ class Role(ABC):
     topic_creator: TopicCreator
     producer_ids: ProducerIdSource
     reports: BrokerReports
+    inter_broker: "NodeSecurity | None" = None
+    """Of the connections to other brokers; None for a broker that is its own controller, which has no others."""
     ask_themselves: frozenset[int] = frozenset()
     """APIs whose handlers ask the authorizer themselves, since controllers decide most of each request."""
     placed: Callable[[bytes, int, bytes], None] | None = None

@@ -20,6 +20,7 @@ from ..coordinator.partitioning import partition_for
 from ..metadata.image import MetadataImage
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
+from ..network.node_login import PLAINTEXT, NodeSecurity
 from ..timers.repeated_complaint import RepeatedComplaint
 from .remote_markers import MarkerDialect, MarkerQuestion
 from .remote_membership import MembershipDialect, MembershipQuestion
@@ -40,12 +41,13 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         dialect: Dialect[QuestionOf, ResponseOf],
         address: Callable[[], Address | None],
         timeout_s: float,
+        security: NodeSecurity,
     ) -> None:
         """``address`` returns None while the broker is fenced. ``what`` is not possible, for the log."""
         self._dialect = dialect
         self._timeout_s = timeout_s
         self._queue: RequestQueue[QuestionOf] = RequestQueue()
-        self._client = BrokerClient(address, client_id)
+        self._client = BrokerClient(address, client_id, security)
         self._task: asyncio.Task[None] | None = None
         self._complaint = RepeatedComplaint(what, time.monotonic)
 
@@ -92,12 +94,20 @@ class Peer(Generic[QuestionOf, ResponseOf]):
 class TransactionPeers:
     """All other brokers. ``image`` returns the present metadata."""
 
-    def __init__(self, node_id: int, listener_name: str, timeout_ms: int, image: Callable[[], MetadataImage]) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        listener_name: str,
+        timeout_ms: int,
+        image: Callable[[], MetadataImage],
+        security: NodeSecurity = PLAINTEXT,
+    ) -> None:
         """``listener_name``: the inter-broker listener's; ``timeout_ms``: for one request."""
         self.node_id = node_id
         self._listener_name = listener_name
         self._timeout_s = timeout_ms / 1000
         self._image = image
+        self._security = security
         self._markers: dict[int, Peer[MarkerQuestion, WriteTxnMarkersResponse]] = {}
         self._membership: dict[int, Peer[MembershipQuestion, AddPartitionsToTxnResponse]] = {}
 
@@ -125,6 +135,7 @@ class TransactionPeers:
                 MarkerDialect(),
                 partial(self._address, broker_id),
                 self._timeout_s,
+                self._security,
             )
             self._markers[broker_id] = peer
         peer.ask(question)
@@ -140,6 +151,7 @@ class TransactionPeers:
                 MembershipDialect(),
                 partial(self._address, broker_id),
                 self._timeout_s,
+                self._security,
             )
             self._membership[broker_id] = peer
         peer.ask(question)

@@ -1,0 +1,44 @@
+"""How this broker is configured to connect to other brokers and to its controllers.
+
+Pure. Owns: the listener names, security protocols and mechanisms of both. Never does: connecting. Source: KafkaConfig,
+``NodeToControllerChannelManagerImpl``, ``ChannelBuilders.clientChannelBuilder``.
+"""
+
+from typing import NamedTuple
+
+from .listeners import parse_protocol_map, with_controller_listeners
+from .typed_values import TypedValues
+
+INTER_BROKER_MECHANISM = "sasl.mechanism.inter.broker.protocol"
+CONTROLLER_MECHANISM = "sasl.mechanism.controller.protocol"
+
+
+class NodeLink(NamedTuple):
+    """The listener of the other nodes, its security protocol, and the key that names the mechanism of the login."""
+
+    listener: str
+    protocol: str
+    mechanism_key: str
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connections are encrypted."""
+        return self.protocol.endswith("SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether this broker logs in."""
+        return self.protocol.startswith("SASL_")
+
+
+def node_links(config: TypedValues, inter_broker_listener: str) -> tuple[NodeLink, NodeLink]:
+    """To the other brokers, and to the controllers: their listener is the first of ``controller.listener.names``."""
+    controllers = config.get_list("controller.listener.names")
+    protocols = parse_protocol_map(config.get_string("listener.security.protocol.map"))
+    if "listener.security.protocol.map" not in config.originals:
+        protocols = with_controller_listeners(protocols, config.get_list("listeners"), controllers)
+    controller = controllers[0].upper() if controllers else ""
+    return (
+        NodeLink(inter_broker_listener, protocols.get(inter_broker_listener, "PLAINTEXT"), INTER_BROKER_MECHANISM),
+        NodeLink(controller, protocols.get(controller, "PLAINTEXT"), CONTROLLER_MECHANISM),
+    )

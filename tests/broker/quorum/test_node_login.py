@@ -1,0 +1,161 @@
+"""A broker logs in at another node before it sends anything else, and renews its session in time."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from odradek.broker.network.node_client import LOGIN_PAUSE_S, NodeClient, NodeLoginError, NodeUnavailableError
+from odradek.broker.network.node_login import MESSAGES_MAX, LoginRefusedError, NodeSecurity, login_steps
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from odradek.protocol.messages.security import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from odradek.protocol.messages.structure import Message
+from support.brokers.fake_node import SERVED, Answer, FakeNode
+
+TIMEOUT_S = 60.0
+WITH_SASL = {**SERVED, ApiKey.SASL_HANDSHAKE: (0, 1), ApiKey.SASL_AUTHENTICATE: (0, 2)}
+
+
+class Echoing:
+    """A mechanism of two messages: the second one repeats what the node said."""
+
+    name = "ECHO"
+    user: str | None = "broker-1"
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def first(self) -> bytes:
+        return b"hello"
+
+    def answer(self, message: bytes) -> bytes | None:
+        self._count += 1
+        if message == b"lie":
+            raise ValueError("the node does not know the password")
+        return message if self._count == 1 else None
+
+
+def node_answers(answers: Iterator[SaslAuthenticateResponse]) -> Callable[[Message], Answer]:
+    def answer(request: Message) -> Answer:
+        if isinstance(request, SaslHandshakeRequest):
+            known = request.mechanism == "ECHO"
+            code = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM
+            return SaslHandshakeResponse(code, ["ECHO", "PLAIN"])
+        if isinstance(request, SaslAuthenticateRequest):
+            return next(answers)
+        return AllocateProducerIdsResponse()
+
+    return answer
+
+
+def said(data: bytes, lifetime_ms: int = 0) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(0, None, data, lifetime_ms)
+
+
+async def ask(client: NodeClient) -> AllocateProducerIdsResponse:
+    return await client.send(AllocateProducerIdsRequest(1, 1), AllocateProducerIdsResponse, TIMEOUT_S)
+
+
+def names(node: FakeNode) -> list[str]:
+    return [type(request).__name__.removesuffix("Request") for request in node.received]
+
+
+async def test_login_comes_before_every_request() -> None:
+    """The messages of the mechanism go out in its order, once for a connection."""
+    async with FakeNode(node_answers(iter([said(b"again"), said(b"")])), WITH_SASL) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        await ask(client)
+        await ask(client)
+        client.close()
+        assert names(node) == ["SaslHandshake", "SaslAuthenticate", "SaslAuthenticate", *["AllocateProducerIds"] * 2]
+        messages = [request.auth_bytes for request in node.received if isinstance(request, SaslAuthenticateRequest)]
+        assert messages == [b"hello", b"again"]
+
+
+async def renewal_is_due(client: NodeClient) -> None:
+    assert client.renew_at_s is not None
+    due = asyncio.Event()
+    asyncio.get_running_loop().call_at(client.renew_at_s, due.set)
+    await due.wait()
+
+
+async def test_session_is_renewed_on_the_same_connection() -> None:
+    """After most of its life, and before the next request."""
+    short_ms = 1
+    answers = iter([said(b"a"), said(b"", short_ms), said(b"b"), said(b"", 0)])
+    async with FakeNode(node_answers(answers), WITH_SASL) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        await client.connect(TIMEOUT_S)
+        await renewal_is_due(client)
+        await ask(client)
+        await ask(client)
+        login = ["SaslHandshake", "SaslAuthenticate", "SaslAuthenticate"]
+        assert names(node) == [*login, *login, "AllocateProducerIds", "AllocateProducerIds"]
+        assert node.connections == 1
+        client.close()
+
+
+async def test_refused_login_is_not_tried_again_at_once() -> None:
+    """A wrong password does not become a flood of logins; the error names node, mechanism and user."""
+    refusal = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "invalid credentials", b"")
+    async with FakeNode(node_answers(iter([refusal])), WITH_SASL) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        for _ in range(3):
+            with pytest.raises(NodeLoginError) as caught:
+                await ask(client)
+        wanted = rf"{client.address} refuses the login (ECHO, user 'broker-1'): invalid credentials"
+        assert str(caught.value) == wanted
+        assert node.connections == 1, f"the next one comes after {LOGIN_PAUSE_S} s"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "answers", "problem"),
+    [
+        ("OTHER", [], "does not enable the mechanism OTHER; it has ECHO, PLAIN"),
+        ("ECHO", [said(b"lie")], "the node does not know the password"),
+        ("ECHO", [SaslAuthenticateResponse(ErrorCode.ILLEGAL_SASL_STATE, None, b"")], "ILLEGAL_SASL_STATE"),
+    ],
+)
+async def test_every_refusal_is_named(mechanism: str, answers: list[SaslAuthenticateResponse], problem: str) -> None:
+    def login() -> Echoing:
+        made = Echoing()
+        made.name = mechanism
+        return made
+
+    async with FakeNode(node_answers(iter(answers)), WITH_SASL) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=login))
+        with pytest.raises(NodeLoginError, match=problem):
+            await ask(client)
+        assert "AllocateProducerIds" not in names(node)
+
+
+async def test_node_without_sasl_is_unavailable() -> None:
+    """Nothing is sent to a node that does not ask who this broker is."""
+    async with FakeNode(node_answers(iter([])), SERVED) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        with pytest.raises(NodeUnavailableError, match="serves no version of SaslHandshakeRequest"):
+            await ask(client)
+        assert node.received == []
+
+
+def test_node_that_goes_on_asking_is_refused() -> None:
+    """No mechanism has more than a few messages."""
+
+    class Endless(Echoing):
+        def answer(self, message: bytes) -> bytes | None:
+            return b"more"
+
+    steps = login_steps(Endless(), "host:1")
+    next(steps)
+    steps.send(SaslHandshakeResponse(0, []))
+    for _ in range(MESSAGES_MAX - 1):
+        steps.send(said(b""))
+    with pytest.raises(LoginRefusedError, match=f"after {MESSAGES_MAX} messages"):
+        steps.send(said(b""))
