@@ -15,7 +15,7 @@ EFFECTIVE: dict[str, str] = {
     "listeners": "The addresses to listen on: NAME://host:port, ... An empty host is every interface, port 0 any free"
     " port.",
     "advertised.listeners": "The addresses that clients get for each listener; unless set, the addresses listened on.",
-    "listener.security.protocol.map": "The security protocol of each listener name. Only PLAINTEXT is served.",
+    "listener.security.protocol.map": "The security protocol of each listener name: PLAINTEXT or SSL.",
     "controller.listener.names": "Listeners that are not advertised to clients. The broker does not listen on them.",
     "controller.quorum.voters": "The controllers to join: id@host:port, ... Otherwise: this node alone.",
     "controller.quorum.bootstrap.servers": "The controllers to join: host:port, ... Otherwise: one address.",
@@ -39,6 +39,26 @@ EFFECTIVE: dict[str, str] = {
     "delegation.token.expiry.time.ms": "How long a token is valid without being renewed.",
     "delegation.token.expiry.check.interval.ms": "How often expired tokens are removed. They can't be used before that"
     " either.",
+    # TLS, also with listener.name.<listener>.
+    "ssl.keystore.location": "The file with the private key and its certificates: PEM, PKCS12 or JKS.",
+    "ssl.keystore.type": "Not needed: the format is recognised by the first bytes.",
+    "ssl.keystore.password": "The password of a PKCS12 or JKS key store.",
+    "ssl.keystore.key": "The private key (PKCS#8, PEM) itself instead of ssl.keystore.location.",
+    "ssl.keystore.certificate.chain": "The certificates (PEM) of ssl.keystore.key, its own one first.",
+    "ssl.key.password": "The password of the private key, if it is encrypted.",
+    "ssl.truststore.location": "The file with the trusted certificates: PEM, PKCS12 or JKS; the system's unless set.",
+    "ssl.truststore.type": "Not needed: the format is recognised by the first bytes.",
+    "ssl.truststore.password": "The password of a PKCS12 or JKS trust store.",
+    "ssl.truststore.certificates": "The trusted certificates (PEM) themselves instead of ssl.truststore.location.",
+    "ssl.client.auth": "Whether clients show a certificate: required, requested or none. SASL_SSL listeners read it"
+    " only with listener.name.<listener>.",
+    "ssl.enabled.protocols": "TLSv1.2, TLSv1.3 or both. Older ones are not served.",
+    "ssl.protocol": "Accepted; ssl.enabled.protocols decides.",
+    "ssl.cipher.suites": "The cipher suites, by their IANA names; OpenSSL's defaults unless set. The suites of TLS 1.3"
+    " are all or none, or AES-256 with others.",
+    "ssl.principal.mapping.rules": "How the name in a client's certificate becomes its principal: DEFAULT or"
+    " RULE:pattern/replacement/[LU], ...",
+    "security.inter.broker.protocol": "The listener that other brokers would use, by its security protocol.",
     # topics
     "auto.create.topics.enable": "Whether a topic is created when a client asks for its metadata.",
     "delete.topic.enable": "Whether topics may be deleted.",

@@ -1,7 +1,7 @@
 """The listeners of a configuration, and the checks between them. Source: KafkaConfig.validateValues.
 
-What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; SSL and
-SASL listeners are refused because they are not served.
+What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; SASL
+listeners are refused because they are not served, and so are connections between brokers other than PLAINTEXT.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]
     problems = [
         *duplicates("listeners", bound, distinct_ports=True),
         *duplicates("advertised.listeners", advertised, distinct_ports=False),
-        *_unserved(settings),
+        *_unserved(config, settings),
         *_advertised(settings, advertised, bound, controllers),
         *_controller(config, bound, controllers),
     ]
@@ -63,12 +63,18 @@ def _inter_broker_name(config: TypedValues) -> str:
     return str(name).upper()
 
 
-def _unserved(settings: ListenerSettings) -> Iterator[str]:
+def _unserved(config: TypedValues, settings: ListenerSettings) -> Iterator[str]:
+    in_cluster = config.get_list("process.roles") == ["broker"]
     for listener in settings.listeners:
-        if listener.protocol != "PLAINTEXT":
+        if listener.protocol not in ("PLAINTEXT", "SSL"):
             yield (
-                f"listeners: {listener} uses {listener.protocol}; this version serves PLAINTEXT only. "
-                "Bind it to PLAINTEXT in listener.security.protocol.map, or put a TLS proxy before it"
+                f"listeners: {listener} uses {listener.protocol}; this version serves PLAINTEXT and SSL only. "
+                "Bind it to one of them in listener.security.protocol.map"
+            )
+        elif listener.protocol != "PLAINTEXT" and in_cluster and listener.name == settings.inter_broker_listener_name:
+            yield (
+                f"inter.broker.listener.name: {listener.name} uses {listener.protocol}; brokers of a cluster "
+                "connect to each other with PLAINTEXT only. Name a PLAINTEXT listener that only they can reach"
             )
 
 

@@ -19,7 +19,7 @@ AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
 
 AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
 AUTHENTICATION = "SASL is not served, so nothing would ask clients who they are"
-ENCRYPTION = "TLS is not served, so nothing would be encrypted and no certificate checked"
+JVM_TLS = "it names a class for the JVM, which can't be run here"
 QUOTAS = "quotas are not served, so no client would be slowed down"
 POLICIES = "policies are classes for the JVM and can't be run here, so every request would pass"
 
@@ -28,8 +28,9 @@ _KEYS: Mapping[str, str] = MappingProxyType(
         CLASS_KEY: AUTHORIZATION,
         "principal.builder.class": "clients are not authenticated, so they have no principals",
         "connections.max.reauth.ms": AUTHENTICATION,
-        "security.inter.broker.protocol": "PLAINTEXT is the only security protocol that is served",
-        "security.providers": ENCRYPTION,
+        "security.providers": JVM_TLS,
+        "ssl.engine.factory.class": JVM_TLS,
+        "ssl.provider": JVM_TLS,
         "client.quota.callback.class": QUOTAS,
         "create.topic.policy.class.name": POLICIES,
         "alter.config.policy.class.name": POLICIES,
@@ -38,11 +39,11 @@ _KEYS: Mapping[str, str] = MappingProxyType(
 _PREFIXES: Mapping[str, str] = MappingProxyType(
     {
         "sasl.": AUTHENTICATION,
-        "ssl.": ENCRYPTION,
         "authorizer.": AUTHORIZATION,
         "client.quota.callback.": QUOTAS,
     }
 )
+TLS_PREFIX = "ssl."
 _ADVICE = 'remove it and let only trusted clients reach the listeners (docs/configuration.md, "Security")'
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[^.]*\.(?=(?:sasl|connections\.max\.reauth)\.))?(.*)")
 """``listener.name.<listener>.[<mechanism>.]<key>``."""
@@ -52,6 +53,12 @@ def base_key(key: str) -> str:
     """The key that a listener's key overrides; other keys as they are."""
     listener = _OF_A_LISTENER.fullmatch(key)
     return listener[1] if listener else key
+
+
+def key_of_listener(key: str) -> str:
+    """The key behind a listener's key that is served (``listener.name.<listener>.ssl.…``); other keys as they are."""
+    base = base_key(key)
+    return base if base.startswith(TLS_PREFIX) else key
 
 
 def asks_for(key: str, text: str) -> str | None:
@@ -87,13 +94,19 @@ def refuse_unserved_security(config: TypedValues) -> None:
 
 def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
     """The keys among dynamic changes that require unserved security."""
-    return (key for key, text in sorted(changes.items()) if asks_for(key, text) is not None)
+    return (key for key, text in sorted(changes.items()) if asks_for(key, text) is not None or _is_tls(key, text))
+
+
+def _is_tls(key: str, text: str) -> bool:
+    """Whether a setting changes TLS, which is read at the start only."""
+    base = base_key(key)
+    return base.startswith(TLS_PREFIX) and text.strip() not in ("", _default(base))
 
 
 def is_security(key: str) -> bool:
     """Whether a key configures security, with any value."""
     base = base_key(key)
-    return base in _KEYS or base in AUTHORIZER_KEYS or base.startswith(tuple(_PREFIXES))
+    return base in _KEYS or base in AUTHORIZER_KEYS or base.startswith((TLS_PREFIX, *_PREFIXES))
 
 
 def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:

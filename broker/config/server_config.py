@@ -13,6 +13,7 @@ from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
+from .security import key_of_listener
 from .sources import Setting, collect
 from .stored import broker_problem
 from .typed_values import TypedValues
@@ -88,7 +89,8 @@ class ServerConfig(TypedValues):
 
     def keys_without_effect(self) -> list[str]:
         """The configured keys of Kafka or a plugin that have no effect here, sorted."""
-        return sorted(self.originals.keys() - EFFECTIVE.keys() - DYNAMIC_EFFECTIVE.keys())
+        has_effect = EFFECTIVE.keys() | DYNAMIC_EFFECTIVE.keys()
+        return sorted(key for key in self.originals if key_of_listener(key) not in has_effect)
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
         """The configuration with dynamic broker configs applied: cluster-wide ones, then this broker's own.

@@ -23,7 +23,7 @@ from ..acls.acl import ANONYMOUS
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from .memory_budget import Reservation
-from .response_writer import Part, ResponseWriter
+from .response_writer import Part, ResponseWriter, writer_of
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ class Connection(asyncio.BufferedProtocol):
             self._closing = True
             transport.abort()
             return
-        self._writer = ResponseWriter(transport)
+        self._writer = writer_of(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone. The answer to a request in service is dropped."""

@@ -12,7 +12,7 @@ import asyncio
 import os
 import socket
 from collections import deque
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 CHUNK_BYTES = 256 * 1024
 """The number of bytes of a region to read at a time when the socket is full."""
@@ -43,20 +43,25 @@ Part: TypeAlias = bytes | bytearray | memoryview | SendableRegion
 class ResponseWriter:
     """The sending half of one connection."""
 
-    __slots__ = ("_parts", "_paused", "_region_sent", "_socket_fd", "_transport", "is_sending")
+    __slots__ = ("_parts", "_paused", "_sent", "_socket_fd", "_transport", "is_sending")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         # resume_writing() then means that the buffer is empty: the descriptor may be written to directly.
         transport.set_write_buffer_limits(high=CHUNK_BYTES, low=0)
-        sock: socket.socket = transport.get_extra_info("socket")
-        self._socket_fd = sock.fileno()
+        self._socket_fd = self._descriptor_of(transport)
         self._parts: deque[Part] | None = None
         """Created for the first answer that is more than bytes in memory: an empty deque has 0.6 KiB."""
-        self._region_sent = 0
+        self._sent = 0
+        """The number of bytes of the first part that were sent."""
         self._paused = False
         self.is_sending = False
         """Whether a part of an answer is not yet with the transport, or the transport has asked for a pause."""
+
+    @staticmethod
+    def _descriptor_of(transport: asyncio.Transport) -> int:
+        sock: socket.socket = transport.get_extra_info("socket")
+        return sock.fileno()
 
     def write(self, parts: list[Part]) -> None:
         """Sends an answer's parts in order; takes over the file regions among them."""
@@ -101,17 +106,18 @@ class ResponseWriter:
         while self._parts and not self._paused and not self._transport.is_closing():
             part = self._parts[0]
             if isinstance(part, BYTES):
-                self._send_bytes(part)
-                self._parts.popleft()
+                if self._send_bytes(part):
+                    self._parts.popleft()
+                    self._sent = 0
             elif self._send_region(part):
                 part.close()
                 self._parts.popleft()
-                self._region_sent = 0
+                self._sent = 0
         self.is_sending = self._paused or bool(self._parts)
 
-    def _send_bytes(self, part: bytes | bytearray | memoryview) -> None:
+    def _send_bytes(self, part: bytes | bytearray | memoryview) -> bool:
         """Writes directly to the socket if nothing is buffered, so that a region may follow; otherwise through the
-        transport.
+        transport. Returns True if the transport has all of the part.
         """
         if self._transport.get_write_buffer_size() == 0:
             try:
@@ -122,33 +128,87 @@ class ResponseWriter:
                 # The peer is gone: the transport finds the same error and closes in its own way.
                 sent = 0
             if sent == len(part):
-                return
+                return True
             part = memoryview(part)[sent:]
         self._transport.write(bytes(part))
+        return True
 
     def _send_region(self, region: SendableRegion) -> bool:
         """Sends as much of a region as the socket takes. Returns True if all of it was sent."""
         length = len(region)
-        while self._region_sent < length:
-            position = region.position + self._region_sent
+        while self._sent < length:
+            position = region.position + self._sent
             sent = 0
             if self._transport.get_write_buffer_size() == 0:
                 try:
-                    sent = os.sendfile(self._socket_fd, region.fd, position, length - self._region_sent)
+                    sent = os.sendfile(self._socket_fd, region.fd, position, length - self._sent)
                 except (BlockingIOError, InterruptedError):
                     sent = 0
                 except OSError:
                     sent = 0  # as above: the write below reports it
             if sent == 0:
-                chunk = os.pread(region.fd, min(CHUNK_BYTES + 1, length - self._region_sent), position)
+                chunk = os.pread(region.fd, min(CHUNK_BYTES + 1, length - self._sent), position)
                 if not chunk:
                     # The file is shorter than its log says: the frames that follow would be wrong.
                     self._transport.abort()
                     return True
-                self._region_sent += len(chunk)
+                self._sent += len(chunk)
                 self._transport.write(chunk)
                 if self._paused:
-                    return self._region_sent == length
+                    return self._sent == length
                 continue
-            self._region_sent += sent
+            self._sent += sent
         return True
+
+
+class EncryptedResponseWriter(ResponseWriter):
+    """The sending half of a TLS connection: everything goes through the transport, which encrypts.
+
+    Writing to the socket's descriptor would put plaintext into the stream. A file is read in chunks at the speed of the
+    peer. (Kernel TLS would allow sendfile; OpenSSL must then own the socket, which a memory BIO excludes.)
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def _descriptor_of(transport: asyncio.Transport) -> int:
+        return -1  # never written to
+
+    def write(self, parts: list[Part]) -> None:
+        """Sends an answer's parts in order: a small answer at once, a large one at the speed of the peer."""
+        if not self._parts and all(isinstance(part, BYTES) for part in parts):
+            answer = parts[0] if len(parts) == 1 else b"".join(cast("list[bytes]", parts))
+            if len(answer) <= CHUNK_BYTES:
+                self._transport.write(cast(bytes, answer))
+                return
+            parts = [answer]
+        self.write_in_pieces(parts)
+
+    def _send_bytes(self, part: bytes | bytearray | memoryview) -> bool:
+        view = memoryview(part)[self._sent :]
+        for start in range(0, len(view), CHUNK_BYTES):
+            if self._paused:
+                return False
+            chunk = view[start : start + CHUNK_BYTES]
+            self._sent += len(chunk)
+            self._transport.write(chunk)
+        return True
+
+    def _send_region(self, region: SendableRegion) -> bool:
+        length = len(region)
+        while self._sent < length and not self._paused:
+            most = min(CHUNK_BYTES, length - self._sent)
+            chunk = os.pread(region.fd, most, region.position + self._sent)
+            if not chunk:
+                self._transport.abort()  # the file is shorter than its log says
+                return True
+            self._sent += len(chunk)
+            self._transport.write(chunk)
+        return self._sent >= length
+
+
+def writer_of(transport: asyncio.Transport) -> ResponseWriter:
+    """The sending half of a connection, by its transport."""
+    if transport.get_extra_info("ssl_object") is None:
+        return ResponseWriter(transport)
+    return EncryptedResponseWriter(transport)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from ...protocol.steps import run_to_end
 from ...storage.directory.log_directories import LogDirectories
@@ -47,7 +48,7 @@ from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker, config_under
 from .coordinators import Coordinators
-from .listener_security import ListenerSecurity
+from .listener_security import ListenerSecurity, accepts_anyone
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
 from .open_access import warn_of_open_access
 from .role import Role
@@ -55,6 +56,9 @@ from .running_broker import OpenedBroker, RunningBroker
 from .standalone import Standalone
 from .surroundings import Surroundings
 from .token_expiry import know_tokens, remove_expired_tokens
+
+if TYPE_CHECKING:
+    from .tls_listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +90,7 @@ class BrokerServer:
         self._read_only = read_only
         self._surroundings = surroundings or Surroundings()
         self._clock_ms = self._surroundings.clock_ms
+        self._tls: TlsListeners | None = None
         self._bound: list[BoundListener] = []
         self._running: RunningBroker | None = None
         self._waiting_role: Role | None = None
@@ -124,6 +129,7 @@ class BrokerServer:
         """
         refuse_unserved_security(self._config)
         authorizer_settings(self._config)  # a bad value stops the start before a directory is touched
+        self._tls = self._tls_listeners()
         try:
             now_ms = self._clock_ms()
             parts = await self._open(now_ms)
@@ -169,6 +175,14 @@ class BrokerServer:
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
         log_dirs.promote_futures(replicas.assigned_directory, now_ms, keeps_source=role.placed is not None)
         return parts
+
+    def _tls_listeners(self) -> "TlsListeners | None":
+        """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
+        if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in self._config.listeners):
+            return None
+        from .tls_listeners import TlsListeners  # a plain broker does not need it
+
+        return TlsListeners(self._config)
 
     def _role(self) -> Role:
         """What ``process.roles`` makes of this broker."""
@@ -320,7 +334,9 @@ class BrokerServer:
                 broker.slices,
             )
             self._undo.callback(disk_watch.cancel)
-        addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
+        is_open = functools.partial(accepts_anyone, config)
+        open_to_all = (bound for bound in self._bound if is_open(bound.listener))
+        addresses = ((bound.listener.name, one.getsockname()[0]) for bound in open_to_all for one in bound.sockets)
         warn_of_open_access(
             metadata.image,
             metadata.node_id,
@@ -329,7 +345,7 @@ class BrokerServer:
             knows_tokens=broker.token_hmacs is not None,
         )
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
-        security = ListenerSecurity(config, connections, connect, timers.now_ms, patient)
+        security = ListenerSecurity(config, connections, connect, timers.now_ms, patient, self._tls)
         acceptor = Acceptor(loop, security.factories(self._bound), connections, descriptor_shares())
         self._undo.callback(acceptor.close)
         acceptor.start()

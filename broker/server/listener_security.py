@@ -7,7 +7,9 @@ authentication counts as unauthenticated from its accept. Source: ``ChannelBuild
 import functools
 from collections.abc import Callable, Sequence
 from socket import socket
+from typing import TYPE_CHECKING
 
+from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..network.acceptor import ConnectionFactory
 from ..network.connecting import limit_unauthenticated
@@ -16,8 +18,22 @@ from ..network.connections import Connections
 from ..network.listening import BoundListener
 from ..timers.patient_timers import PatientTimers
 
+if TYPE_CHECKING:
+    from .tls_listeners import TlsListeners
+
 Connect = Callable[[str, Authentication | None], Connection]
 """Makes a connection of a listener: its name, and how its clients authenticate (None: they don't)."""
+
+
+def accepts_anyone(config: ServerConfig, listener: Listener) -> bool:
+    """Whether a listener serves clients without asking them who they are."""
+    if listener.protocol == "PLAINTEXT":
+        return True
+    if listener.protocol != "SSL":
+        return False
+    from .tls_listeners import asks_for_certificates  # a plain broker does not need it
+
+    return not asks_for_certificates(config, listener)
 
 
 class ListenerSecurity:
@@ -30,8 +46,10 @@ class ListenerSecurity:
         connect: Connect,
         now_ms: Callable[[], int],
         timers: PatientTimers,
+        tls: "TlsListeners | None",
     ) -> None:
-        """``connect`` makes a connection. ``now_ms``: a monotonic clock."""
+        """``connect`` makes a connection. ``now_ms``: a monotonic clock. ``tls``: of the listeners that have it."""
+        self._tls = tls
         self._config = config
         self._connections = connections
         self._connect = connect
@@ -52,4 +70,10 @@ class ListenerSecurity:
             return functools.partial(self._connect, listener.name, None)
         if self._connections.unauthenticated is None:
             limit_unauthenticated(self._config, self._connections, self._now_ms, self._timers)
+        if listener.protocol == "SSL":
+            assert self._tls is not None
+            from ..network.tls_listener import HandshakeAuthentication  # a plain broker does not need it
+
+            authentication = HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
+            return self._tls.factory(listener, functools.partial(self._connect, listener.name, authentication))
         raise AssertionError(f"{listener.protocol} is refused before")

@@ -36,12 +36,12 @@ ASKS = {
     "create.topic.policy.class.name": "com.example.Policy",
     "alter.config.policy.class.name": "com.example.Policy",
     "connections.max.reauth.ms": "3600000",
-    "security.inter.broker.protocol": "SASL_SSL",
-    "ssl.client.auth": "required",
-    "ssl.keystore.location": "/keys/broker.p12",
+    "ssl.engine.factory.class": "org.example.Factory",
+    "ssl.provider": "BCFIPS",
+    "security.providers": "org.example.Creator",
     "sasl.enabled.mechanisms": "SCRAM-SHA-512",
     "sasl.jaas.config": "a b;",
-    "listener.name.internal.ssl.client.auth": "requested",
+    "listener.name.internal.ssl.provider": "BCFIPS",
     "listener.name.internal.scram-sha-256.sasl.jaas.config": "a b;",
     "listener.name.internal.plain.connections.max.reauth.ms": "5",
 }
@@ -55,7 +55,7 @@ def refusals(properties: str = "", overrides: Sequence[str] = (), environ: dict[
     return list(refused.value.problems)
 
 
-@pytest.mark.parametrize("key", [key for key in ASKS if key != "security.inter.broker.protocol"])
+@pytest.mark.parametrize("key", ASKS)
 def test_each_key_that_asks_for_security_stops_the_start_and_is_named(key: str) -> None:
     (said,) = refusals(f"num.partitions=3\n{key}={ASKS[key]}\n")
     assert said.startswith(f"{key} is set (line 2), but ")
@@ -63,19 +63,19 @@ def test_each_key_that_asks_for_security_stops_the_start_and_is_named(key: str) 
 
 
 def test_it_is_said_where_each_was_set_and_all_at_once() -> None:
-    environ = {"ODRADEK_LISTENER_NAME_A_SSL_CLIENT_AUTH": "required"}
-    said = refusals(f"authorizer.class.name={AUTHORIZER}\n", ["ssl.client.auth=required"], environ)
+    environ = {"ODRADEK_LISTENER_NAME_A_SSL_PROVIDER": "BCFIPS"}
+    said = refusals(f"authorizer.class.name={AUTHORIZER}\n", ["ssl.provider=BCFIPS"], environ)
     assert [one.split(", but")[0] for one in said] == [
         "authorizer.class.name is set (line 1)",
-        "listener.name.a.ssl.client.auth is set (environment variable ODRADEK_LISTENER_NAME_A_SSL_CLIENT_AUTH)",
-        "ssl.client.auth is set (--override)",
+        "listener.name.a.ssl.provider is set (environment variable ODRADEK_LISTENER_NAME_A_SSL_PROVIDER)",
+        "ssl.provider is set (--override)",
     ]
 
 
-def test_a_listener_that_is_not_plaintext_stops_the_start() -> None:
-    for protocol in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+def test_a_listener_that_is_not_served_stops_the_start() -> None:
+    for protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
         keys = [f"listeners=A://127.0.0.1:0,{LISTENER.partition('=')[2]}", "listener.security.protocol.map=PLAINTEXT:"]
-        with pytest.raises(ConfigError, match=f"uses {protocol}; this version serves PLAINTEXT only"):
+        with pytest.raises(ConfigError, match=f"uses {protocol}; this version serves PLAINTEXT and SSL only"):
             ServerConfig.load("", [keys[0], f"{keys[1]}PLAINTEXT,A:{protocol}"])
         with pytest.raises(ConfigError):
             ServerConfig.load("", [LISTENER, f"security.inter.broker.protocol={protocol}"])

@@ -42,6 +42,8 @@ NOT_NEEDED = {
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
     "odradek.broker.acls.standard_authorizer": "imported at the start if an authorizer is configured",
     "odradek.broker.authorization.guard": "the same",
+    "odradek.broker.network.tls_listener": "imported at the start if a listener has TLS",
+    "odradek.broker.server.tls_listeners": "the same",
     "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }
 SWAPPED_INSTALLATION = """

@@ -1,0 +1,93 @@
+"""One side of a TLS connection as bytes in, bytes out: OpenSSL over two buffers in memory.
+
+Owns: the handshake, encryption, decryption, alerts. Never does: sockets, tasks, logging. Invariants: a buffer in memory
+never gets more than a piece at a time (OpenSSL keeps the largest size that it ever had: 115 KiB a connection, 420 with
+whole messages); renegotiation is refused (the context's option). Source: RFC 8446, RFC 5246, ``SslTransportLayer``.
+"""
+
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import cast
+
+PIECE_BYTES = 32 * 1024
+"""The most ciphertext or plaintext that is given to OpenSSL at a time: two records."""
+
+
+class TlsEngine:
+    """The TLS of one accepted connection."""
+
+    __slots__ = ("_incoming", "_object", "_outgoing", "is_at_end")
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self.is_at_end = False
+        """Whether the peer has said that it sends nothing more (close_notify)."""
+
+    def feed(self, ciphertext: bytes | memoryview) -> None:
+        """Takes received bytes, at most a piece after the handshake."""
+        self._incoming.write(ciphertext)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """The number of received bytes that are not decrypted yet."""
+        return self._incoming.pending
+
+    def handshake(self) -> bool:
+        """Continues the handshake. Returns True when it is finished. Raises ssl.SSLError if it has failed."""
+        try:
+            self._object.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        return True
+
+    def peer_certificate(self) -> bytes | None:
+        """The certificate (DER) that the peer has shown and the context has verified; None if it showed none."""
+        return self._object.getpeercert(binary_form=True)
+
+    def suite(self) -> str:
+        """The agreed cipher suite, under OpenSSL's name."""
+        agreed = self._object.cipher()
+        return agreed[0] if agreed else ""
+
+    def version(self) -> str:
+        """The agreed version, such as TLSv1.3."""
+        return self._object.version() or ""
+
+    def read_into(self, target: memoryview) -> int:
+        """Decrypts into ``target`` until it is full or nothing is left. Returns the number of bytes.
+
+        Raises ssl.SSLError for what is not TLS.
+        """
+        read = cast("Callable[[int, memoryview], int]", self._object.read)
+        filled = 0
+        # A read decrypts one record of at most 16 KiB.
+        while filled < len(target) and (self._incoming.pending or self._object.pending()):
+            try:
+                count = read(len(target) - filled, target[filled:])
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLZeroReturnError:
+                count = 0
+            if not count:
+                self.is_at_end = True
+                break
+            filled += count
+        return filled
+
+    def encrypt(self, plaintext: bytes | memoryview) -> bytes:
+        """The ciphertext of at most a piece, after what else is to be sent. Raises ssl.SSLError."""
+        self._object.write(plaintext)
+        return self._outgoing.read()
+
+    def take(self) -> bytes:
+        """The bytes to be sent that no call has returned yet: handshake, alerts, answers to key updates."""
+        return self._outgoing.read() if self._outgoing.pending else b""
+
+    def close(self) -> bytes:
+        """The last bytes to be sent: close_notify, or the alert of a failure."""
+        with contextlib.suppress(ssl.SSLError):  # the peer's close_notify is not awaited; a failed handshake has no end
+            self._object.unwrap()
+        return self.take()

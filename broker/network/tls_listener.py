@@ -1,0 +1,63 @@
+"""The TLS of one listener while the broker runs: its certificate as it is now, and who its clients are.
+
+Owns: the context that new connections take. Never does: the handshake (:mod:`.tls_engine`). Invariant: a context is
+complete before it replaces another one. Source: ``SslChannelBuilder``, ``DefaultKafkaPrincipalBuilder``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.security import distinguished_name
+from ...protocol.security.tls_context import ServerTls
+from ..acls.acl import ANONYMOUS
+from .connection import Connection, ServeFrame
+from .tls_engine import TlsEngine
+
+MAPPING_KEY = "ssl.principal.mapping.rules"
+
+
+class RunningTls:
+    """A listener's TLS (:class:`.tls_transport.TlsListener`)."""
+
+    def __init__(self, tls: ServerTls, principal_name: Callable[[str], str | None] | None) -> None:
+        """``principal_name``: maps the name in a client's certificate (``ssl.principal.mapping.rules``). None: TLS does
+        not authenticate the clients of this listener (SASL_SSL).
+        """
+        self.current = tls
+        self._principal_name = principal_name
+
+    def finished(self, connection: Connection, engine: TlsEngine, tls: ServerTls) -> None:
+        """Authenticates the client by its certificate, or refuses it."""
+        if engine.suite() in tls.refused_suites:
+            connection.refuse(f"ssl.cipher.suites does not have {engine.suite()}, on which TLS 1.3 has agreed")
+            return
+        if self._principal_name is None:
+            return
+        certificate = engine.peer_certificate()
+        if certificate is None:
+            connection.authenticated(ANONYMOUS)
+            return
+        try:
+            name = distinguished_name.subject(certificate)
+        except ValueError as error:
+            connection.refuse(f"the name in its certificate can't be read: {error}")
+            return
+        mapped = self._principal_name(name)
+        if mapped is None:
+            connection.refuse(f"no rule of {MAPPING_KEY} matches the name in its certificate, {name!r}")
+            return
+        connection.authenticated(f"User:{mapped}")
+
+
+class HandshakeAuthentication:
+    """The authentication of an SSL listener: no frame comes before its end (:class:`.connection.Authentication`)."""
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self.max_frame_bytes = max_frame_bytes
+
+    def start(self) -> ServeFrame:
+        """Serves nothing: plaintext exists only after the handshake."""
+        return _serve_nothing
+
+
+def _serve_nothing(connection: Connection, frame: memoryview, owned: bool) -> None:
+    raise AssertionError("a frame arrived before the handshake was finished")

@@ -1,0 +1,320 @@
+"""TLS between the socket's transport and a connection, which sees a transport that has plaintext.
+
+Owns: the order of ciphertext and plaintext, backpressure in both directions, the end of a connection. Never does:
+serving, encryption (:mod:`.tls_engine`). Invariants: a connection counts from its accept on, so that its limits and
+deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext; what a paused
+connection has left of it is at most that buffer, and its socket is not read; alerts and close_notify are sent before
+the socket is closed. Source: ``SslTransportLayer``.
+
+uvloop's and asyncio's own TLS call the protocol only after the handshake, keep 256 KiB for each connection, and can't
+limit how many handshakes a turn does.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+from ...protocol.security.tls_context import ServerTls
+from .connection import Connection
+from .tls_engine import PIECE_BYTES, TlsEngine
+from .tls_handshakes import HandshakeQueue
+
+RECEIVE_BUFFER_BYTES = 128 * 1024
+HANDSHAKE_MAX_BYTES = 256 * 1024
+"""The most that a client may send before its handshake is finished: OpenSSL allows 100 KiB of certificates."""
+HANDSHAKE_RECORD = 0x16
+"""The first byte of every TLS connection."""
+
+HandshakeDone = Callable[[Connection, TlsEngine], None]
+"""Called after a handshake: authenticates the connection, or refuses it."""
+
+
+class TlsListener(Protocol):
+    """A listener's TLS as it is now."""
+
+    @property
+    def current(self) -> ServerTls:
+        """What new connections use."""
+
+    def finished(self, connection: Connection, engine: TlsEngine, tls: ServerTls) -> None:
+        """A handshake is finished: authenticates the connection, or refuses it."""
+
+
+class TlsLoop:
+    """What the TLS connections of one event loop share."""
+
+    def __init__(self) -> None:
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.handshakes = HandshakeQueue()
+
+
+class TlsTransport(asyncio.BufferedProtocol):
+    """The protocol of an accepted socket, and the transport of its connection."""
+
+    __slots__ = (
+        "_closing",
+        "_connection",
+        "_delivering",
+        "_engine",
+        "_handshake_bytes",
+        "_is_queued",
+        "_is_ready",
+        "_left",
+        "_listener",
+        "_loop",
+        "_paused",
+        "_reading_paused",
+        "_resuming",
+        "_sending_paused",
+        "_shared",
+        "_tls",
+    )
+
+    def __init__(self, connection: Connection, listener: TlsListener, shared: TlsLoop) -> None:
+        """``connection``: not connected yet; it counts as unauthenticated."""
+        self._connection = connection
+        self._listener = listener
+        self._shared = shared
+        self._tls = listener.current
+        """Taken at the accept: a reload changes later connections only."""
+        self._engine: TlsEngine | None = None
+        """Made with the first bytes: a silent connection costs no more than a plaintext one."""
+        self._loop: asyncio.Transport | None = None
+        """The socket's own transport; None before and after."""
+        self._is_ready = False
+        """Whether the handshake is finished."""
+        self._is_queued = False
+        self._handshake_bytes = 0
+        self._closing = False
+        self._delivering = False
+        self._paused = False
+        """Whether the connection has paused reading."""
+        self._sending_paused = False
+        self._reading_paused = False
+        """Whether the socket is not read."""
+        self._resuming = False
+        self._left = b""
+        """Received ciphertext that a paused connection has not taken."""
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected: the connection counts from now on."""
+        self._loop = cast("asyncio.Transport", transport)
+        self._connection.connection_made(cast("asyncio.BaseTransport", self))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        self._closing = True
+        self._loop = None
+        self._left = b""
+        self._engine = None
+        self._connection.connection_lost(exc)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """The shared buffer for ciphertext."""
+        return self._shared.receive_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Ciphertext arrived."""
+        if self._closing:
+            return
+        received = self._shared.receive_buffer[:nbytes]
+        if self._is_ready:
+            self._decrypt(received)
+            return
+        if self._engine is None:
+            if received[0] != HANDSHAKE_RECORD:
+                self._connection.refuse(_not_tls(bytes(received[:4])))
+                return
+            self._engine = TlsEngine(self._tls.context)
+        self._handshake_bytes += nbytes
+        if self._handshake_bytes > HANDSHAKE_MAX_BYTES:
+            self._connection.refuse(f"its TLS handshake has more than {HANDSHAKE_MAX_BYTES} bytes")
+            return
+        self._engine.feed(received)
+        if not self._is_queued:
+            self._is_queued = True
+            self._shared.handshakes.put(self)
+        self._read_or_not()
+
+    def eof_received(self) -> bool:
+        """The client closed its side, so the connection closes."""
+        return False
+
+    def pause_writing(self) -> None:
+        """The peer reads slowly: nothing more is sent or received until it has caught up."""
+        self._sending_paused = True
+        self._connection.pause_writing()
+        self._read_or_not()
+
+    def resume_writing(self) -> None:
+        """The peer has read everything."""
+        self._sending_paused = False
+        self._connection.resume_writing()
+        self._read_or_not()
+
+    # Called by the queue of handshakes.
+
+    def continue_handshake(self) -> None:
+        """Does one step of the handshake."""
+        self._is_queued = False
+        engine = self._engine
+        if self._closing or engine is None:
+            return
+        try:
+            self._is_ready = engine.handshake()
+        except ssl.SSLError as error:
+            self._connection.refuse(f"its TLS handshake failed: {describe(error)}")
+            return
+        if self._is_ready:
+            self._listener.finished(self._connection, engine, self._tls)
+            if self.is_closing():
+                return
+        self._send_waiting()
+        if self._is_ready:
+            self._decrypt(b"")
+        self._read_or_not()
+
+    # Called by the connection, as a transport.
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """As of an asyncio transport: ``ssl_object`` is not None, the rest is the socket's."""
+        if name == "ssl_object":
+            return self
+        return default if self._loop is None else self._loop.get_extra_info(name, default)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Sets the limits of the ciphertext that waits to be sent, in bytes."""
+        if self._loop is not None:
+            self._loop.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        """The number of bytes that wait to be sent."""
+        return 0 if self._loop is None else self._loop.get_write_buffer_size()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Encrypts and sends."""
+        if self._closing or self._engine is None or self._loop is None:
+            return
+        try:
+            if len(data) <= PIECE_BYTES:
+                self._loop.write(self._engine.encrypt(memoryview(data)))
+                return
+            view = memoryview(data)
+            for start in range(0, len(view), PIECE_BYTES):
+                self._loop.write(self._engine.encrypt(view[start : start + PIECE_BYTES]))
+        except ssl.SSLError as error:
+            self._connection.refuse(f"TLS: {describe(error)}")
+
+    def pause_reading(self) -> None:
+        """Stops giving plaintext to the connection, and reading the socket."""
+        self._paused = True
+        self._read_or_not()
+
+    def resume_reading(self) -> None:
+        """Goes on in the next turn, with what was already received first."""
+        self._paused = False
+        if not self._resuming:
+            self._resuming = True
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def is_closing(self) -> bool:
+        """Whether the connection is closing."""
+        return self._closing
+
+    def close(self) -> None:
+        """Sends what waits, an alert or close_notify, and closes the socket."""
+        if self._closing:
+            return
+        self._closing = True
+        if self._loop is None:
+            return
+        if self._engine is not None:
+            last = self._engine.close()
+            if last:
+                self._loop.write(last)
+        self._loop.close()
+
+    def abort(self) -> None:
+        """Breaks the connection. Unsent bytes are lost."""
+        self._closing = True
+        if self._loop is not None:
+            self._loop.abort()
+
+    # From ciphertext to plaintext.
+
+    def _decrypt(self, ciphertext: memoryview | bytes) -> None:
+        """Gives the connection the plaintext of received bytes, or keeps them for later if it has paused."""
+        engine = self._engine
+        assert engine is not None
+        start = 0
+        while self._deliver(engine) and start < len(ciphertext):
+            engine.feed(ciphertext[start : start + PIECE_BYTES])
+            start += PIECE_BYTES
+        self._left = b"" if self._closing else bytes(ciphertext[start:])
+
+    def _deliver(self, engine: TlsEngine) -> bool:
+        """Decrypts what was fed. Returns False if the connection has paused or closed."""
+        connection = self._connection
+        while not self._paused and not self._closing:
+            target = connection.get_buffer(-1)
+            try:
+                count = engine.read_into(target)
+            except ssl.SSLError as error:
+                connection.refuse(f"TLS: {describe(error)}")
+                return False
+            if count:
+                connection.buffer_updated(count)
+            if self.is_closing():
+                return False
+            self._send_waiting()
+            if engine.is_at_end:
+                connection.close()
+                return False
+            if count < len(target):
+                return not self._paused
+        return False
+
+    def _resume(self) -> None:
+        self._resuming = False
+        if self._closing or self._paused or not self._is_ready:
+            return
+        self._decrypt(self._left)
+        self._read_or_not()
+
+    def _send_waiting(self) -> None:
+        """Sends what OpenSSL has to send by itself."""
+        assert self._engine is not None
+        waiting = self._engine.take()
+        if waiting and self._loop is not None:
+            self._loop.write(waiting)
+
+    def _read_or_not(self) -> None:
+        """Reads the socket unless the connection or the peer is behind, or a handshake has enough for its next step."""
+        if self._closing or self._loop is None:
+            return
+        has_enough = self._is_queued and self._engine is not None and self._engine.waiting_bytes >= PIECE_BYTES
+        pause = self._paused or self._sending_paused or has_enough or bool(self._left)
+        if pause != self._reading_paused:
+            self._reading_paused = pause
+            if pause:
+                self._loop.pause_reading()
+            else:
+                self._loop.resume_reading()
+
+
+def describe(error: ssl.SSLError) -> str:
+    """The reason of OpenSSL in words, such as ``certificate verify failed: certificate has expired``."""
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{reason}: {error.verify_message}"
+    return reason
+
+
+def _not_tls(first: bytes) -> str:
+    """Why the first bytes are refused."""
+    if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"CONN"):
+        return "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol over TLS"
+    return "its first bytes are not TLS: a client of this listener needs security.protocol=SSL or SASL_SSL"

@@ -1,0 +1,80 @@
+r"""Names of certificates as Java prints them: principals and ACLs of a Kafka contain exactly this text. Pure.
+
+Owns: RFC 2253 in the form of ``X500Principal.getName()``. Never does: checking a certificate (OpenSSL has). Invariants:
+the last part of the name comes first; types that RFC 2253 does not name are printed as numbers, with their value in
+hexadecimal DER; ``,=+<>#;"\`` are escaped everywhere, spaces at both ends. Source:
+``sun.security.x509.AVA.toRFC2253String``.
+"""
+
+from collections.abc import Iterator
+
+from . import der
+
+_KEYWORDS = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.25": "DC",
+    "0.9.2342.19200300.100.1.1": "UID",
+}
+_TEXT_TAGS = frozenset({0x0C, 0x13, 0x14, 0x1B, 0x1C, 0x1E})
+"""UTF8String, PrintableString, T61String, GeneralString, UniversalString, BMPString: Java reads all as UTF-8."""
+_ESCAPED = frozenset(',=+<>#;"\\')
+_SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
+
+
+def subject(certificate: bytes) -> str:
+    """The subject of a certificate (DER), such as ``CN=alice,O=Odradek``; empty if it has none.
+
+    Raises ValueError for what is not a certificate.
+    """
+    return printed(_parts(certificate)[1])
+
+
+def printed(name: der.Element) -> str:
+    """A name (an ASN.1 sequence of sets of types with values) as text. Raises ValueError if it is malformed."""
+    parts = ["+".join(_printed(one) for one in relative.children()) for relative in name.children()]
+    return ",".join(reversed(parts))
+
+
+def alternative_names(certificate: bytes) -> frozenset[bytes]:
+    """The subject alternative names of a certificate, each as encoded. Raises ValueError."""
+    for extension in _parts(certificate)[0]:
+        fields = list(extension.children())
+        if der.dotted(fields[0].content) == _SUBJECT_ALTERNATIVE_NAME:
+            names = der.element(fields[-1].content)
+            return frozenset(name.encoded for name in names.children())
+    return frozenset()
+
+
+def _parts(certificate: bytes) -> tuple[Iterator[der.Element], der.Element]:
+    """The extensions and the subject of a certificate."""
+    fields = [one for one in next(der.element(certificate).children()).children() if one.tag != 0xA0]
+    if len(fields) < 6:
+        raise ValueError("it is not a certificate")
+    # serial number, signature algorithm, issuer, validity, subject, public key, [1], [2], [3] extensions
+    extensions = next((one for one in fields[6:] if one.tag == 0xA3), None)
+    inner = iter(()) if extensions is None else der.element(extensions.content).children()
+    return inner, fields[4]
+
+
+def _printed(attribute: der.Element) -> str:
+    kind, value = attribute.children()
+    number = der.dotted(kind.content)
+    keyword = _KEYWORDS.get(number)
+    if keyword is None or value.tag not in _TEXT_TAGS:
+        return f"{keyword or number}=#{value.encoded.hex()}"
+    return f"{keyword}={_escaped(value.content.decode('utf-8', 'replace'))}"
+
+
+def _escaped(text: str) -> str:
+    escaped = "".join("\\" + one if one in _ESCAPED else "\\00" if one == "\0" else one for one in text)
+    middle = escaped.lstrip(" \r")
+    lead = len(escaped) - len(middle)
+    middle = middle.rstrip(" \r")
+    trail = escaped[lead + len(middle) :]
+    return "".join("\\" + one for one in escaped[:lead]) + middle + "".join("\\" + one for one in trail)
