@@ -58,6 +58,8 @@ EFFECTIVE: dict[str, str] = {
     " are all or none, or AES-256 with others.",
     "ssl.principal.mapping.rules": "How the name in a client's certificate becomes its principal: DEFAULT or"
     " RULE:pattern/replacement/[LU], ...",
+    "ssl.allow.dn.changes": "Whether a new certificate of a running listener may have another name.",
+    "ssl.allow.san.changes": "Whether a new certificate of a running listener may lack alternative names.",
     "security.inter.broker.protocol": "The listener that other brokers would use, by its security protocol.",
     # topics
     "auto.create.topics.enable": "Whether a topic is created when a client asks for its metadata.",

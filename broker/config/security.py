@@ -44,6 +44,21 @@ _PREFIXES: Mapping[str, str] = MappingProxyType(
     }
 )
 TLS_PREFIX = "ssl."
+RELOADABLE = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""The keys of a listener that may change while the broker runs (``SslConfigs.RECONFIGURABLE_CONFIGS``)."""
 _ADVICE = 'remove it and let only trusted clients reach the listeners (docs/configuration.md, "Security")'
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[^.]*\.(?=(?:sasl|connections\.max\.reauth)\.))?(.*)")
 """``listener.name.<listener>.[<mechanism>.]<key>``."""
@@ -98,14 +113,22 @@ def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_tls(key: str, text: str) -> bool:
-    """Whether a setting changes TLS, which is read at the start only."""
+    """Whether a setting changes what of TLS is read at the start only."""
     base = base_key(key)
-    return base.startswith(TLS_PREFIX) and text.strip() not in ("", _default(base))
+    return base.startswith(TLS_PREFIX) and not is_reloadable(key) and text.strip() not in ("", _default(base))
+
+
+def is_reloadable(key: str) -> bool:
+    """Whether a key is one of a listener that may change while the broker runs."""
+    base = base_key(key)
+    return base != key and base in RELOADABLE
 
 
 def is_security(key: str) -> bool:
-    """Whether a key configures security, with any value."""
+    """Whether a key configures security that does not change while the broker runs, with any value."""
     base = base_key(key)
+    if is_reloadable(key):
+        return False
     return base in _KEYS or base in AUTHORIZER_KEYS or base.startswith((TLS_PREFIX, *_PREFIXES))
 
 

@@ -244,6 +244,8 @@ def _check_broker(
             configs[key] = changes[key] = value
     _check_dynamic_configs(image, name, configs, controller)
     refuse_unserved(changes)
+    if name:
+        controller.check_listeners(configs)
 
 
 def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str, str], controller: Controller) -> None:

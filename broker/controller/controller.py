@@ -1,6 +1,6 @@
 """The input of a decision about the metadata, besides the image. Pure. Source: Kafka's QuorumController.Builder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..config.server_config import ServerConfig
@@ -11,14 +11,20 @@ def nothing_is_short(directory_id: bytes) -> int:
     return 0
 
 
+def nothing_to_check(configs: Mapping[str, str]) -> None:
+    """The ``check_listeners`` of a node without TLS."""
+
+
 class Controller(NamedTuple):
     """This node, its static configuration, and a source of random 16-byte ids.
 
     ``shortage_in``: how short of space the log directory with an id is; 0 if it has enough. The metadata does not have
-    this.
+    this. ``check_listeners``: checks the key stores of listeners under the future dynamic configs of this node. Raises
+    KafkaError.
     """
 
     node_id: int
     config: ServerConfig
     random_uuid: Callable[[], bytes]
     shortage_in: Callable[[bytes], int] = nothing_is_short
+    check_listeners: Callable[[Mapping[str, str]], None] = nothing_to_check

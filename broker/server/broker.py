@@ -76,6 +76,8 @@ class Broker:
         self.record_work = RecordWork()
         self.authorizer: StandardAuthorizer | None = None
         """Decides what clients may do; None if they may do everything."""
+        self.listeners_changed: Callable[[MetadataImage], None] = nothing_changes
+        """Called after a change of dynamic configs: reads the key stores of TLS listeners again."""
         self.token_hmacs: TokenHmacs | None = None
         """Of the delegation tokens; None if they are disabled."""
         self.security_protocols: Mapping[str, str] = {one.name: one.protocol for one in config.listeners}
@@ -122,6 +124,10 @@ class Broker:
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
         )
+
+
+def nothing_changes(image: MetadataImage) -> None:
+    """No listener has key stores."""
 
 
 def no_versions() -> Mapping[int, tuple[int, int]]:

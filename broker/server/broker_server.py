@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -27,7 +27,7 @@ from ..log_dirs.failures import DirectoryFailures
 from ..log_dirs.identity import cordoned_paths
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.space_watch import watch_disks
-from ..metadata.image import Endpoint
+from ..metadata.image import Endpoint, MetadataImage, ResourceType
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
@@ -168,8 +168,12 @@ class BrokerServer:
         self._undo.callback(role.abort)
         await role.open(log_dirs, advertised, now_ms)
         metadata = role.metadata
+        if self._tls is not None:
+            role.controller = role.controller._replace(check_listeners=self._tls.check)
         parts = self._make_parts(log_dirs, role, advertised)
         parts.broker.update_dynamic_configs(metadata.image)
+        if self._tls is not None:
+            self._reload_tls(self._tls, parts)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
@@ -183,6 +187,19 @@ class BrokerServer:
         from .tls_listeners import TlsListeners  # a plain broker does not need it
 
         return TlsListeners(self._config)
+
+    def _reload_tls(self, tls: "TlsListeners", parts: OpenedBroker) -> None:
+        """Applies the dynamic configs of listeners, now and whenever they or their files change."""
+        from .tls_listeners import WATCH_MS
+
+        metadata = parts.broker.metadata
+
+        def configs(image: MetadataImage) -> Mapping[str, str]:
+            return image.config_of(ResourceType.BROKER, str(metadata.node_id))
+
+        tls.reconfigure(configs(metadata.image), at_start=True)
+        parts.broker.listeners_changed = lambda image: tls.reconfigure(configs(image))
+        parts.patient_timers.every(WATCH_MS, tls.look_at_files)
 
     def _role(self) -> Role:
         """What ``process.roles`` makes of this broker."""

@@ -63,6 +63,7 @@ class BrokerMetadataPublisher:
         yield from broker.coordinators.topics_changed(image, delta)
         if broker.configs_changed(image, delta):
             broker.coordinators.reconfigure(broker.config, image)
+            broker.listeners_changed(image)
             asyncio.get_running_loop().call_soon(self._cordon)
             yield from hosting.reconfigure_all()
         for resource_type, name in delta.changed_configs:

@@ -1,15 +1,25 @@
 """The TLS of the broker's listeners (SSL, SASL_SSL).
 
-Owns: which settings a listener has. Never does: the handshake. Invariants: a key with ``listener.name.<listener>.``
-takes precedence; a key store that can't be used stops the start before anything is bound. Source: ``ChannelBuilders``,
-``SslFactory``. A broker without such listeners does not import this module.
+Owns: which settings a listener has, and when they are read again. Never does: the handshake. Invariants: a key with
+``listener.name.<listener>.`` takes precedence; a key store that can't be used stops the start before anything is bound;
+a reload that fails leaves the listener as it is, with one log line. Source: ``ChannelBuilders``, ``SslFactory``.
+A broker without such listeners does not import this module.
+
+Key stores are read again when a dynamic config of the listener is set, also to the same value (as in Kafka), and when
+one of their files has changed (Kafka does not look).
 """
 
+import asyncio
+import logging
+import os
 from collections.abc import Callable, Mapping
 
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.security import distinguished_name
 from ...protocol.security.tls_context import ServerTls, TlsSettings, TlsSettingsError, listener_settings, server_tls
 from ..config.errors import ConfigError
 from ..config.listeners import Listener
+from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
 from ..network.acceptor import ConnectionFactory
 from ..network.connection import Connection
@@ -17,7 +27,17 @@ from ..network.principal_mapping import mapper, parse_rules
 from ..network.tls_listener import MAPPING_KEY, RunningTls
 from ..network.tls_transport import TlsLoop, TlsTransport
 
+logger = logging.getLogger(__name__)
+
 CLIENT_AUTH_KEY = "ssl.client.auth"
+DN_CHANGES_KEY, SAN_CHANGES_KEY = "ssl.allow.dn.changes", "ssl.allow.san.changes"
+FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
+TRUST_KEYS = ("ssl.truststore.location", "ssl.truststore.certificates")
+WATCH_MS = 10_000
+"""The interval of checks whether a file of a key store has changed."""
+
+Stamp = tuple[tuple[int, int, int] | None, ...]
+"""What identifies the contents of files: inode, size, time of change in ns; None for a missing one."""
 
 
 class TlsListeners:
@@ -26,9 +46,15 @@ class TlsListeners:
     def __init__(self, config: ServerConfig) -> None:
         """Reads the key stores. Raises ConfigError, with a sentence for each listener that can't have TLS."""
         self._shared = TlsLoop()
+        self._static = config.originals
+        self._texts: Mapping[str, str] = config.originals
+        self._listeners = [listener for listener in config.listeners if has_tls(listener)]
+        self._stamps: dict[str, Stamp] = {}
+        self._reading: asyncio.Task[None] | None = None
         self.running: dict[str, RunningTls] = {}
         problems = []
-        for listener in filter(has_tls, config.listeners):
+        for listener in self._listeners:
+            self._stamps[listener.name] = _stamp(config.originals, listener)
             try:
                 self.running[listener.name] = _running(config, listener)
             except ValueError as error:
@@ -40,6 +66,121 @@ class TlsListeners:
         """Makes the protocols of the listener's sockets. ``connect`` makes a connection."""
         running, shared = self.running[listener.name], self._shared
         return lambda: TlsTransport(connect(), running, shared)
+
+    # Reloads.
+
+    def check(self, configs: Mapping[str, str]) -> None:
+        """Checks the future dynamic configs of this broker, as Kafka does: only listeners whose settings change.
+
+        Raises KafkaError(INVALID_REQUEST) if a listener could not use them.
+        """
+        texts = self._with_dynamic(configs)
+        for listener in self._listeners:
+            if _differ(self._texts, texts, listener):
+                try:
+                    self._replacement(texts, listener)
+                except ValueError as error:
+                    sentence = f"Validation of dynamic config update of SSLFactory failed: {error}"
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, sentence) from None
+
+    def reconfigure(self, configs: Mapping[str, str], *, at_start: bool = False) -> None:
+        """Reads the key stores again that have other settings or contents now. Failures are logged.
+
+        ``configs``: the dynamic configs of this broker. A start takes any name (``at_start``).
+        """
+        before, texts = self._texts, self._with_dynamic(configs)
+        self._texts = texts
+        for listener in self._listeners:
+            stamp = _stamp(texts, listener)
+            if stamp == self._stamps[listener.name] and not _differ(before, texts, listener):
+                continue
+            self._stamps[listener.name] = stamp
+            try:
+                tls = tls_of(texts, listener) if at_start else self._replacement(texts, listener)
+            except ValueError as error:
+                _log_failure(listener, error)
+            else:
+                self._replace(listener, tls)
+
+    def look_at_files(self) -> None:
+        """Reads a changed key store again, on a thread. Call it every :data:`WATCH_MS`."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.get_running_loop().create_task(self._look_at_files())
+
+    async def _look_at_files(self) -> None:
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            texts = self._texts
+            stamp = await loop.run_in_executor(None, _stamp, texts, listener)
+            if stamp == self._stamps[listener.name]:
+                continue
+            self._stamps[listener.name] = stamp
+            try:
+                tls = await loop.run_in_executor(None, self._replacement, texts, listener)
+            except ValueError as error:
+                _log_failure(listener, error)
+            else:
+                if texts is self._texts:
+                    self._replace(listener, tls)
+
+    def _with_dynamic(self, configs: Mapping[str, str]) -> Mapping[str, str]:
+        return {**self._static, **{key: text for key, text in configs.items() if is_reloadable(key)}}
+
+    def _replacement(self, texts: Mapping[str, str], listener: Listener) -> ServerTls:
+        """The TLS of a listener under these settings, if it may replace the present one. Raises ValueError."""
+        before, after = settings_of(self._static, listener), settings_of(texts, listener)
+        if any(map(after.get, TRUST_KEYS)) and not any(map(before.get, TRUST_KEYS)):
+            raise TlsSettingsError("a trust store can't be added to a listener that was started without one")
+        tls = server_tls(after)
+        refuse_other_names(self.running[listener.name].current.certificate, tls.certificate, after)
+        return tls
+
+    def _replace(self, listener: Listener, tls: ServerTls) -> None:
+        if tls.certificate != self.running[listener.name].current.certificate:
+            logger.info("listener %s has a new certificate: %s", listener.name, _name(tls.certificate))
+        self.running[listener.name].current = tls
+
+
+def refuse_other_names(before: bytes, after: bytes, settings: TlsSettings) -> None:
+    """Refuses a certificate (DER) of another name, or without one of the old alternative names.
+
+    The settings may allow both.
+
+    Raises ValueError. Source: ``SslFactory.CertificateEntries.ensureCompatible``.
+    """
+    old, new = _name(before), _name(after)
+    if old.lower() != new.lower() and settings.get(DN_CHANGES_KEY) != "true":
+        raise TlsSettingsError(f"the certificate's name {new!r} is not {old!r} ({DN_CHANGES_KEY})")
+    missing = distinguished_name.alternative_names(before) - distinguished_name.alternative_names(after)
+    if missing and settings.get(SAN_CHANGES_KEY) != "true":
+        raise TlsSettingsError(f"the certificate lacks {len(missing)} subject alternative names ({SAN_CHANGES_KEY})")
+
+
+def _name(certificate: bytes) -> str:
+    return distinguished_name.subject(certificate)
+
+
+def _log_failure(listener: Listener, error: ValueError) -> None:
+    logger.warning("listener %s keeps its certificate and trust store: %s", listener.name, error)
+
+
+def _differ(before: Mapping[str, str], after: Mapping[str, str], listener: Listener) -> bool:
+    """Whether the key stores of a listener have other settings."""
+    old, new = settings_of(before, listener), settings_of(after, listener)
+    return any(old.get(key) != new.get(key) for key in RELOADABLE)
+
+
+def _stamp(texts: Mapping[str, str], listener: Listener) -> Stamp:
+    settings = settings_of(texts, listener)
+    return tuple(_stamp_of(path) for key in FILE_KEYS if (path := settings.get(key)) is not None)
+
+
+def _stamp_of(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def has_tls(listener: Listener) -> bool:

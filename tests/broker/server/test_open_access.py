@@ -141,8 +141,8 @@ CARRIED: dict[str, list[Message]] = {
     "client quotas (1)": [
         ClientQuotaRecord([ClientQuotaRecord.EntityData("user", "alice")], "producer_byte_rate", 1000.0)
     ],
-    "security that is not served: listener.name.x.ssl.keystore.location, sasl.enabled.mechanisms": [
-        ConfigRecord(ResourceType.BROKER, "1", "listener.name.x.ssl.keystore.location", "/keys"),
+    "security that is not served: listener.name.x.ssl.client.auth, sasl.enabled.mechanisms": [
+        ConfigRecord(ResourceType.BROKER, "1", "listener.name.x.ssl.client.auth", "required"),
         ConfigRecord(ResourceType.BROKER, "", "sasl.enabled.mechanisms", "PLAIN"),
     ],
     "broker configs listeners, which are not applied": [
@@ -177,7 +177,7 @@ def test_what_a_directory_carries_is_a_warning_at_every_start(tmp_path: Path, ca
         assert [text for text in CARRIED if text not in said] == []
         assert len(said.splitlines()) == len(CARRIED)
     gone: list[Message] = [
-        ConfigRecord(ResourceType.BROKER, "1", "listener.name.x.ssl.keystore.location", None),
+        ConfigRecord(ResourceType.BROKER, "1", "listener.name.x.ssl.client.auth", None),
         ConfigRecord(ResourceType.BROKER, "", "sasl.enabled.mechanisms", None),
         ConfigRecord(ResourceType.BROKER, "1", "listeners", None),
     ]
