@@ -1,8 +1,8 @@
-"""Keeps the logs on disk in step with the metadata: opens, reconfigures and removes them.
+"""Keeps the partitions of this broker in step with the metadata: serves, leads, follows and removes them.
 
-Owns: the served partitions and their log directories. Never does: deciding which topics exist. Invariant: after the
-last step of a call, the partitions are served, so CreateTopics may answer. One step is one partition: creating its
-files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyDelta``, ``LogManager``.
+Owns: the served partitions. Never does: deciding which topics exist, or where a log lies (:mod:`.replica_logs`).
+Invariant: after the last step of a call, the partitions are served, so CreateTopics may answer. One step is one
+partition: creating its files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyDelta``, ``LogManager``.
 """
 
 import logging
@@ -14,21 +14,19 @@ from ...protocol.internal_topics import INTERNAL_TOPICS
 from ...protocol.steps import Steps
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import CorruptCheckpointError, StorageError
+from ...storage.errors import StorageError
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
-from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, NO_LEADER, PartitionImage, TopicImage
+from ..metadata.image import NO_LEADER, PartitionImage, TopicImage
 from .following import Following, ReplicaFollowing
 from .group_commit import GroupCommit
 from .leaders import Leaders
 from .partition import Partition
 from .partitions import Partitions
+from .replica_logs import ReplicaLogs
 from .writer_threads import WriterThreads
 
 logger = logging.getLogger(__name__)
-
-ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
-"""Directory ids with which the metadata lets the broker choose."""
 
 
 class HostedReplicas:
@@ -46,31 +44,17 @@ class HostedReplicas:
         """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
         self._partitions = partitions
-        self._log_config = log_config
         self._clock_ms = clock_ms
         self._group_commit = group_commit
         self._writers = WriterThreads()
         self._node_id = node_id
+        self.logs = ReplicaLogs(directories, log_config, clock_ms)
         self.replication: ReplicaFollowing | None = None
         """Follows other brokers' partitions; None for a broker that is its own controller."""
-        self.placed: Callable[[bytes, int, bytes], None] | None = None
-        """Called with topic id, partition index and directory id if a replica lies in another directory than the
-        metadata says; None if nothing asks for it."""
         self.leaders: Leaders | None = None
         """Leads partitions with several replicas; None for a broker that is its own controller."""
         self.dropped: Callable[[str, int], None] | None = None
         """Called with topic and index if a replica was moved to other brokers."""
-        self.leaves_for: dict[tuple[str, int], bytes] = {}
-        """Partition -> the directory id that a move has announced; its log still lies in another directory."""
-        self._configs: dict[str, LogConfig] = {}
-        self._assigned: dict[tuple[str, int], bytes] = {}
-
-    def config_of(self, topic: str) -> LogConfig:
-        """A topic's current configuration. It is computed once for all its partitions."""
-        config = self._configs.get(topic)
-        if config is None:
-            config = self._configs[topic] = self._log_config(topic)
-        return config
 
     def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
         """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others.
@@ -94,8 +78,8 @@ class HostedReplicas:
         if partition is None:
             partition = self._add(topic, index, image.leader_epoch)
         if self._node_id in image.replicas:
-            self._take_directory(topic, index, image.directory_of(self._node_id))
-        open_log = partial(self._log, topic.name, index, topic.topic_id)
+            self.logs.take_directory(topic, index, image.directory_of(self._node_id))
+        open_log = partial(self.logs.open, topic.name, index, topic.topic_id)
         leads = image.leader == self._node_id
         if self.replication is not None:
             if self._node_id not in image.replicas:
@@ -109,7 +93,7 @@ class HostedReplicas:
             partition.lead(image.leader_epoch)
             self._lead_followers(partition, image)
             return
-        if leads and self._has_failed(topic.name, index):
+        if leads and self.logs.has_failed(topic.name, index):
             partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
         elif leads:
             partition.serve(image.leader_epoch, open_log)
@@ -122,7 +106,7 @@ class HostedReplicas:
                 partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def _add(self, topic: TopicImage, index: int, leader_epoch: int) -> Partition:
-        open_log = partial(self._log, topic.name, index, topic.topic_id)
+        open_log = partial(self.logs.open, topic.name, index, topic.topic_id)
         partition = Partition(
             topic.name, topic.topic_id, index, leader_epoch, open_log, self._group_commit, self._writers
         )
@@ -142,29 +126,8 @@ class HostedReplicas:
         if log is not None and partition.leading is None and not log.offsets.has_high_watermark:
             high_watermark = log.high_watermark  # it was the only replica
         else:
-            high_watermark = self._checkpointed_high_watermark(partition.topic, partition.index)
-        self.leaders.lead(partition, image, self.config_of(partition.topic), high_watermark)
-
-    def _checkpointed_high_watermark(self, topic: str, index: int) -> int:
-        holder = self._directories.holder(topic, index)
-        return 0 if holder is None else holder.high_watermarks.get((topic, index), 0)
-
-    def _take_directory(self, topic: TopicImage, index: int, assigned: bytes) -> None:
-        """Takes the directory that the metadata names, and reports a log that lies in another one.
-
-        A choice of this broker stays until the metadata names a directory. Source:
-        ``ReplicaManager.maybeUpdateTopicAssignment``.
-        """
-        key = topic.name, index
-        if assigned not in ANYWHERE or key not in self._assigned:
-            self._assigned[key] = assigned
-        if self.placed is None or self.leaves_for.get(key) == assigned:
-            return
-        holder = self._directories.holder(topic.name, index)
-        if holder is None or holder.directory_id == assigned:
-            return
-        if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
-            self.placed(topic.topic_id, index, holder.directory_id)
+            high_watermark = self.logs.checkpointed_high_watermark(partition.topic, partition.index)
+        self.leaders.lead(partition, image, self.logs.config_of(partition.topic), high_watermark)
 
     def _follow(self, replication: ReplicaFollowing, partition: Partition, image: PartitionImage) -> None:
         """Follows a partition of which one of several replicas is here. Raises KafkaError.
@@ -174,7 +137,7 @@ class HostedReplicas:
         topic, index = partition.topic, partition.index
         is_new_epoch = partition.leader_epoch != image.leader_epoch
         partition.leader_epoch = image.leader_epoch
-        if self._has_failed(topic, index):
+        if self.logs.has_failed(topic, index):
             replication.unfollow(topic, index)
             if partition.refusal is None:
                 partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -182,9 +145,9 @@ class HostedReplicas:
         log = partition.copy
         if log is None or is_new_epoch:
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # its appends end before the log follows another
-            log = self._log(topic, index, partition.topic_id)
+            log = self.logs.open(topic, index, partition.topic_id)
             if not log.offsets.has_high_watermark:
-                log.offsets.set_high_watermark(self._checkpointed_high_watermark(topic, index))
+                log.offsets.set_high_watermark(self.logs.checkpointed_high_watermark(topic, index))
             partition.copy = log
         if image.leader == NO_LEADER:
             replication.unfollow(topic, index)
@@ -195,7 +158,7 @@ class HostedReplicas:
 
     def _drop_replica(self, topic: str, index: int) -> None:
         """The partition was moved to other brokers: its files are removed after ``file.delete.delay.ms``."""
-        self._assigned.pop((topic, index), None)
+        self.logs.forget_directory(topic, index)
         if self.replication is not None:
             self.replication.unfollow(topic, index)
         directory = self._directories.holder(topic, index)
@@ -207,7 +170,7 @@ class HostedReplicas:
         partition = self._partitions.find(topic, index)
         if partition is not None and (partition.refusal is None or partition.copy is not None):
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        directory.delete_log(topic, index, self._clock_ms(), self.config_of(topic).file_delete_delay_ms)
+        directory.delete_log(topic, index, self._clock_ms(), self.logs.config_of(topic).file_delete_delay_ms)
 
     def _open_where_needed(self, partition: Partition) -> None:
         """Creates new logs, and opens those that must be read at once. Others are opened on first use.
@@ -234,7 +197,7 @@ class HostedReplicas:
         elif self._directories.holder(topic, index) is None:
             raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} has no replica here")
         else:
-            self._log(topic, index, partition.topic_id)
+            self.logs.open(topic, index, partition.topic_id)
         return partition
 
     def use_log(self, partition: Partition, log: Log) -> None:
@@ -246,18 +209,6 @@ class HostedReplicas:
                 partition.copy = log
             self.replication.use_log(partition.topic, partition.index, log)
 
-    def stays(self, topic: str, index: int, announced: bytes) -> None:
-        """A move was announced and has failed: tells the controllers where the log still lies.
-
-        ``announced``: the directory id. Another one may have been announced since.
-        """
-        if self.leaves_for.get((topic, index)) != announced:
-            return
-        del self.leaves_for[topic, index]
-        holder, partition = self._directories.holder(topic, index), self._partitions.find(topic, index)
-        if self.placed is not None and holder is not None and partition is not None:
-            self.placed(partition.topic_id, index, holder.directory_id)
-
     def open_some(self, count: int) -> bool:
         """Opens up to ``count`` partitions that were not used since the start. Returns whether there are more.
 
@@ -266,10 +217,7 @@ class HostedReplicas:
         for directory in self._directories.online:
             for (topic, index), found in list(directory.found.items())[:count]:
                 try:
-                    _check_topic_id(directory, topic, index)
-                    config, now_ms = self.config_of(topic), self._clock_ms()
-                    # It is not in use yet, so it needs no descriptor.
-                    directory.open_log(topic, index, config, now_ms, found.topic_id).release_files()
+                    self.logs.open_found(directory, topic, index, found.topic_id)
                 except StorageError as error:
                     directory.found.pop((topic, index), None)
                     logger.error("%s-%d can't be opened: %s", topic, index, error)
@@ -298,15 +246,15 @@ class HostedReplicas:
 
         The new names are synced once, at the end. If a power failure undoes a rename, the next start finds a stray.
         """
-        delay_ms = self.config_of(topic).file_delete_delay_ms
-        self._configs.pop(topic, None)
+        delay_ms = self.logs.config_of(topic).file_delete_delay_ms
+        self.logs.forget_config(topic)
         for partition in self._partitions.remove_topic(topic):
             yield
             if self.replication is not None:
                 self.replication.unfollow(topic, partition.index)
             partition.resign()
             partition.notify(0)
-            self._assigned.pop((topic, partition.index), None)
+            self.logs.forget_directory(topic, partition.index)
             directory = self._directories.holder(topic, partition.index)
             if directory is not None:
                 try:
@@ -322,86 +270,18 @@ class HostedReplicas:
 
     def reconfigure_topic(self, topic: str) -> Steps[None]:
         """Applies the topic's configuration."""
-        self._configs.pop(topic, None)
+        self.logs.forget_config(topic)
         for index in list(self._partitions.of_topic(topic)):
             yield
             directory = self._directories.holder(topic, index)
             log = None if directory is None else directory.logs.get((topic, index))
             if log is not None:
-                log.update_config(self.config_of(topic))
+                log.update_config(self.logs.config_of(topic))
             partition = self._partitions.find(topic, index)
             if partition is not None and partition.leading is not None:
-                partition.leading.set_min_isr(self.config_of(topic).min_insync_replicas)
+                partition.leading.set_min_isr(self.logs.config_of(topic).min_insync_replicas)
 
     def reconfigure_all(self) -> Steps[None]:
         """Applies the configuration of all topics, because the broker's defaults have changed."""
         for topic in self._partitions.topics():
             yield from self.reconfigure_topic(topic)
-
-    def _log(self, topic: str, index: int, topic_id: bytes) -> Log:
-        """The partition's log: the existing one, or a new one in the directory that the metadata names."""
-        now_ms = self._clock_ms()
-        config = self.config_of(topic)
-        holder = self._directories.holder(topic, index)
-        if holder is not None:
-            _check_topic_id(holder, topic, index)
-        directory = self._directories.holder(topic, index)
-        if directory is not None:
-            if directory.topic_id_of(topic, index) in (None, topic_id):
-                return directory.open_log(topic, index, config, now_ms, topic_id)
-            logger.warning(
-                "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
-            )
-            directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
-        chosen = self._place(topic, index)
-        log = chosen.open_log(topic, index, config, now_ms, topic_id)
-        if self.placed is not None and self._assigned.get((topic, index)) != chosen.directory_id:
-            self._assigned[topic, index] = chosen.directory_id
-            self.placed(topic_id, index, chosen.directory_id)
-        return log
-
-    def _place(self, topic: str, index: int) -> LogDirectory:
-        """The directory for a new partition. Raises StorageError if the metadata names one that is not online."""
-        if self._is_offline(topic, index):
-            raise StorageError(f"the log directory of {topic}-{index} is offline")
-        directory = self._directories.by_id(self._assigned.get((topic, index), DIRECTORY_UNASSIGNED))
-        return self._directories.next_directory() if directory is None else directory
-
-    def _has_failed(self, topic: str, index: int) -> bool:
-        """Whether a replica of a cluster lies in an offline directory, and the controllers do not know it yet."""
-        if self.placed is None or self._directories.holder(topic, index) is not None:
-            return False
-        return self._is_offline(topic, index)
-
-    def _is_offline(self, topic: str, index: int) -> bool:
-        """Whether the metadata names a directory that is offline.
-
-        A broker of a cluster copies a replica anew if all its directories are online and none has that id: a disk was
-        replaced. Source: ``Partition.createLogInAssignedDirectoryId``.
-        """
-        directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
-        if directory_id in ANYWHERE or self._directories.by_id(directory_id) is not None:
-            return False
-        return self.placed is None or bool(self._directories.offline)
-
-
-def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
-    """Checks the topic id, which a start took from the metadata, on disk. A log of another topic of that name is a
-    stray.
-
-    Restoring an old copy of the directory while the broker is down can bring such a log back. Raises StorageError.
-    """
-    found = directory.found.get((topic, index))
-    if found is None or found.is_read:
-        return
-    try:
-        read = found.read(directory.files)
-        if read.topic_id in (None, found.topic_id):
-            directory.found[topic, index] = read
-        else:
-            logger.warning("%s-%d on disk belongs to another topic of that name; it is set aside", topic, index)
-            directory.make_stray((topic, index))
-    except OSError as error:
-        raise directory.storage_error(error) from error
-    except CorruptCheckpointError as damage:
-        raise StorageError(str(damage)) from damage

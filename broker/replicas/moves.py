@@ -134,7 +134,7 @@ class ReplicaMoves:
 
     def _begin(self, partition: Partition, source: LogDirectory, target: LogDirectory) -> None:
         key = partition.topic, partition.index
-        move = ReplicaMove.begin(key, source, target, self._hosting.config_of(partition.topic), self._clock_ms())
+        move = ReplicaMove.begin(key, source, target, self._hosting.logs.config_of(partition.topic), self._clock_ms())
         logger.info("%s-%d: moving from %s to %s", *key, source.path, target.path)
         active = self._moves[key] = ActiveMove(move)
         active.task = asyncio.get_running_loop().create_task(self._carry_out(partition, active))
@@ -178,7 +178,7 @@ class ReplicaMoves:
             if self._moves.get(key) is active:
                 del self._moves[key]
             if active.is_announced:
-                self._hosting.stays(*key, move.target.directory_id)
+                self._hosting.logs.stays(*key, partition.topic_id, move.target.directory_id)
             try:
                 move.cancel(self._clock_ms())
             except KafkaError as error:
@@ -214,7 +214,7 @@ class ReplicaMoves:
     async def _announce_target(self, partition: Partition, active: ActiveMove) -> None:
         """Tells the controllers. Raises _MoveEndedError if the move is cancelled before they know."""
         directory_id = active.move.target.directory_id
-        self._hosting.leaves_for[active.move.key] = directory_id
+        self._hosting.logs.leaves_for[active.move.key] = directory_id
         active.is_announced = True
         loop = asyncio.get_running_loop()
         known = loop.create_task(self._announce((partition.topic_id, partition.index), directory_id))
@@ -266,7 +266,7 @@ class ReplicaMoves:
             new = move.exchange(now_ms)
             self._hosting.use_log(partition, new)
             self._group_commit.replace(old, new)
-            self._hosting.leaves_for.pop(move.key, None)
+            self._hosting.logs.leaves_for.pop(move.key, None)
             self._moves.pop(move.key, None)
             logger.info("%s-%d: is now in %s", *move.key, move.target.path)
             done.set_result(True)

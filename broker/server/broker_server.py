@@ -279,7 +279,7 @@ class BrokerServer:
         """Recovers logs that were not closed, on threads: the event loop can then stop the broker."""
         if self._recovery.unclean(parts.log_dirs):
             threads = parts.broker.config.get_int("num.recovery.threads.per.data.dir")
-            arguments = parts.log_dirs, parts.hosting.config_of, now_ms, threads
+            arguments = parts.log_dirs, parts.hosting.logs.config_of, now_ms, threads
             await asyncio.get_running_loop().run_in_executor(None, self._recovery.recover, *arguments)
 
     def _serve(self, parts: OpenedBroker, now_ms: int) -> None:
@@ -289,7 +289,7 @@ class BrokerServer:
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
         hosting.replication = parts.role.replication(parts.group_commit)
         hosting.leaders = parts.role.leaders()
-        hosting.placed = parts.role.placed
+        hosting.logs.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
         self._authorize(broker)
         know_tokens(broker)

@@ -41,7 +41,7 @@ class Role(ABC):
     """APIs whose handlers ask the authorizer themselves, since controllers decide most of each request."""
     placed: Callable[[bytes, int, bytes], None] | None = None
     """Called with topic id, partition index and directory id if a replica lies in another directory than the metadata
-    says (``HostedReplicas.placed``). None for a broker that is its own controller, which chooses the directories."""
+    says (``ReplicaLogs.placed``). None for a broker that is its own controller, which chooses the directories."""
 
     @property
     @abstractmethod
