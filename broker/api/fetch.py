@@ -21,12 +21,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..acls.acl import AclOperation
 from ..dispatch.request import Access, Reply, RequestContext
+from ..fetch.answer import (
+    LEADER_SINCE,
+    TopicResponse,
+    add_by_topic,
+    changed_reads,
+    fetch_response,
+    in_order,
+    name_leaders,
+)
 from ..fetch.read import (
-    UNKNOWN_PARTITION_ERRORS,
     FetchingFollower,
     FetchLimits,
     FetchRead,
@@ -38,11 +45,9 @@ from ..fetch.read import (
 )
 from ..fetch.session import FetchContext, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait, Source
-from ..metadata.current_leaders import CurrentLeaders
 from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
-TopicResponse = FetchResponse.FetchableTopicResponse
 ReadAgain = Callable[[], None]
 """Evaluated once: an annotation of an inner function is evaluated whenever that function is made."""
 
@@ -53,14 +58,10 @@ LOOKS_A_STEP = 512
 
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
-STORAGE_ERROR_SINCE = 6
 RACK_SINCE = 11
 """Only clients of this version and later are served from a copy, or sent to one (KIP-392)."""
 REPLICA_STATE_SINCE = 15
 UNKNOWN_BROKER_EPOCH = -1
-LEADER_SINCE = 16
-LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-"""Errors with which the answer has the current leader, from version 16 on (KIP-951)."""
 
 
 def handle(
@@ -125,7 +126,7 @@ def _serve(
 
     def answer(read: FetchRead) -> None:
         topics: list[TopicResponse] = []
-        _add_by_topic(topics, _in_order(_news(fetch, read.reads)))
+        add_by_topic(topics, in_order(changed_reads(fetch, read.reads)))
         reply(_response(broker, fetch, read, topics, context))
 
     def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
@@ -145,6 +146,15 @@ def _serve(
         read_partitions(broker.partitions, fetch.partitions, limits),
         lambda: answer(read_partitions(broker.partitions, fetch.partitions, second_read(limits))),
     )
+
+
+def _response(
+    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], context: RequestContext
+) -> FetchResponse:
+    response = fetch_response(fetch, read, topics, context.api_version)
+    if read.completes and context.api_version >= LEADER_SINCE:
+        name_leaders(broker.metadata.image, read, response, context.listener_name)
+    return response
 
 
 def _wait(
@@ -206,11 +216,11 @@ def _serve_many(
         topics: list[TopicResponse] = []
         named: list[PartitionRead] = []
         for start in range(0, len(read.reads), FEW):
-            named += _news(fetch, read.reads[start : start + FEW])
+            named += changed_reads(fetch, read.reads[start : start + FEW])
             yield None
-        named = _in_order(named)
+        named = in_order(named)
         for start in range(0, len(named), FEW):
-            _add_by_topic(topics, named[start : start + FEW])
+            add_by_topic(topics, named[start : start + FEW])
             yield None
         reply(_response(broker, fetch, read, topics, context))
 
@@ -319,85 +329,3 @@ def _forgotten(request: FetchRequest) -> list[PartitionKey]:
     return [
         (topic.topic_id, topic.topic, index) for topic in request.forgotten_topics_data for index in topic.partitions
     ]
-
-
-def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead]:
-    """The reads to include in the answer: in an incremental session only the changed partitions."""
-    session = fetch.session
-    if session is None:
-        return reads
-    named = []
-    for partition_read in reads:
-        data = partition_read.data
-        news = partition_read.wanted.must_answer(
-            data.error_code,
-            partition_read.records_bytes,
-            data.high_watermark,
-            data.log_start_offset,
-            data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
-        )
-        if news or not fetch.incremental:
-            named.append(partition_read)
-        if fetch.incremental and partition_read.records_bytes > 0:
-            session.served(partition_read.wanted.key)
-    return named
-
-
-def _in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
-    """The reads in Kafka's order. Errors found without a read come last: unknown topic ids, then partitions."""
-    if len(reads) == 1:
-        return reads
-    return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
-
-
-def _response(
-    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], context: RequestContext
-) -> FetchResponse:
-    """The answer with these topics."""
-    if read.follower is not None:
-        _count_copied(read)
-    response = FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=topics)
-    if read.completes and context.api_version >= LEADER_SINCE:
-        _name_leaders(broker, read, response, context.listener_name)
-    elif read.completes and context.api_version < STORAGE_ERROR_SINCE:
-        _hide_storage_errors(read)
-    return response
-
-
-def _count_copied(read: FetchRead) -> None:
-    """Counts what a follower gets for the leader's throttle. Kafka counts the other fields of the answer, too."""
-    for one in read.reads:
-        if one.partition is not None and one.partition.leading is not None and one.records_bytes:
-            one.partition.leading.copied(one.records_bytes)
-
-
-def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
-    """Adds the current leader for partitions with such an error, and where it is (KIP-951)."""
-    leaders = CurrentLeaders(broker.metadata.image, listener_name)
-    for one in read.reads:
-        if one.data.error_code not in LEADER_ELSEWHERE:
-            continue
-        partition = leaders.find(one.wanted.resolved_name, one.wanted.index)
-        if partition is not None:
-            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
-    response.node_endpoints = [
-        FetchResponse.NodeEndpoint(leader, at.host, at.port) for leader, at in leaders.endpoints.items()
-    ]
-
-
-def _hide_storage_errors(read: FetchRead) -> None:
-    """Gives old clients an error that they know and retry (maybeDownConvertStorageError)."""
-    for one in read.reads:
-        if one.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
-            one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-def _add_by_topic(topics: list[TopicResponse], reads: list[PartitionRead]) -> None:
-    """Groups neighbours of one topic, keeping the order."""
-    last = (topics[-1].topic_id, topics[-1].topic) if topics else None
-    for read in reads:
-        key = (read.wanted.topic_id, read.wanted.topic_name)
-        if key != last:
-            topics.append(TopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
-            last = key
-        topics[-1].partitions.append(read.data)

@@ -271,15 +271,18 @@ def read_partition(
         data.records = result.data
     # If the limit is smaller than the first batch, Kafka leaves out the aborted transactions.
     if committed_only and (result is None or len(result.data) > 0):
-        found = log.aborted_transactions(want.fetch_offset, bound) if result is not None else []
-        if found and limits.check_crcs:
-            from ...storage.log.read_check import check_aborted
-
-            check_aborted(log, found)
-        data.aborted_transactions = [
-            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found
-        ]
+        data.aborted_transactions = [] if result is None else _aborted(log, want.fetch_offset, bound, limits.check_crcs)
     return PartitionRead(want, partition, data)
+
+
+def _aborted(log: Log, first: int, bound: int, check_crcs: bool) -> list[FetchResponse.AbortedTransaction]:
+    """The aborted transactions with records from ``first`` up to ``bound`` (exclusive)."""
+    found = log.aborted_transactions(first, bound)
+    if found and check_crcs:
+        from ...storage.log.read_check import check_aborted  # rarely enabled
+
+        check_aborted(log, found)
+    return [FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found]
 
 
 def _check_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:

@@ -1,0 +1,96 @@
+"""The answer of a Fetch: which partitions it names, in which order, and what depends on the version.
+
+Owns: nothing. Never does: reading logs, waiting. Invariant: an incremental session names only what has changed
+(KIP-227). Source: ``KafkaApis.handleFetchRequest``, ``FetchSession``.
+"""
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.fetch import FetchResponse
+from ..metadata.current_leaders import CurrentLeaders
+from ..metadata.image import MetadataImage
+from .read import UNKNOWN_PARTITION_ERRORS, FetchRead, PartitionRead
+from .session import FetchContext
+
+TopicResponse = FetchResponse.FetchableTopicResponse
+
+STORAGE_ERROR_SINCE = 6
+LEADER_SINCE = 16
+LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+"""Errors with which the answer has the current leader, from version 16 on (KIP-951)."""
+
+
+def changed_reads(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead]:
+    """The reads to include in the answer: in an incremental session only the changed partitions."""
+    session = fetch.session
+    if session is None:
+        return reads
+    named = []
+    for partition_read in reads:
+        data = partition_read.data
+        news = partition_read.wanted.must_answer(
+            data.error_code,
+            partition_read.records_bytes,
+            data.high_watermark,
+            data.log_start_offset,
+            data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
+        )
+        if news or not fetch.incremental:
+            named.append(partition_read)
+        if fetch.incremental and partition_read.records_bytes > 0:
+            session.served(partition_read.wanted.key)
+    return named
+
+
+def in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
+    """The reads in Kafka's order. Errors found without a read come last: unknown topic ids, then partitions."""
+    if len(reads) == 1:
+        return reads
+    return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
+
+
+def add_by_topic(topics: list[TopicResponse], reads: list[PartitionRead]) -> None:
+    """Groups neighbours of one topic, keeping the order."""
+    last = (topics[-1].topic_id, topics[-1].topic) if topics else None
+    for read in reads:
+        key = (read.wanted.topic_id, read.wanted.topic_name)
+        if key != last:
+            topics.append(TopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
+            last = key
+        topics[-1].partitions.append(read.data)
+
+
+def fetch_response(fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], version: int) -> FetchResponse:
+    """The answer with these topics. ``version``: of the request."""
+    if read.follower is not None:
+        _count_copied(read)
+    if read.completes and version < STORAGE_ERROR_SINCE:
+        _hide_storage_errors(read)
+    return FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=topics)
+
+
+def _count_copied(read: FetchRead) -> None:
+    """Counts what a follower gets for the leader's throttle. Kafka counts the other fields of the answer, too."""
+    for one in read.reads:
+        if one.partition is not None and one.partition.leading is not None and one.records_bytes:
+            one.partition.leading.copied(one.records_bytes)
+
+
+def name_leaders(image: MetadataImage, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
+    """Adds the current leader for partitions with such an error, and where it is (KIP-951)."""
+    leaders = CurrentLeaders(image, listener_name)
+    for one in read.reads:
+        if one.data.error_code not in LEADER_ELSEWHERE:
+            continue
+        partition = leaders.find(one.wanted.resolved_name, one.wanted.index)
+        if partition is not None:
+            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
+    response.node_endpoints = [
+        FetchResponse.NodeEndpoint(leader, at.host, at.port) for leader, at in leaders.endpoints.items()
+    ]
+
+
+def _hide_storage_errors(read: FetchRead) -> None:
+    """Gives old clients an error that they know and retry (maybeDownConvertStorageError)."""
+    for one in read.reads:
+        if one.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+            one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
