@@ -32,6 +32,13 @@ class BrokerConnectionError(ClientError):
     """A connection could not be opened, or was closed while requests waited for their answers."""
 
 
+class AuthenticationError(ClientError):
+    """A broker refuses the client's login or certificate, or could not prove who it is.
+
+    It is final: a client that met it connects no more, so that it does not lock the account. Every call raises it.
+    """
+
+
 class NoBrokersAvailableError(BrokerConnectionError):
     """None of the bootstrap servers answered; the message has the reason for each."""
 

@@ -7,9 +7,9 @@ texts are passed in.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...protocol.properties import parse_properties
 from .definition import server_keys
 from .own_keys import OWN_PREFIX
-from .properties import parse_properties
 from .security import AUTHORIZER_KEYS
 from .service_variables import is_of_a_service
 

@@ -4,9 +4,9 @@ The admin client is made of one class for each family of requests, so that a com
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
@@ -15,6 +15,9 @@ from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import BrokerAddress
 from ..errors import BrokerConnectionError, broker_error
+
+if TYPE_CHECKING:
+    from ..security.secured import Secured
 
 Response = TypeVar("Response", bound=Message)
 BROKERS, CONTROLLERS = 1, 2
@@ -48,6 +51,7 @@ class AdminBase:
         default_api_timeout_ms: float = 60_000,
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
+        security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
         """With ``bootstrap_controllers`` it speaks to controllers instead of brokers (KIP-919)."""
         self._endpoint_type = BROKERS if bootstrap_controllers is None else CONTROLLERS
@@ -58,6 +62,7 @@ class AdminBase:
             connection_timeout_ms=connection_timeout_ms,
             retry_backoff_ms=retry_backoff_ms,
             retry_backoff_max_ms=retry_backoff_max_ms,
+            security=security,
         )
         self._timeout_ms = default_api_timeout_ms
 

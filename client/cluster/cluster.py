@@ -7,13 +7,24 @@ in order: a parked Fetch or JoinGroup must not hold up the others.
 
 import asyncio
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
-from ..errors import ClientError, ClosedError, ConfigurationError, NoBrokersAvailableError, broker_error
+from ..errors import (
+    AuthenticationError,
+    ClientError,
+    ClosedError,
+    ConfigurationError,
+    NoBrokersAvailableError,
+    broker_error,
+)
 from .connection import BrokerConnection, address_of, parse_address
 from .metadata import BrokerAddress, ClusterMetadata, TopicMetadata, topics_of
+
+if TYPE_CHECKING:
+    from ..security.secured import Secured
 
 _BOOTSTRAP = -1
 ALLOW_AUTO_CREATION_SINCE = 4
@@ -44,7 +55,9 @@ class Cluster:
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
+        security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
+        """Raises ConfigurationError. ``security``: Java's properties, or what ``secured_of`` made of them."""
         self._bootstrap = parse_bootstrap_servers(bootstrap_servers)
         self._client_id = client_id
         self._request_timeout_ms = request_timeout_ms
@@ -58,6 +71,11 @@ class Cluster:
         self._refresh_lock = asyncio.Lock()
         self._chance = random.Random()
         self._closed = False
+        self._secured = None if security is None else _secured(security)
+        self.refusal: AuthenticationError | None = None
+        """Why the brokers refuse this client; it connects no more."""
+        self.on_refusal: list[Callable[[], None]] = []
+        """Called once when the brokers refuse this client."""
         self.metadata = ClusterMetadata()
         self.wanted_topics: set[str] = set()
         """Topics that every refresh asks for, besides those named in the call."""
@@ -109,10 +127,24 @@ class Cluster:
         connection = self._connections.get((node_id, purpose))
         return connection if connection is not None and connection.is_open else None
 
+    def raise_refusal(self) -> None:
+        """Raises AuthenticationError if the brokers refuse this client."""
+        if self.refusal is not None:
+            raise AuthenticationError(str(self.refusal))
+
+    def _refuse(self, error: AuthenticationError) -> None:
+        if self.refusal is None:
+            self.refusal = error
+            for callback in self.on_refusal:
+                callback()
+
     async def _connection(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection:
         if self._closed:
             raise ClosedError("the client is closed")
         connection = self._connections.get(key)
+        if connection is not None and isinstance(connection.failure, AuthenticationError):
+            self._refuse(connection.failure)
+        self.raise_refusal()
         if connection is not None and connection.is_open and (connection.host, connection.port) == (host, port):
             return connection
         task = self._opening.get(key)
@@ -123,13 +155,18 @@ class Cluster:
         return await asyncio.shield(task)
 
     async def _open(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection:
-        connection = await BrokerConnection.open(
-            host,
-            port,
-            client_id=self._client_id,
-            request_timeout_ms=self._request_timeout_ms,
-            connection_timeout_ms=self._connection_timeout_ms,
-        )
+        try:
+            connection = await BrokerConnection.open(
+                host,
+                port,
+                client_id=self._client_id,
+                request_timeout_ms=self._request_timeout_ms,
+                connection_timeout_ms=self._connection_timeout_ms,
+                secured=self._secured,
+            )
+        except AuthenticationError as error:
+            self._refuse(error)
+            raise
         old = self._connections.get(key)
         if old is not None:
             old.close()
@@ -139,7 +176,8 @@ class Cluster:
     async def any_connection(self) -> BrokerConnection:
         """A connection to any broker: an open one, a known broker, else a bootstrap server.
 
-        Raises NoBrokersAvailableError with the reason for each address that was tried.
+        Raises NoBrokersAvailableError with the reason for each address that was tried; AuthenticationError at the
+        first broker that refuses the client.
         """
         for (_, purpose), connection in self._connections.items():
             if connection.is_open and not purpose:
@@ -154,7 +192,7 @@ class Cluster:
                 continue
             try:
                 return await self._connection(key, host, port)
-            except ClosedError:
+            except (ClosedError, AuthenticationError):
                 raise
             except ClientError as error:
                 reasons[address_of(host, port)] = str(error)
@@ -249,3 +287,10 @@ class Cluster:
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
         """Adds a broker that FindCoordinator named; Metadata overrides it."""
         self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))
+
+
+def _secured(security: "Secured | Mapping[str, str]") -> "Secured | None":
+    """Imported here: most clients have none."""
+    from ..security.secured import Secured, secured_of
+
+    return security if isinstance(security, Secured) else secured_of(security)

@@ -8,15 +8,29 @@ the connection, because the later answers would also come too late (as ``Network
 import asyncio
 import os
 import socket
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...protocol.errors import ProtocolError
 from ...protocol.messages.metadata import ApiVersionsResponse
 from ...protocol.messages.structure import Message
-from ..errors import BrokerConnectionError, RequestTimedOutError
+from ..errors import AuthenticationError, BrokerConnectionError, ClientError, RequestTimedOutError
 from .exchange import Exchange, PendingRequest
 
+if TYPE_CHECKING:
+    from ..security.login import Logins
+    from ..security.secured import Secured
+
 Response = TypeVar("Response", bound=Message)
+
+
+class HeldRequest(NamedTuple):
+    """A request that waits until the client has authenticated again. ``future`` is None if no answer will come."""
+
+    request: Message
+    version: int
+    response_type: type[Message] | None
+    future: "asyncio.Future[Any] | None"
+    timeout_ms: float
 
 
 class BrokerConnection(asyncio.Protocol):
@@ -31,6 +45,10 @@ class BrokerConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._failure: Exception | None = None
+        self._logins: Logins | None = None
+        self._renew_at: float | None = None
+        self._renewal: asyncio.Task[None] | None = None
+        self._held: list[HeldRequest] = []
 
     @classmethod
     async def open(
@@ -41,14 +59,20 @@ class BrokerConnection(asyncio.Protocol):
         client_id: str | None = "odradek",
         request_timeout_ms: float = 30_000,
         connection_timeout_ms: float = 10_000,
+        secured: "Secured | None" = None,
     ) -> "BrokerConnection":
-        """Connects and asks for the broker's versions. Raises BrokerConnectionError, RequestTimedOutError."""
+        """Connects, asks for the broker's versions, logs in.
+
+        Raises BrokerConnectionError, RequestTimedOutError, AuthenticationError.
+        """
         loop = asyncio.get_running_loop()
+        tls = None if secured is None else secured.tls
+        name = None if tls is None else host
         address = address_of(host, port)
         try:
             async with asyncio.timeout(connection_timeout_ms / 1000):
                 _, connection = await loop.create_connection(
-                    lambda: cls(host, port, client_id, request_timeout_ms), host, port
+                    lambda: cls(host, port, client_id, request_timeout_ms), host, port, ssl=tls, server_hostname=name
                 )
         except TimeoutError:
             raise BrokerConnectionError(
@@ -56,9 +80,14 @@ class BrokerConnection(asyncio.Protocol):
                 "check the address and what filters it"
             ) from None
         except OSError as error:
+            if tls is not None:
+                raise _tls_error(address, error) from None
             raise BrokerConnectionError(f"cannot connect to {address}: {_reason(error)}") from error
         try:
             await connection._negotiate(min(connection_timeout_ms, request_timeout_ms))
+            if secured is not None and secured.logins is not None:
+                connection._logins = secured.logins
+                await connection._log_in()
         except BaseException:
             connection.close()
             raise
@@ -72,6 +101,51 @@ class BrokerConnection(asyncio.Protocol):
             if retry is None:
                 return
             request, version = self._exchange.api_versions_request(retry)
+
+    async def _log_in(self) -> None:
+        """One authentication. Raises AuthenticationError, and as ``call``."""
+        from ..security.login import RESPONSES, login_steps
+
+        assert self._logins is not None
+        steps = login_steps(await self._logins.mechanism(), self.address)
+        request = next(steps)
+        while True:
+            version = self._exchange.version_for(type(request))
+            response_type = RESPONSES[type(request)]
+            answer: Message = await self._send_now(request, version, response_type, self._request_timeout_ms)
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                renew_after_ms = self._logins.renew_after_ms(done.value)
+                break
+        self._renew_at = None if renew_after_ms is None else self._loop.time() + renew_after_ms / 1000
+
+    async def _renew(self) -> None:
+        """Authenticates again (KIP-368), then sends what was held back. The connection fails if it is refused."""
+        try:
+            await self._log_in()
+        except ClientError as error:
+            self._fail(error)
+            return
+        finally:
+            self._renewal = None
+        held, self._held = self._held, []
+        for request, version, response_type, future, timeout_ms in held:
+            if response_type is None:
+                self._write(request, version)
+            elif future is not None and not future.done():
+                self._send_now(request, version, response_type, timeout_ms, future)
+
+    def _must_hold(self) -> bool:
+        """Whether requests have to wait for a login. The first one that comes when it is due starts it, as in Java."""
+        if self._renewal is None and self._renew_at is not None and self._loop.time() >= self._renew_at:
+            self._renewal = asyncio.ensure_future(self._renew())
+        return self._renewal is not None
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the connection is closed; None while it is open."""
+        return self._failure
 
     @property
     def address(self) -> str:
@@ -129,6 +203,13 @@ class BrokerConnection(asyncio.Protocol):
         version = self._exchange.version_for(type(request), max_version)
         if self._transport is None or self._failure is not None:
             raise self._failure or BrokerConnectionError(f"the connection to {self.address} is closed")
+        if self._must_hold():
+            self._held.append(HeldRequest(request, version, None, None, 0))
+        else:
+            self._write(request, version)
+
+    def _write(self, request: Message, version: int) -> None:
+        assert self._transport is not None
         _, frame = self._exchange.request(request, version, None)
         self._transport.write(frame)
 
@@ -140,6 +221,20 @@ class BrokerConnection(asyncio.Protocol):
         self, request: Message, version: int, response_type: type[Response], timeout_ms: float
     ) -> asyncio.Future[Response]:
         future: asyncio.Future[Response] = self._loop.create_future()
+        if self._must_hold() and self._failure is None:
+            self._held.append(HeldRequest(request, version, response_type, future, timeout_ms))
+            return future
+        return self._send_now(request, version, response_type, timeout_ms, future)
+
+    def _send_now(
+        self,
+        request: Message,
+        version: int,
+        response_type: type[Response],
+        timeout_ms: float,
+        future: "asyncio.Future[Response] | None" = None,
+    ) -> "asyncio.Future[Response]":
+        future = self._loop.create_future() if future is None else future
         if self._transport is None or self._failure is not None:
             future.set_exception(self._failure or BrokerConnectionError(f"{self.address} is not connected"))
             return future
@@ -162,8 +257,25 @@ class BrokerConnection(asyncio.Protocol):
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        for pending in self._exchange.pending:
-            _set_exception(pending, self._failure)
+        held, self._held = self._held, []
+        for future in [pending.token for pending in self._exchange.pending] + [one.future for one in held]:
+            if future is not None:
+                _set_exception(future, self._failure)
+
+    def _lost(self, error: Exception | None, waiting: list[PendingRequest]) -> ClientError:
+        """Why the broker may have closed the connection."""
+        if error is not None and type(error).__module__ == "ssl":
+            assert isinstance(error, OSError)
+            return _tls_error(self.address, error)  # TLS 1.3 refuses a client's certificate after the handshake
+        reason = f": {error}" if error else ""
+        text = f"{self.address} closed the connection{reason}"
+        if waiting and not self._exchange.versions:
+            text += "; is it a Kafka broker, and is security.protocol that of the listener?"
+        elif waiting:
+            text += f" while {waiting[0].request} waited for its answer"
+            if self._exchange.answered == 1 and self._logins is None:
+                text += "; if the listener wants SASL, set security.protocol"
+        return BrokerConnectionError(text)
 
     # asyncio.Protocol
 
@@ -189,18 +301,23 @@ class BrokerConnection(asyncio.Protocol):
         """Called by the loop."""
         if self._failure is None:
             waiting = self._exchange.pending
-            reason = f": {exc}" if exc else ""
-            text = f"{self.address} closed the connection{reason}"
-            if waiting and not self._exchange.versions:
-                text += "; is it a Kafka broker, and a PLAINTEXT listener?"
-            elif waiting:
-                text += f" while {waiting[0].request} waited for its answer"
-            self._failure = BrokerConnectionError(text)
+            self._failure = self._lost(exc, waiting)
         self._fail(self._failure)
 
 
-def _set_exception(pending: PendingRequest, failure: Exception) -> None:
-    future: asyncio.Future[Any] = pending.token
+def _tls_error(address: str, error: OSError) -> ClientError:
+    """What a failed connection with TLS means: the broker's certificate, or the network."""
+    import ssl
+
+    from ..security.tls import tls_failure
+
+    if isinstance(error, ssl.SSLError):
+        return AuthenticationError(f"TLS with {address} failed: {tls_failure(error)}")
+    hint = "; does it have a TLS listener there?" if isinstance(error, ConnectionError) and not error.errno else ""
+    return BrokerConnectionError(f"cannot connect to {address} with TLS: {_reason(error)}{hint}")
+
+
+def _set_exception(future: "asyncio.Future[Any]", failure: Exception) -> None:
     if not future.done():
         future.set_exception(failure)
         # Marks the exception as retrieved: asyncio would log it if the caller was cancelled.

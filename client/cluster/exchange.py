@@ -48,7 +48,8 @@ class Exchange:
         self._frames = FrameReader(max_response_bytes)
         self._next_correlation_id = 0
         self._pending: deque[PendingRequest] = deque()
-        self._answered_any = False
+        self.answered = 0
+        """Responses so far."""
         self.versions: dict[int, tuple[int, int]] = {}
         """What the broker announced: API key -> lowest and highest version."""
         self.finalized_features: dict[str, int] = {}
@@ -92,7 +93,7 @@ class Exchange:
 
         Raises ProtocolError; the request whose answer it was is still in ``pending`` then.
         """
-        if not self._answered_any:
+        if not self.answered:
             _recognise_other_protocols(data)
         for frame in self._frames.feed(memoryview(data)):
             yield self._response(frame)
@@ -112,7 +113,7 @@ class Exchange:
         header_version = response_header_version(pending.response_type.API_KEY, version)
         _, position = decode(ResponseHeader, header_version, frame)
         message, _ = decode(pending.response_type, version, frame, position)
-        self._answered_any = True
+        self.answered += 1
         self._pending.popleft()
         return pending, message
 
@@ -151,4 +152,6 @@ def _recognise_other_protocols(data: bytes) -> None:
     if size == HTTP_SIZE:
         raise ProtocolError("an HTTP server answers there, not a Kafka broker; check host and port")
     if size >> 16 == TLS_ALERT_AND_MAJOR_VERSION:
-        raise ProtocolError("the listener wants TLS; this client speaks PLAINTEXT, name a PLAINTEXT listener")
+        raise ProtocolError(
+            "the listener wants TLS: set security.protocol=SSL or SASL_SSL, or name a PLAINTEXT listener"
+        )

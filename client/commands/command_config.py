@@ -1,7 +1,7 @@
 """``--command-config FILE`` and ``--command-property KEY=VALUE``: settings of Kafka's clients.
 
-Owns: which keys have an effect here, and their precedence: a given flag, a property, the file, a flag's default. Never
-does: TLS and SASL, which it refuses by name instead of connecting without encryption. Source:
+Owns: which keys have an effect here, and their precedence: a given flag, a property, the file, a flag's default. Errors
+name the file and the line; of a key of security they never show the value. Source:
 ``CommandLineUtils.maybeMergeOptions``, KIP-1147; ``AdminClientConfig``, ``ProducerConfig``, ``ConsumerConfig``.
 """
 
@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from .properties_file import read_properties
+from ...protocol.properties import parse_properties
 from .running import CommandError, key_values
 
-PLAINTEXT = "PLAINTEXT"
+if TYPE_CHECKING:
+    from ..security.secured import Secured
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 ASSIGNORS = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
@@ -26,34 +29,87 @@ ASSIGNORS = {
 }
 """Java's class name without the package -> the name in this client and in Kafka's protocol."""
 
-command_config_option = click.option(
-    "--command-config",
-    "command_config",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="A properties file with settings of the admin client.",
-)
+PROPERTIES, FILE = "odradek.command_properties", "odradek.deprecated_config"
+"""Where a click context keeps what flags gave that are not parameters of the commands."""
 
 
-def console_config_options(client: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """``--command-config`` and ``--command-property`` of a console command, and their names before Kafka 4.2."""
+def _keep_properties(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Keeps ``--command-property`` of a command or, before its name, of its group."""
+    context.meta[PROPERTIES] = (*context.meta.get(PROPERTIES, ()), *texts)
+    return texts
+
+
+def command_config_option(command: Command) -> Command:
+    """``--command-config`` and ``--command-property`` of a command for administration."""
     file = click.option(
         "--command-config",
-        f"--{client}.config",
         "command_config",
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
-        help=f"A properties file with settings of the {client}.",
+        help="A properties file with settings of the admin client.",
     )
     properties = click.option(
         "--command-property",
-        f"--{client}-property",
-        "command_properties",
         multiple=True,
         metavar="KEY=VALUE",
-        help=f"A setting of the {client}; has precedence over the file.",
+        expose_value=False,
+        callback=_keep_properties,
+        help="A setting of the admin client; has precedence over the file.",
     )
-    return lambda command: file(properties(command))
+    return file(properties(command))
+
+
+def console_config_options(client: str) -> Callable[[Command], Command]:
+    """``--command-config`` and ``--command-property`` of a console command, and their names before Kafka 4.2."""
+    path = click.Path(exists=True, dir_okay=False)
+
+    def deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+        def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+            if not value:
+                return
+            old = parameter.opts[0]
+            click.echo(
+                f"Option {old} is deprecated and will be removed in a future version. Use {new} instead.", err=True
+            )
+            context.meta[key] = value
+
+        return keep
+
+    options = [
+        click.option(
+            "--command-config", type=path, metavar="FILE", help=f"A properties file with settings of the {client}."
+        ),
+        click.option(
+            "--command-property",
+            "command_properties",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help=f"A setting of the {client}; has precedence over the file.",
+        ),
+        click.option(
+            f"--{client}.config",
+            type=path,
+            metavar="FILE",
+            expose_value=False,
+            callback=deprecated("--command-config", FILE),
+            help="Deprecated: --command-config.",
+        ),
+        click.option(
+            f"--{client}-property",
+            multiple=True,
+            metavar="KEY=VALUE",
+            expose_value=False,
+            callback=deprecated("--command-property", PROPERTIES),
+            help="Deprecated: --command-property.",
+        ),
+    ]
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def _number(text: str) -> int:
@@ -139,6 +195,7 @@ class AdminSettings(NamedTuple):
     default_api_timeout_ms: float = 30_000
     retry_backoff_ms: float = 100
     retry_backoff_max_ms: float = 1_000
+    security: Secured | None = None
 
 
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
@@ -150,37 +207,79 @@ def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
     return AdminSettings(default_api_timeout_ms=timeout_ms)._replace(**settings)
 
 
+class GivenSetting(NamedTuple):
+    """A setting's text, and the file and line or the flag that it comes from."""
+
+    source: str
+    line: int
+    text: str
+
+    @property
+    def where(self) -> str:
+        """For errors."""
+        return f"{self.source}, line {self.line}" if self.line else self.source
+
+
+def given_settings(path: str | None, properties: tuple[str, ...]) -> dict[str, GivenSetting]:
+    """What the file, the flags, and their deprecated names set. Raises CommandError, UsageError."""
+    kept = click.get_current_context().meta
+    path = path if path is not None else kept.get(FILE)
+    given: dict[str, GivenSetting] = {}
+    if path is not None:
+        try:
+            with open(path, encoding="utf-8") as file:
+                entries = parse_properties(file.read())
+        except (OSError, ValueError) as error:
+            raise CommandError(f"{path}: {error}") from None
+        given = {entry.key: GivenSetting(path, entry.line, entry.value) for entry in entries}
+    for key, text in key_values((*kept.get(PROPERTIES, ()), *properties), "--command-property").items():
+        given[key] = GivenSetting("--command-property", 0, text)
+    return given
+
+
 def client_settings(
     known: Settings, path: str | None, properties: tuple[str, ...] = (), *, ignored: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """The client arguments from the file and the properties, which have precedence over the file.
 
-    Keys without an effect are named on standard error, except those in ``ignored``. Raises CommandError for a
-    security protocol that is not supported, and for invalid values; UsageError for a malformed property.
+    Keys without an effect are named on standard error, except those in ``ignored``. Raises CommandError for invalid
+    values; UsageError for a malformed property.
     """
-    given = {}
-    if path is not None:
-        with open(path, encoding="utf-8") as file:
-            given = {key: (path, text) for key, text in read_properties(file.read()).items()}
-    for key, text in key_values(properties, "--command-property").items():
-        given[key] = ("--command-property", text)
-    source, protocol = given.pop("security.protocol", ("", PLAINTEXT))
-    if protocol.upper() != PLAINTEXT:
-        raise CommandError(f"{source}: security.protocol={protocol} is not supported yet; use a PLAINTEXT listener")
+    given = given_settings(path, properties)
     settings: dict[str, Any] = {}
+    secured = security_settings(given)
+    if secured is not None:
+        settings["security"] = secured
     unused: dict[str, list[str]] = {}
-    for key, (source, text) in given.items():
+    for key, setting in given.items():
         if key in known:
             argument, read = known[key]
             try:
-                settings[argument] = read(text)
+                settings[argument] = read(setting.text)
             except ValueError as error:
-                raise CommandError(f"{source}: {key}={text} {error}") from None
+                raise CommandError(f"{setting.where}: {key}={setting.text} {error}") from None
         elif key not in ignored | GIVEN_BY_FLAGS:
-            unused.setdefault(source, []).append(key)
+            unused.setdefault(setting.source, []).append(key)
     for source, keys in unused.items():
         print(f"{source}: no effect here: {', '.join(sorted(keys))}", file=sys.stderr)
     return settings
+
+
+def security_settings(given: dict[str, GivenSetting]) -> Secured | None:
+    """Takes the keys of security out of the settings; None for PLAINTEXT. Raises CommandError, without values."""
+    if not any(key.startswith(("security.", "ssl.", "sasl.")) for key in given):
+        return None
+    from ..errors import ConfigurationError
+    from ..security.secured import secured_of
+    from ..security.settings import KEYS
+
+    mine = {key: given.pop(key) for key in [key for key in given if key in KEYS]}
+    try:
+        return secured_of({key: setting.text for key, setting in mine.items()})
+    except ConfigurationError as error:
+        named = [setting.where for key, setting in mine.items() if str(error).startswith(key)]
+        where = named[0] if named else next(iter(mine.values())).source
+        raise CommandError(f"{where}: {error}") from None
 
 
 def under_flags(settings: Mapping[str, Any], **flags: object) -> dict[str, Any]:

@@ -52,6 +52,8 @@ OWN_SOURCES = {
     "group": "DYNAMIC_GROUP_CONFIG",
 }
 CLIENT_TYPES = (USERS, CLIENTS, IPS)
+SHORT_ORDER = ("topics", CLIENTS, USERS, "brokers", "broker-loggers", IPS, "client-metrics", "groups")
+"""Of ``--user`` and ``--client`` Kafka's script names the client, whatever their order is."""
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
 
 
@@ -202,7 +204,7 @@ def short_names(short: Mapping[str, str | bool | None]) -> dict[str, str]:
             if kind in names:
                 raise click.UsageError(f"Duplicate entity type(s) specified: {kind}")
             names[kind] = value if isinstance(value, str) else ""
-    return names
+    return dict(sorted(names.items(), key=lambda one: (not one[1], SHORT_ORDER.index(one[0]))))
 
 
 def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Entity | tuple[ClientEntity, ...]:

@@ -1,14 +1,8 @@
-"""Java's properties files, without escapes and continued lines. Pure."""
+"""Java's properties files, as the commands read them. Pure."""
+
+from ...protocol.properties import parse_properties
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The keys and values: ``key=value``, ``key: value`` or ``key value``; ``#`` and ``!`` begin comments."""
-    pairs: dict[str, str] = {}
-    for line in text.replace("\\\n", "").splitlines():
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#!":
-            continue
-        end = next((i for i, character in enumerate(stripped) if character in "=: \t"), len(stripped))
-        value = stripped[end:].lstrip()
-        pairs[stripped[:end]] = value[1:].lstrip() if value[:1] in ("=", ":") else value
-    return pairs
+    """The keys and values; of a key that is there twice, the last one. Raises ValueError, with the line."""
+    return {entry.key: entry.value for entry in parse_properties(text)}

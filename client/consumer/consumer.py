@@ -9,7 +9,7 @@ before the next are given out. Source: ``org.apache.kafka.clients.consumer.inter
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import ISOLATION_LEVELS
@@ -25,6 +25,9 @@ from .epoch_validation import EpochValidation
 from .fetcher import FetchConfig, Fetcher
 from .offset_reset import parse_offset_reset
 from .positions import FetchCommitted, Positions
+
+if TYPE_CHECKING:
+    from ..security.secured import Secured
 
 __all__ = ["Consumer", "RebalanceListener"]
 MISSING_TOPICS_CHECK_S = 1.0
@@ -64,6 +67,7 @@ class Consumer(ConsumerBase):
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
+        security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_auto_commit`` defaults to on with a group and off without. Raises ConfigurationError."""
         self._group_config = group_config(
@@ -95,11 +99,11 @@ class Consumer(ConsumerBase):
             retry_backoff_ms=retry_backoff_ms,
             retry_backoff_max_ms=retry_backoff_max_ms,
             metadata_max_age_ms=metadata_max_age_ms,
+            security=security,
         )
         self._set_up(cluster, fetch_config, default_api_timeout_ms)
         self._auto_commit_interval_ms = self._automatic(enable_auto_commit, auto_commit_interval_ms)
-        self._max_poll_records = max_poll_records
-        self._auto_create = allow_auto_create_topics
+        self._max_poll_records, self._auto_create = max_poll_records, allow_auto_create_topics
         if topics:
             self.subscribe(topics)
 
@@ -122,6 +126,7 @@ class Consumer(ConsumerBase):
         super().__init__(cluster, subscription, positions, isolation_level=isolation_level, timeout_ms=timeout_ms)
         self._validation = EpochValidation(cluster, subscription, has_reset=fetch_config.offset_reset.kind != "none")
         self._news = asyncio.Event()
+        cluster.on_refusal.append(self._news.set)
         self._fetcher = Fetcher(cluster, subscription, fetch_config, self._news.set)
         self._handover = Handover(cluster, subscription, self._commit_before_handover)
         self._group: Group | None = None
@@ -249,7 +254,7 @@ class Consumer(ConsumerBase):
 
         Raises KafkaError (authorization, damaged data, a fenced static member), NoOffsetForPartitionError,
         LogTruncationError, NoBrokersAvailableError when no broker could be reached while positions were needed; and
-        what a rebalance listener raises.
+        what a rebalance listener raises. AuthenticationError is final: make a new consumer.
         """
         if not self._running:
             raise ClosedError("the consumer is not running; use 'async with' or call start()")
@@ -260,6 +265,7 @@ class Consumer(ConsumerBase):
         limit = self._max_poll_records if max_records is None else max_records
         while True:
             self._news.clear()
+            self._cluster.raise_refusal()
             await self._advance()
             records = self._fetcher.collect(limit)
             again_s = self._fetcher.send_fetches()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from ...protocol.errors import ErrorCode, KafkaError
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import CoordinatorConnection
-from ..errors import ClientError, RetriableCommitError
+from ..errors import AuthenticationError, ClientError, RetriableCommitError
 from ..types import Identity, OffsetAndMetadata, TopicPartition
 from .committed_offsets import commit_offsets
 from .membership import Membership
@@ -87,6 +87,8 @@ class OffsetCommits:
         except KafkaError as error:
             retriable = error.error_code.retriable and error.error_code != ErrorCode.REBALANCE_IN_PROGRESS
             failure = RetriableCommitError(f"the commit failed for now: {error}") if retriable else error
+        except AuthenticationError as error:
+            failure = error
         except ClientError as error:
             failure = RetriableCommitError(f"the commit failed for now: {error}")
         if callback is not None:

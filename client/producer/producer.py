@@ -26,6 +26,7 @@ from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
 
 if TYPE_CHECKING:
+    from ..security.secured import Secured
     from .transactions import Transactions
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Producer:
         partitioner_adaptive_partitioning_enable: bool = True,
         transactional_id: str | None = None,
         transaction_timeout_ms: int = 60_000,
+        security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_idempotence`` defaults to on, or to off if ``acks`` does not allow it. Raises ConfigurationError."""
         self._acks, idempotent = _guarantees(
@@ -80,6 +82,7 @@ class Producer:
             retry_backoff_ms=retry_backoff_ms,
             retry_backoff_max_ms=retry_backoff_max_ms,
             metadata_max_age_ms=metadata_max_age_ms,
+            security=security,
         )
         self._accumulator = Accumulator(
             batch_size=batch_size,
@@ -173,6 +176,7 @@ class Producer:
         """
         if not self._running:
             raise ClosedError("the producer is not running; use 'async with' or call start()")
+        self._cluster.raise_refusal()
         for part in (key, value):
             if part is not None and not isinstance(part, bytes):
                 raise TypeError(f"key and value must be bytes or None, not {type(part).__name__}")

@@ -20,6 +20,7 @@ from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID
 from ..errors import (
+    AuthenticationError,
     BrokerConnectionError,
     ClientError,
     ClosedError,
@@ -68,6 +69,7 @@ class Sender:
 
     def start(self) -> None:
         """Starts the task."""
+        self._cluster.on_refusal.append(self._wake.set)
         self._task = asyncio.create_task(self._run(), name="producer-sender")
         self._task.add_done_callback(self._ended)
 
@@ -112,6 +114,8 @@ class Sender:
     async def _run(self) -> None:
         while True:
             self._wake.clear()
+            if self._cluster.refusal is not None:
+                self._fail_waiting(self._cluster.refusal)
             now_ms = self._now_ms()
             self._fail_expired(now_ms)
             if self._cluster.is_stale:
@@ -261,7 +265,10 @@ class Sender:
         if failure is not None:
             self._refresh_metadata()
             for batch in batches:
-                self._retry(batch, failure)
+                if isinstance(failure, AuthenticationError):
+                    self._fail(batch, failure)
+                else:
+                    self._retry(batch, failure)
             return
         answers = {
             TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
@@ -341,7 +348,7 @@ class Sender:
     async def _connect_to(self, node_id: int) -> None:
         attempts = 0
         try:
-            while node_id in self._cluster.metadata.brokers:
+            while node_id in self._cluster.metadata.brokers and self._cluster.refusal is None:
                 try:
                     await self._cluster.connection(node_id)
                     return
@@ -377,7 +384,7 @@ class Sender:
     async def _init_producer_id(self) -> None:
         """Asks for a producer id until there is one; the delivery timeout bounds what waits meanwhile."""
         attempts = 0
-        while self._accumulator.needs_producer_id:
+        while self._accumulator.needs_producer_id and self._cluster.refusal is None:
             try:
                 self._accumulator.set_producer_id(*await self._identity.obtain())
                 return

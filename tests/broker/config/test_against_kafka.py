@@ -13,12 +13,12 @@ from odradek.broker.config.dynamic_config import validate_broker_configs
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.group_config import validate_client_metrics, validate_group_configs
 from odradek.broker.config.own_keys import OWN_KEYS
-from odradek.broker.config.properties import parse_properties
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import validate_topic_configs
 from odradek.broker.config.validators import violation
 from odradek.broker.config.values import format_value, parse_value
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.properties import parse_properties
 from support.kafka.config_oracle import ask
 from support.kafka.java import java_arguments, java_or_skip
 

@@ -27,13 +27,47 @@ def test_a_file_with_settings_of_the_admin_client(
     shell: Shell, tmp_path: Path, command: str, arguments: list[str]
 ) -> None:
     path = tmp_path / "admin.properties"
-    path.write_text("client.id=ops\nsasl.mechanism=PLAIN\n")
+    path.write_text("client.id=ops\nsasl.mechanism=PLAIN\nsasl.mechanisms=PLAIN\n")
     shell.run("topics", "--create", "--topic", "settings", "--if-not-exists")
     code, _, err = shell.run(command, "--command-config", str(path), *arguments)
-    assert (code, err.splitlines()[:1]) == (0, [f"{path}: no effect here: sasl.mechanism"])
-    path.write_text("security.protocol=SSL\n")
+    assert (code, err.splitlines()[:1]) == (0, [f"{path}: no effect here: sasl.mechanisms"])
+    path.write_text("# TLS\nsecurity.protocol=TLS\n")
     code, _, err = shell.run(command, "--command-config", str(path), *arguments)
-    assert (code, "security.protocol=SSL is not supported yet" in err) == (1, True)
+    assert (code, f"{path}, line 2: security.protocol is 'TLS'; it can be PLAINTEXT, SSL" in err) == (1, True)
+    property_ = ["--command-property", "request.timeout.ms=soon"]
+    path.write_text("request.timeout.ms=1000\n")
+    # Of a command with actions the options of the admin client come before the action.
+    code, _, err = shell.run(command, "--command-config", str(path), *property_, *arguments)
+    assert (code, "--command-property: request.timeout.ms=soon must be a number" in err) == (1, True)
+
+
+def test_bad_files_name_the_line_and_no_secret(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "admin.properties"
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required \\\n  username="u" password=0secret;'
+    for text, message in (
+        (f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas}\n", "line 3: sasl.jaas.config: "),
+        ("security.protocol=SSL\nssl.truststore.location=/missing\n", "line 2: ssl.truststore.location=/missing"),
+        ("security.protocol=SSL\nssl.keystore.location=/missing\n", "line 2: ssl.keystore.location=/missing"),
+        ("\n\nretry.backoff.ms=x\n", "line 3: retry.backoff.ms=x must be a number"),
+        ("a=\\u00\n", "line 1: Malformed"),
+    ):
+        path.write_text(text)
+        code, _, err = shell.run("topics", "--list", "--command-config", str(path))
+        assert code == 1
+        assert f"{path}, {message}" in err or f"{path}: {message}" in err
+        assert "secret" not in err
+
+
+def test_deprecated_flags_say_so(shell: Shell, name: str, tmp_path: Path) -> None:
+    shell.create(name)
+    path = tmp_path / "client.properties"
+    path.write_text("client.id=c\n")
+    deprecated = "Option {} is deprecated and will be removed in a future version. Use {} instead.\n"
+    _, _, err = shell.run("produce", "--topic", name, "--tombstone", "--key", "k", "--producer.config", str(path))
+    assert err == deprecated.format("--producer.config", "--command-config")
+    read = ["consume", "--topic", name, "--until-end", "--consumer-property", "client.id=d"]
+    _, _, err = shell.run(*read)
+    assert deprecated.format("--consumer-property", "--command-property") in err
 
 
 def test_settings_of_the_producer_stand_under_flags_and_properties_above_the_file(

@@ -20,14 +20,18 @@ pytestmark = pytest.mark.java
 SCRIPTS = {
     "topics": "org.apache.kafka.tools.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
+    "acls": "org.apache.kafka.tools.AclCommand",
+    "delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
     "produce": "org.apache.kafka.tools.ConsoleProducer",
     "consume": "org.apache.kafka.tools.consumer.ConsoleConsumer",
 }
 OPTION = re.compile(r"^(--[a-z][\w.-]*)", re.MULTILINE)
 OF_EVERY_COMMAND = {"--help", "--version"}
 OURS_ALONE = {
-    "topics": {"--json", "--output", "--timeout"},
-    "configs": {"--json", "--output", "--timeout"},
+    "topics": {"--command-property", "--json", "--output", "--timeout"},
+    "configs": {"--command-property", "--json", "--output", "--timeout"},
+    "acls": {"--command-property", "--json", "--output", "--timeout"},
+    "delegation-tokens": {"--command-property", "--json", "--output", "--timeout"},
     "produce": {
         "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--output",
         "--partition", "--tombstone",

@@ -13,6 +13,8 @@ PACKAGE = "org.apache.kafka.tools"
 TOOLS = {
     "topics": f"{PACKAGE}.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
+    "acls": f"{PACKAGE}.AclCommand",
+    "delegation-tokens": f"{PACKAGE}.DelegationTokenCommand",
     "groups": f"{PACKAGE}.consumer.group.ConsumerGroupCommand",
     "get-offsets": f"{PACKAGE}.GetOffsetShell",
     "log-dirs": f"{PACKAGE}.LogDirsCommand",
