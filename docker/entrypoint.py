@@ -42,7 +42,7 @@ NOT_KEYS = frozenset(
 """What configures Kafka's JVM, its scripts or the image: none of the broker's keys."""
 
 JAAS_FILE = "-Djava.security.auth.login.config="
-"""The option in KAFKA_OPTS that configures SASL: without it the broker would start, and serve everyone."""
+"""The option in KAFKA_OPTS that names a JAAS file."""
 
 OWN_CONFIGURATION = "/etc/odradek/server.properties"
 MOUNTED_CONFIGURATION = "/mnt/shared/config/server.properties"
@@ -84,7 +84,7 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
     }
     for option in environ.get("KAFKA_OPTS", "").split():
         if option.startswith(JAAS_FILE):
-            given["sasl.jaas.config"] = (option.removeprefix(JAAS_FILE), "KAFKA_OPTS")
+            given["java.security.auth.login.config"] = (option.removeprefix(JAAS_FILE), "KAFKA_OPTS")
     listeners_said = "listeners" in given or "ODRADEK_LISTENERS" in environ
     if "advertised.listeners" in given and not listeners_said and not has_file:
         advertised, name = given["advertised.listeners"]

@@ -46,6 +46,8 @@ CHECKS: dict[int, Check] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: administration.needs_cluster_describe,
     ApiKey.OFFSET_DELETE: administration.offset_delete,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: administration.needs_cluster_describe_configs,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: administration.needs_cluster_describe,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: administration.needs_cluster_alter,
     ApiKey.DESCRIBE_QUORUM: administration.needs_cluster_describe,
     ApiKey.DESCRIBE_CLUSTER: shown.describe_cluster,
     ApiKey.DESCRIBE_PRODUCERS: shown.describe_producers,
@@ -64,9 +66,10 @@ TOKEN_APIS = frozenset(
         ApiKey.DESCRIBE_DELEGATION_TOKEN,
     }
 )
-OPEN = DISABLED | TOKEN_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
-"""Everybody may ask for the versions; a disabled API tells nothing; the handlers of Fetch and of delegation tokens ask
-by themselves."""
+SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
+OPEN = DISABLED | TOKEN_APIS | SASL_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
+"""Everybody may ask for the versions, and authenticate; a disabled API tells nothing; the handlers of Fetch and of
+delegation tokens ask by themselves."""
 
 
 def check_of(api_key: int) -> Check | None:

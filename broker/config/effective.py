@@ -15,7 +15,8 @@ EFFECTIVE: dict[str, str] = {
     "listeners": "The addresses to listen on: NAME://host:port, ... An empty host is every interface, port 0 any free"
     " port.",
     "advertised.listeners": "The addresses that clients get for each listener; unless set, the addresses listened on.",
-    "listener.security.protocol.map": "The security protocol of each listener name: PLAINTEXT or SSL.",
+    "listener.security.protocol.map": "The security protocol of each listener name: PLAINTEXT, SSL, SASL_PLAINTEXT or"
+    " SASL_SSL.",
     "controller.listener.names": "Listeners that are not advertised to clients. The broker does not listen on them.",
     "controller.quorum.voters": "The controllers to join: id@host:port, ... Otherwise: this node alone.",
     "controller.quorum.bootstrap.servers": "The controllers to join: host:port, ... Otherwise: one address.",
@@ -60,7 +61,15 @@ EFFECTIVE: dict[str, str] = {
     " RULE:pattern/replacement/[LU], ...",
     "ssl.allow.dn.changes": "Whether a new certificate of a running listener may have another name.",
     "ssl.allow.san.changes": "Whether a new certificate of a running listener may lack alternative names.",
-    "security.inter.broker.protocol": "The listener that other brokers would use, by its security protocol.",
+    # authentication (docs/security.md)
+    "connection.failed.authentication.delay.ms": "How long the answer to a failed authentication waits. After ten"
+    " failures of an address it doubles with each, up to 5 s.",
+    "connections.max.reauth.ms": "How long a client may use a connection before it authenticates again; 0: no limit.",
+    "sasl.enabled.mechanisms": "The SASL mechanisms of a listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512.",
+    "sasl.mechanism.inter.broker.protocol": "Must be one of sasl.enabled.mechanisms if other brokers would use SASL.",
+    "sasl.server.max.receive.size": "The largest request of a client that has not authenticated.",
+    "security.inter.broker.protocol": "Names the listener that other brokers would use, unless"
+    " inter.broker.listener.name does.",
     # topics
     "auto.create.topics.enable": "Whether a topic is created when a client asks for its metadata.",
     "delete.topic.enable": "Whether topics may be deleted.",

@@ -1,13 +1,19 @@
 """The listeners of a configuration, and the checks between them. Source: KafkaConfig.validateValues.
 
-What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; SASL
-listeners are refused because they are not served, and so are connections between brokers other than PLAINTEXT.
+What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; connections
+between brokers other than PLAINTEXT are refused because they are not served.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .listeners import Listener, duplicates, parse_listeners, parse_protocol_map, with_controller_listeners
+from .listeners import (
+    Listener,
+    duplicates,
+    parse_listeners,
+    parse_protocol_map,
+    with_controller_listeners,
+)
 from .typed_values import TypedValues
 
 
@@ -66,12 +72,7 @@ def _inter_broker_name(config: TypedValues) -> str:
 def _unserved(config: TypedValues, settings: ListenerSettings) -> Iterator[str]:
     in_cluster = config.get_list("process.roles") == ["broker"]
     for listener in settings.listeners:
-        if listener.protocol not in ("PLAINTEXT", "SSL"):
-            yield (
-                f"listeners: {listener} uses {listener.protocol}; this version serves PLAINTEXT and SSL only. "
-                "Bind it to one of them in listener.security.protocol.map"
-            )
-        elif listener.protocol != "PLAINTEXT" and in_cluster and listener.name == settings.inter_broker_listener_name:
+        if listener.protocol != "PLAINTEXT" and in_cluster and listener.name == settings.inter_broker_listener_name:
             yield (
                 f"inter.broker.listener.name: {listener.name} uses {listener.protocol}; brokers of a cluster "
                 "connect to each other with PLAINTEXT only. Name a PLAINTEXT listener that only they can reach"

@@ -6,7 +6,7 @@ SslConfigs, SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfig
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from .authorizer import ALLOW_KEY, CLASS_KEY, STANDARD_AUTHORIZER, SUPER_USERS_KEY
@@ -17,8 +17,12 @@ from .typed_values import TypedValues
 AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
 """Kafka's StandardAuthorizer reads these from the broker's file. The tables of keys do not have them."""
 
+KEYS_OF_NO_TABLE = AUTHORIZER_KEYS | {"java.security.auth.login.config"}
+"""These, and the system property of Java that names a JAAS file."""
+
 AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
-AUTHENTICATION = "SASL is not served, so nothing would ask clients who they are"
+AUTHENTICATION = "this part of SASL is not served, so clients would be asked in another way than you expect"
+NO_SASL_LISTENER = "no listener asks for SASL (SASL_SSL or SASL_PLAINTEXT in listener.security.protocol.map)"
 JVM_TLS = "it names a class for the JVM, which can't be run here"
 QUOTAS = "quotas are not served, so no client would be slowed down"
 POLICIES = "policies are classes for the JVM and can't be run here, so every request would pass"
@@ -26,7 +30,8 @@ POLICIES = "policies are classes for the JVM and can't be run here, so every req
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
         CLASS_KEY: AUTHORIZATION,
-        "principal.builder.class": "clients are not authenticated, so they have no principals",
+        "java.security.auth.login.config": AUTHENTICATION,
+        "principal.builder.class": "it is a class for the JVM and can't be run here",
         "connections.max.reauth.ms": AUTHENTICATION,
         "security.providers": JVM_TLS,
         "ssl.engine.factory.class": JVM_TLS,
@@ -76,6 +81,20 @@ def key_of_listener(key: str) -> str:
     return base if base.startswith(TLS_PREFIX) else key
 
 
+SERVED_AT_START = frozenset(
+    {
+        "connections.max.reauth.ms",
+        "java.security.auth.login.config",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.mechanism.inter.broker.protocol",
+        "sasl.server.max.receive.size",
+    }
+)
+"""Keys that are served as the broker's own configuration has them. They can't change at run time, and are not read from
+the metadata."""
+
+
 def asks_for(key: str, text: str) -> str | None:
     """What would be missing if a broker started with this setting; None for a setting that requires no security."""
     base = base_key(key)
@@ -92,17 +111,23 @@ def _default(key: str) -> str | None:
     return None if definition is None else definition.default
 
 
-def unserved_security(config: TypedValues) -> Iterator[str]:
-    """A sentence for each setting that requires unserved security: where it was set, and what to do."""
+def unserved_security(config: TypedValues, protocols: Collection[str]) -> Iterator[str]:
+    """A sentence for each setting that requires unserved security: where it was set, and what to do.
+
+    ``protocols``: the security protocols of the listeners.
+    """
+    has_sasl = any(protocol.startswith("SASL_") for protocol in protocols)
     for key, text in sorted(config.originals.items()):
         reason = asks_for(key, text)
+        if reason is not None and base_key(key) in SERVED_AT_START:
+            reason = None if has_sasl else NO_SASL_LISTENER
         if reason is not None:
             yield f"{key} is set ({config.place_of(key)}), but {reason}: {_ADVICE}"
 
 
-def refuse_unserved_security(config: TypedValues) -> None:
+def refuse_unserved_security(config: TypedValues, protocols: Collection[str]) -> None:
     """Raises ConfigError with a sentence for each setting that requires unserved security."""
-    problems = list(unserved_security(config))
+    problems = list(unserved_security(config, protocols))
     if problems:
         raise ConfigError(problems)
 
@@ -129,7 +154,14 @@ def is_security(key: str) -> bool:
     base = base_key(key)
     if is_reloadable(key):
         return False
-    return base in _KEYS or base in AUTHORIZER_KEYS or base.startswith((TLS_PREFIX, *_PREFIXES))
+    return base in _KEYS or base in KEYS_OF_NO_TABLE or base.startswith((TLS_PREFIX, *_PREFIXES))
+
+
+def is_served_at_start(key: str) -> bool:
+    """Whether a key of a listener, of an authorizer or of Java has an effect if it is set before a start."""
+    if key in server_keys():
+        return key == CLASS_KEY
+    return key in KEYS_OF_NO_TABLE or base_key(key) in SERVED_AT_START
 
 
 def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:

@@ -13,7 +13,7 @@ from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
-from .security import key_of_listener
+from .security import is_served_at_start, key_of_listener
 from .sources import Setting, collect
 from .stored import broker_problem
 from .typed_values import TypedValues
@@ -70,6 +70,11 @@ class ServerConfig(TypedValues):
         return self._listeners.listeners
 
     @property
+    def protocols(self) -> frozenset[str]:
+        """The security protocols of :attr:`listeners`."""
+        return frozenset(listener.protocol for listener in self.listeners)
+
+    @property
     def controller_listeners(self) -> tuple[Listener, ...]:
         """The listeners named by ``controller.listener.names``: accepted, but not advertised."""
         return self._listeners.controller_listeners
@@ -90,7 +95,8 @@ class ServerConfig(TypedValues):
     def keys_without_effect(self) -> list[str]:
         """The configured keys of Kafka or a plugin that have no effect here, sorted."""
         has_effect = EFFECTIVE.keys() | DYNAMIC_EFFECTIVE.keys()
-        return sorted(key for key in self.originals if key_of_listener(key) not in has_effect)
+        idle = (key for key in self.originals if key_of_listener(key) not in has_effect)
+        return sorted(key for key in idle if not is_served_at_start(key))
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
         """The configuration with dynamic broker configs applied: cluster-wide ones, then this broker's own.

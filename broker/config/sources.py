@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...protocol.properties import parse_properties
 from .definition import server_keys
 from .own_keys import OWN_PREFIX
-from .security import AUTHORIZER_KEYS
+from .security import KEYS_OF_NO_TABLE
 from .service_variables import is_of_a_service
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
@@ -128,8 +128,8 @@ def _key_of_variable(name: str) -> str:
 
 
 def is_known(key: str) -> bool:
-    """Whether a key may be set: a key of Kafka's, or one of a listener, an authorizer or a plugin."""
-    return key in server_keys() or key in AUTHORIZER_KEYS or key.startswith(PASSED_PREFIXES)
+    """Whether a key may be set: a key of Kafka's, or one of a listener, an authorizer, Java or a plugin."""
+    return key in server_keys() or key in KEYS_OF_NO_TABLE or key.startswith(PASSED_PREFIXES)
 
 
 def unknown_key(key: str) -> str:

@@ -122,6 +122,10 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.ALTER_REPLICA_LOG_DIRS: (
         ItemErrors("dirs.topics", "results", {"topic_name": "name"}, ItemErrors("partitions", "partitions", _NUMBER)),
     ),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (
+        ItemErrors("deletions", "results", {"user": "name"}),
+        ItemErrors("upsertions", "results", {"user": "name"}),
+    ),
     ApiKey.CREATE_PARTITIONS: (ItemErrors("topics", "results", _same("name")),),
     ApiKey.DELETE_GROUPS: (ItemErrors("groups_names", "results", {"group_id": ITSELF}),),
     ApiKey.ELECT_LEADERS: (

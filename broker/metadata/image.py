@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ...protocol.messages.structure import ZERO_UUID, Message
+from ...protocol.security.scram_credential import ScramCredential
 from ..acls.acl import Acl
 from .delegation_tokens import DelegationToken
 
@@ -167,6 +168,7 @@ PARTS = (
     "client_quotas",
     "acls",
     "delegation_tokens",
+    "scram_credentials",
     "kept",
 )
 """The dicts of an image."""
@@ -186,9 +188,11 @@ class MetadataImage:
     """By their ids."""
     delegation_tokens: dict[str, DelegationToken] = field(default_factory=dict)
     """By their ids."""
+    scram_credentials: dict[tuple[str, int], ScramCredential] = field(default_factory=dict)
+    """By user and mechanism (its type in :mod:`...protocol.security.scram`)."""
     next_producer_id: int = 0
     kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
-    """Records of types that the broker does not use (SCRAM credentials, controllers), by their keys."""
+    """Records of types that the broker does not use (controllers), by their keys."""
     last_offset: int = -1
     last_epoch: int = 0
     last_timestamp_ms: int = -1
@@ -222,6 +226,7 @@ class MetadataImage:
             or self.client_quotas
             or self.acls
             or self.delegation_tokens
+            or self.scram_credentials
             or self.kept
         )
 

@@ -129,6 +129,8 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
     records.RemoveAccessControlEntryRecord: security.remove_acl,
     records.DelegationTokenRecord: security.add_token,
     records.RemoveDelegationTokenRecord: security.remove_token,
+    records.UserScramCredentialRecord: security.add_scram_credential,
+    records.RemoveUserScramCredentialRecord: security.remove_scram_credential,
     records.BrokerRegistrationChangeRecord: brokers.change_registration,
     records.NoOpRecord: _nothing,
     records.BeginTransactionRecord: _nothing,
@@ -138,16 +140,10 @@ _REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None
 }
 
 _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
-    records.UserScramCredentialRecord: lambda record: (record.name, record.mechanism),
     records.RegisterControllerRecord: lambda record: (record.controller_id,),
     records.ZkMigrationStateRecord: lambda record: (),
 }
 """Record types that are kept unchanged, with the fields of their keys."""
 
-_REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
-    records.RemoveUserScramCredentialRecord: (
-        records.UserScramCredentialRecord,
-        lambda record: (record.name, record.mechanism),
-    ),
-}
+_REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {}
 """Record types that remove a kept record."""

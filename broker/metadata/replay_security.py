@@ -1,10 +1,12 @@
-"""The effects of the records of security: ACLs.
+"""The effects of the records of security: ACLs, SCRAM credentials.
 
-Pure. Owns: ``acls`` of the image. Never does: I/O, reading a clock, deciding. Invariant: an ACL keeps the id that its
-record has. Source: ``replay`` of Kafka's AclsDelta and DelegationTokenDelta.
+Pure. Owns: ``acls``, ``delegation_tokens`` and ``scram_credentials`` of the image. Never does: I/O, reading a clock,
+deciding. Invariant: an ACL keeps the id that its record has. Source: ``replay`` of Kafka's AclsDelta,
+DelegationTokenDelta and ScramDelta.
 """
 
 from ...protocol.messages import metadata_records as records
+from ...protocol.security.scram_credential import ScramCredential
 from ..acls.acl import Acl
 from .corruption import SHOWN_CHARACTERS, MetadataCorruption
 from .delegation_tokens import DelegationToken
@@ -55,3 +57,19 @@ def remove_token(image: MetadataImage, record: records.RemoveDelegationTokenReco
     image.own("delegation_tokens")
     if image.delegation_tokens.pop(record.token_id, None) is not None:
         delta.changed_tokens[record.token_id] = None
+
+
+def add_scram_credential(image: MetadataImage, record: records.UserScramCredentialRecord, delta: MetadataDelta) -> None:
+    """Sets the credential of a user for one mechanism."""
+    image.own("scram_credentials")
+    image.scram_credentials[record.name, record.mechanism] = ScramCredential(
+        record.salt, record.stored_key, record.server_key, record.iterations
+    )
+
+
+def remove_scram_credential(
+    image: MetadataImage, record: records.RemoveUserScramCredentialRecord, delta: MetadataDelta
+) -> None:
+    """Removes the credential of a user for one mechanism, if there is one."""
+    image.own("scram_credentials")
+    image.scram_credentials.pop((record.name, record.mechanism), None)

@@ -28,6 +28,7 @@ from .features import (
     DELEGATION_TOKENS_SUPPORTED,
     DIRECTORY_ASSIGNMENT_SUPPORTED,
     METADATA_VERSION,
+    SCRAM_SUPPORTED,
     record_version,
 )
 from .image import DIRECTORY_MIGRATING, BrokerRegistration, MetadataImage, PartitionImage
@@ -57,7 +58,8 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
         yield record, record_version(record, image.metadata_version)
     for acl_id, acl in image.acls.items():
         yield records.AccessControlEntryRecord(acl_id, *acl), 0
-    yield from image.kept_records(records.UserScramCredentialRecord)
+    for (name, mechanism), credential in image.scram_credentials.items():
+        yield records.UserScramCredentialRecord(name, mechanism, *credential), 0
     for token in image.delegation_tokens.values():
         yield token_record(token), 0
 
@@ -82,6 +84,8 @@ def _check_no_loss(image: MetadataImage) -> None:
         raise UnwritableMetadataError(level, "the cordoned log directories of one or more brokers")
     if level < DELEGATION_TOKENS_SUPPORTED and image.delegation_tokens:
         raise UnwritableMetadataError(level, "delegation tokens")
+    if level < SCRAM_SUPPORTED and image.scram_credentials:
+        raise UnwritableMetadataError(level, "SCRAM credentials")
     if level < CONTROLLER_REGISTRATION_SUPPORTED and any(image.kept_records(records.RegisterControllerRecord)):
         raise UnwritableMetadataError(level, "controller registration data")
 

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Protocol, cast
 
@@ -134,9 +134,9 @@ class Connection(asyncio.BufferedProtocol):
         self.listener_name = listener_name
         self.client_host = ""
         self.principal = ANONYMOUS
-        """Who has authenticated."""
+        """Who has authenticated, as ``Type:name``."""
         self.by_token = False
-        """Whether the client has logged in with a delegation token."""
+        """Whether by a delegation token."""
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0
@@ -271,10 +271,14 @@ class Connection(asyncio.BufferedProtocol):
         if reservation is not None:
             reservation.release()
 
-    def refuse(self, reason: object) -> None:
-        """Closes this connection because of what its client sent. Logs one line with ``str(reason)``."""
+    def refuse(self, reason: object, parts: Sequence[Part] | None = None) -> None:
+        """Closes this connection because of what its client sent, after ``parts`` as the last answer. Logs one line
+        with ``str(reason)``.
+        """
         if self._closing:
             return
+        if parts is not None and self._writer is not None:
+            self._writer.write(list(parts))
         self._closing = True
         logger.warning(
             "closing the connection of %s:%d on listener %s: %s",

@@ -48,7 +48,7 @@ from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker, config_under
 from .coordinators import Coordinators
-from .listener_security import ListenerSecurity, accepts_anyone
+from .listener_security import ListenerSecurity, accepts_anyone, read_sasl_settings
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
 from .open_access import warn_of_open_access
 from .role import Role
@@ -127,8 +127,10 @@ class BrokerServer:
         Raises ConfigError, BindError, DirectoryLockedError, KafkaError or OSError with what to do, RecoveryStopped if
         :meth:`stop_start` was called; nothing stays locked then.
         """
-        refuse_unserved_security(self._config)
-        authorizer_settings(self._config)  # a bad value stops the start before a directory is touched
+        # A bad value stops the start before a directory is touched.
+        refuse_unserved_security(self._config, self._config.protocols)
+        authorizer_settings(self._config)
+        read_sasl_settings(self._config)
         self._tls = self._tls_listeners()
         try:
             now_ms = self._clock_ms()
@@ -360,9 +362,10 @@ class BrokerServer:
             addresses,
             enforces_acls=broker.authorizer is not None,
             knows_tokens=broker.token_hmacs is not None,
+            authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
         )
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
-        security = ListenerSecurity(config, connections, connect, timers.now_ms, patient, self._tls)
+        security = ListenerSecurity(config, broker, connect, patient, self._tls)
         acceptor = Acceptor(loop, security.factories(self._bound), connections, descriptor_shares())
         self._undo.callback(acceptor.close)
         acceptor.start()

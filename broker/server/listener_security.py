@@ -14,11 +14,13 @@ from ..config.server_config import ServerConfig
 from ..network.acceptor import ConnectionFactory
 from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
-from ..network.connections import Connections
 from ..network.listening import BoundListener
 from ..timers.patient_timers import PatientTimers
+from .broker import Broker
 
 if TYPE_CHECKING:
+    from ..authentication.failures import Failures
+    from ..config.sasl import ListenerSasl
     from .tls_listeners import TlsListeners
 
 Connect = Callable[[str, Authentication | None], Connection]
@@ -42,18 +44,16 @@ class ListenerSecurity:
     def __init__(
         self,
         config: ServerConfig,
-        connections: Connections,
+        broker: Broker,
         connect: Connect,
-        now_ms: Callable[[], int],
         timers: PatientTimers,
         tls: "TlsListeners | None",
     ) -> None:
-        """``connect`` makes a connection. ``now_ms``: a monotonic clock. ``tls``: of the listeners that have it."""
+        """``connect`` makes a connection. ``timers`` check for late ones. ``tls``: of the listeners that have it."""
         self._tls = tls
         self._config = config
-        self._connections = connections
+        self._broker = broker
         self._connect = connect
-        self._now_ms = now_ms
         self._timers = timers
 
     def factories(self, bound: Sequence[BoundListener]) -> list[tuple[socket, ConnectionFactory]]:
@@ -68,12 +68,43 @@ class ListenerSecurity:
         listener = bound.listener
         if listener.protocol == "PLAINTEXT":
             return functools.partial(self._connect, listener.name, None)
-        if self._connections.unauthenticated is None:
-            limit_unauthenticated(self._config, self._connections, self._now_ms, self._timers)
-        if listener.protocol == "SSL":
-            assert self._tls is not None
-            from ..network.tls_listener import HandshakeAuthentication  # a plain broker does not need it
+        connections = self._broker.connections
+        if connections.unauthenticated is None:
+            limit_unauthenticated(self._config, connections, self._broker.timers.now_ms, self._timers)
+        authentication = self._certificates() if listener.protocol == "SSL" else self._sasl(listener.name)
+        connect = functools.partial(self._connect, listener.name, authentication)
+        if listener.protocol == "SASL_PLAINTEXT":
+            return connect
+        assert self._tls is not None
+        return self._tls.factory(listener, connect)
 
-            authentication = HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
-            return self._tls.factory(listener, functools.partial(self._connect, listener.name, authentication))
-        raise AssertionError(f"{listener.protocol} is refused before")
+    def _certificates(self) -> Authentication:
+        """How the clients of an SSL listener authenticate."""
+        from ..network.tls_listener import HandshakeAuthentication  # a plain broker does not need it
+
+        return HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
+
+    def _sasl(self, listener_name: str) -> Authentication:
+        """How the clients of a SASL listener authenticate."""
+        from .sasl_listener import sasl_listener  # a plain broker does not need it
+
+        return sasl_listener(self._broker, listener_name, self._sasl_settings[listener_name], self._failures)
+
+    @functools.cached_property
+    def _sasl_settings(self) -> "dict[str, ListenerSasl]":
+        return read_sasl_settings(self._config)
+
+    @functools.cached_property
+    def _failures(self) -> "Failures":
+        from ..authentication.failures import Failures
+
+        return Failures(self._config.get_int("connection.failed.authentication.delay.ms"))
+
+
+def read_sasl_settings(config: ServerConfig) -> "dict[str, ListenerSasl]":
+    """The settings of the listeners that ask for SASL. Raises ConfigError."""
+    if not any(listener.protocol.startswith("SASL_") for listener in config.listeners):
+        return {}
+    from ..config.sasl import sasl_settings  # a plain broker does not need it
+
+    return sasl_settings(config, config.listeners, config.inter_broker_listener_name)

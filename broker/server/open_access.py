@@ -7,7 +7,6 @@ Kafka enforces the security in its metadata.
 import logging
 from collections.abc import Iterable, Iterator
 
-from ...protocol.messages.metadata_records import UserScramCredentialRecord
 from ..config.security import carried_configs
 from ..config.stored import READ_AT_START
 from ..metadata.image import MetadataImage, ResourceType
@@ -23,17 +22,22 @@ def warn_of_open_access(
     bound: Iterable[tuple[str, str]],
     enforces_acls: bool = False,
     knows_tokens: bool = False,
+    authenticates: bool = False,
 ) -> None:
-    """Logs a WARNING for each kind of open access. ``bound``: names of listeners with their bound addresses."""
-    for sentence in (
-        *carried_security(image, node_id, enforces_acls, knows_tokens),
-        *open_listeners(bound, enforces_acls),
-    ):
+    """Logs a WARNING for each kind of open access. ``bound``: names of listeners without authentication, with their
+    bound addresses. ``authenticates``: whether there are listeners with it.
+    """
+    carried = carried_security(image, node_id, enforces_acls, knows_tokens, authenticates)
+    for sentence in (*carried, *open_listeners(bound, enforces_acls)):
         logger.warning("%s", sentence)
 
 
 def carried_security(
-    image: MetadataImage, node_id: int, enforces_acls: bool = False, knows_tokens: bool = False
+    image: MetadataImage,
+    node_id: int,
+    enforces_acls: bool = False,
+    knows_tokens: bool = False,
+    authenticates: bool = False,
 ) -> Iterator[str]:
     """A sentence for each kind of security that the metadata holds and this broker does not enforce."""
     if image.acls and not enforces_acls:
@@ -41,9 +45,8 @@ def carried_security(
             f"the metadata holds ACLs ({len(image.acls)}), which are not enforced: "
             f"every client may do everything. {KEPT}"
         )
-    kept = (record for record, _ in image.kept_records(UserScramCredentialRecord))
-    users = {record.name for record in kept if isinstance(record, UserScramCredentialRecord)}
-    if users:
+    users = {name for name, _ in image.scram_credentials}
+    if users and not authenticates:
         yield f"the metadata holds SCRAM credentials (users: {len(users)}), but clients are not authenticated. {KEPT}"
     if image.delegation_tokens and not knows_tokens:
         yield (
@@ -73,8 +76,8 @@ def open_listeners(bound: Iterable[tuple[str, str]], enforces_acls: bool = False
     if names:
         allowed = "do what the ACLs allow User:ANONYMOUS" if enforces_acls else "read and change everything"
         yield (
-            f"any machine that reaches the listener {', '.join(names)} may {allowed}: this broker "
-            "knows no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
+            f"any machine that reaches the listener {', '.join(names)} may {allowed}: it asks "
+            "for no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
         )
 
 

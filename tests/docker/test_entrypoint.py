@@ -148,16 +148,19 @@ def test_arguments_win_over_variables_and_variables_over_the_file() -> None:
 @pytest.mark.parametrize(
     ("environ", "said"),
     [
-        ({"KAFKA_OPTS": "-Xmx1g -Djava.security.auth.login.config=/etc/jaas.conf"}, "sasl.jaas.config is set"),
+        (
+            {"KAFKA_OPTS": "-Xmx1g -Djava.security.auth.login.config=/etc/jaas.conf"},
+            "java.security.auth.login.config is set",
+        ),
         ({"KAFKA_AUTHORIZER_CLASS_NAME": "a.B"}, "authorizer.class.name is set"),
         ({"KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": "x;"}, "sasl.jaas.config is set"),
-        ({"KAFKA_SSL_CLIENT_AUTH": "required"}, "ssl.client.auth is set"),
+        ({"KAFKA_SSL_PROVIDER": "BC"}, "ssl.provider is set"),
     ],
 )
 def test_security_in_variables_stops_the_start(environ: dict[str, str], said: str) -> None:
     options = parser().parse_args(entrypoint.command(["serve"], environ, False)[2:])
     config = ServerConfig.load(None, options.override, {}, options.variable)
-    (problem,) = unserved_security(config)
+    (problem,) = unserved_security(config, config.protocols)
     assert said in problem
     assert f"environment variable {next(iter(environ))}" in problem
 

@@ -67,7 +67,7 @@ class Rescue:
             config = ServerConfig.load(properties, overrides, environ)
             check_configs(wishes.configs, config)
             if not no_serve:
-                refuse_unserved_security(config)
+                refuse_unserved_security(config, config.protocols)
             self._config = config
             show_plan(plan)
             if self._read_only and no_serve:

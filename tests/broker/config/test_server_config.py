@@ -143,7 +143,6 @@ def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("listeners=SASL_SSL://:9093\nsecurity.inter.broker.protocol=SASL_SSL", "serves PLAINTEXT and SSL only"),
         (
             "process.roles=broker\ncontroller.quorum.voters=3@c:1\ncontroller.listener.names=C\n"
             "listeners=SSL://:9093\nsecurity.inter.broker.protocol=SSL",

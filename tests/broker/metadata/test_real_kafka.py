@@ -10,7 +10,7 @@ from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.storage_tool.format import format_directories
-from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
+from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
@@ -114,8 +114,7 @@ def test_our_image_is_what_a_real_kafka_wrote(tmp_path: Path) -> None:
     assert image.config_of(ResourceType.TOPIC, "t") == {"segment.ms": "70000", "cleanup.policy": "compact"}
     assert image.config_of(ResourceType.BROKER, "") == {"min.insync.replicas": "1", "log.cleaner.threads": "2"}
     assert image.client_quotas == {(("user", "u"),): {"producer_byte_rate": 1024.0}}
-    [credential] = [one.message for one in image.kept.values() if isinstance(one.message, UserScramCredentialRecord)]
-    assert (credential.name, credential.iterations) == ("u", 4096)
+    assert [(name, one.iterations) for name, one in image.scram_credentials.items()] == [(("u", 1), 4096)]
     assert image.brokers[1].fenced, "a Kafka that was stopped has fenced itself"
     for partition in image.topics_by_name["t"].partitions.values():
         assert (partition.leader, partition.isr, partition.eligible_leader_replicas) == (-1, (), (1,))

@@ -14,6 +14,7 @@ from odradek.broker.metadata.image import (
 )
 from odradek.broker.metadata.replay import replay
 from odradek.protocol.messages import metadata_records as records
+from odradek.protocol.security.scram_credential import ScramCredential
 from support.brokers.metadata_images import apply, controller, started
 
 TOPIC_ID = b"t" * 16
@@ -139,22 +140,11 @@ def test_quotas() -> None:
     assert image.client_quotas == {}
 
 
-def test_records_that_are_not_served_are_kept_until_removed() -> None:
+def test_records_that_are_not_served_are_kept() -> None:
     image = started(controller())
-    kept = [
-        records.UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096),
-        records.UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 8192),
-        records.RegisterControllerRecord(controller_id=3000),
-    ]
+    kept = [records.RegisterControllerRecord(controller_id=one) for one in (3000, 3001)]
     apply(image, kept)
     assert [one.message for one in image.kept.values()] == kept
-    apply(
-        image,
-        [
-            records.RemoveUserScramCredentialRecord("u", 1),
-        ],
-    )
-    assert [one.message for one in image.kept.values()] == [kept[1], kept[2]]
 
 
 def test_delegation_tokens_are_known_by_their_ids() -> None:
@@ -172,6 +162,23 @@ def test_delegation_tokens_are_known_by_their_ids() -> None:
     replay(image, records.RemoveDelegationTokenRecord("one"), delta)
     assert not image.delegation_tokens
     assert list(delta.changed_tokens) == ["one"]
+
+
+def test_scram_credentials() -> None:
+    """A user has one credential for each mechanism. A newer one replaces it, but not in a view."""
+    image = started(controller())
+    first, second = (records.UserScramCredentialRecord("u", kind, b"s", b"k", b"v", 4096) for kind in (1, 2))
+    apply(image, [first, second])
+    before = image.view()
+    apply(image, [records.UserScramCredentialRecord("u", 1, b"S", b"K", b"V", 8192)])
+    assert image.scram_credentials == {
+        ("u", 1): ScramCredential(b"S", b"K", b"V", 8192),
+        ("u", 2): ScramCredential(b"s", b"k", b"v", 4096),
+    }
+    apply(image, [records.RemoveUserScramCredentialRecord("u", 1), records.RemoveUserScramCredentialRecord("x", 1)])
+    assert set(image.scram_credentials) == {("u", 2)}
+    assert before.scram_credentials["u", 1] == ScramCredential(b"s", b"k", b"v", 4096)
+    assert repr(before.scram_credentials["u", 1]) == "ScramCredential(iterations=4096)"
 
 
 def test_acls_are_known_by_their_ids() -> None:

@@ -38,6 +38,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.security.scram_credential import ScramCredential
 from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply, controller
 from support.brokers.metadata_service import NOW_MS, controller_of, open_service
@@ -299,7 +300,7 @@ def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path
     (tmp_path / "bootstrap.checkpoint").write_bytes(encode_batch(records, partition_leader_epoch=0))
     with open_service(tmp_path) as service:
         assert service.image.features == {"metadata.version": 25, "share.version": 1}
-        assert [one.message for one in service.image.kept.values()] == [user]
+        assert service.image.scram_credentials == {("u", 1): ScramCredential(b"salt", b"stored", b"server", 4096)}
         assert "share.version" not in service.finalized_features(), "what is not served is not promised"
 
 
@@ -325,7 +326,15 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
         loaded = MetadataImage()
         for record in from_snapshot:
             replay(loaded, record.message, MetadataDelta(), record.version)
-        for name in ("topics_by_id", "configs", "features", "client_quotas", "next_producer_id", "acls", "kept"):
+        for name in (
+            "topics_by_id",
+            "configs",
+            "features",
+            "client_quotas",
+            "next_producer_id",
+            "acls",
+            "scram_credentials",
+        ):
             assert getattr(loaded, name) == getattr(before, name), name
         assert loaded.brokers[1].epoch == before.brokers[1].epoch
 

@@ -14,6 +14,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.listener_security import read_sasl_settings
 from odradek.broker.server.open_access import open_listeners
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
@@ -72,13 +73,70 @@ def test_it_is_said_where_each_was_set_and_all_at_once() -> None:
     ]
 
 
-def test_a_listener_that_is_not_served_stops_the_start() -> None:
-    for protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
-        keys = [f"listeners=A://127.0.0.1:0,{LISTENER.partition('=')[2]}", "listener.security.protocol.map=PLAINTEXT:"]
-        with pytest.raises(ConfigError, match=f"uses {protocol}; this version serves PLAINTEXT and SSL only"):
-            ServerConfig.load("", [keys[0], f"{keys[1]}PLAINTEXT,A:{protocol}"])
-        with pytest.raises(ConfigError):
-            ServerConfig.load("", [LISTENER, f"security.inter.broker.protocol={protocol}"])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "is not set, so it has 'GSSAPI' for the listener SAFE: Kerberos is not served"),
+        (
+            {"sasl.enabled.mechanisms": "PLAIN"},
+            "the listener SAFE enables PLAIN, but listener.name.safe.plain.sasl.jaas",
+        ),
+        ({"sasl.enabled.mechanisms": "DIGEST-MD5"}, "sasl.enabled.mechanisms (--override) has 'DIGEST-MD5'"),
+        (
+            {
+                "sasl.enabled.mechanisms": "PLAIN",
+                "listener.name.safe.plain.sasl.jaas.config": "a.B required p=hunter2;",
+            },
+            "plain.sasl.jaas.config (--override): the login module a.B is a class for the JVM",
+        ),
+        (
+            {
+                "sasl.enabled.mechanisms": "PLAIN",
+                "listener.name.safe.plain.sasl.jaas.config": "a.B required p=1hunter2;",
+            },
+            "plain.sasl.jaas.config (--override): line 1, column 16: the value of the option 'p' must be in quotes",
+        ),
+        (
+            {"sasl.enabled.mechanisms": "PLAIN", "java.security.auth.login.config": "/not/there"},
+            "java.security.auth.login.config /not/there can't be read: No such file or directory",
+        ),
+    ],
+)
+def test_what_a_sasl_listener_needs_is_named(settings: dict[str, str], said: str) -> None:
+    protocols = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SAFE:SASL_PLAINTEXT"
+    both = f"listeners=SAFE://127.0.0.1:0,{LISTENER.partition('=')[2]}"
+    problems = refusals("", [both, protocols, *(f"{key}={text}" for key, text in settings.items())])
+    assert [problem for problem in problems if said in problem], problems
+    assert "hunter2" not in str(problems)
+
+
+def test_a_jaas_file_and_the_mechanism_between_brokers(tmp_path: Path) -> None:
+    """The listener's own context comes first, several modules may stand in one, and errors name file and position."""
+    file = tmp_path / "jaas.conf"
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    file.write_text(f'KafkaServer {{ {module} user_a="1"; }}; safe.KafkaServer {{ {module} user_b="2" user_c="3"; }};')
+    keys = {
+        "listeners": "SAFE://127.0.0.1:0",
+        "listener.security.protocol.map": "SAFE:SASL_PLAINTEXT",
+        "inter.broker.listener.name": "SAFE",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "java.security.auth.login.config": str(file),
+        "listener.name.safe.plain.connections.max.reauth.ms": "5",
+    }
+
+    def load() -> ServerConfig:
+        return ServerConfig.load("", [f"{key}={text}" for key, text in keys.items()])
+
+    (mechanism,) = read_sasl_settings(load())["SAFE"].mechanisms
+    assert (mechanism.passwords(), mechanism.max_reauth_ms) == ({"b": "2", "c": "3"}, 5)
+    assert "java.security.auth.login.config" not in load().keys_without_effect()
+    keys["sasl.mechanism.inter.broker.protocol"] = "SCRAM-SHA-256"
+    with pytest.raises(ConfigError, match="the listener SAFE does not enable SCRAM-SHA-256"):
+        read_sasl_settings(load())
+    file.write_text(f"KafkaServer {{\n  {module} user_a=1hunter2;\n}};")
+    with pytest.raises(ConfigError, match=r"jaas.conf: line 2, column 75: the value of the option 'user_a'"):
+        read_sasl_settings(load())
 
 
 def test_kafkas_defaults_and_open_access_spelled_out_ask_for_nothing(tmp_path: Path) -> None:
@@ -111,7 +169,7 @@ def test_bad_settings_of_the_authorizer_stop_the_start() -> None:
 
 
 def test_the_broker_of_a_users_tests_refuses_it_too(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="SASL is not served"):
+    with pytest.raises(ConfigError, match="no listener asks for SASL"):
         InProcessBroker(tmp_path, {"sasl.enabled.mechanisms": "PLAIN"}).start()
 
 

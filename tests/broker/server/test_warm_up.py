@@ -44,6 +44,9 @@ NOT_NEEDED = {
     "odradek.broker.authorization.guard": "the same",
     "odradek.broker.network.tls_listener": "imported at the start if a listener has TLS",
     "odradek.broker.server.tls_listeners": "the same",
+    "odradek.broker.config.sasl": "imported at the start if a listener asks for SASL",
+    "odradek.broker.server.sasl_listener": "the same",
+    "odradek.broker.authentication.failures": "the same",
     "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }
 SWAPPED_INSTALLATION = """

@@ -122,7 +122,7 @@ class OurBroker:
         except AssertionError:
             self.kill()
             raise
-        self.port = json.loads(ready.read_text())["listeners"]["PLAINTEXT"]["port"]
+        self.port = _port(json.loads(ready.read_text())["listeners"])
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
@@ -142,3 +142,8 @@ class OurBroker:
     def log(self) -> str:
         """The broker's log so far."""
         return self.log_file.read_text(errors="replace")
+
+
+def _port(listeners: Mapping[str, Mapping[str, int]]) -> int:
+    """The port of the listener PLAINTEXT, or of the first one."""
+    return (listeners.get("PLAINTEXT") or next(iter(listeners.values())))["port"]

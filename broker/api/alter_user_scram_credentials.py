@@ -1,0 +1,40 @@
+"""AlterUserScramCredentials (51): sets or deletes passwords of users; they count before the answer.
+
+Versions: 0.
+Errors, for each user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL (no name, too few or too many iterations),
+UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND (nothing to delete), DUPLICATE_RESOURCE (named twice),
+UNSUPPORTED_VERSION (an old metadata.version).
+Source: KIP-554; ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManager``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
+from ..controller.scram import alter_scram_credentials
+from ..dispatch.error_responses import error_response
+from ..dispatch.request import RequestContext
+from ..server.broker import Broker
+
+API_KEY = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
+
+
+def handle(
+    broker: Broker,
+    request: AlterUserScramCredentialsRequest,
+    context: RequestContext,
+    reply: Callable[[AlterUserScramCredentialsResponse], None],
+) -> None:
+    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    metadata = broker.own_metadata
+
+    def answer(outcome: AlterUserScramCredentialsResponse | KafkaError) -> None:
+        if isinstance(outcome, KafkaError):
+            refused = error_response(API_KEY, context.api_version, request, outcome.error_code)
+            assert isinstance(refused, AlterUserScramCredentialsResponse)
+            reply(refused)
+        else:
+            reply(outcome)
+
+    metadata.change(lambda: alter_scram_credentials(metadata.image, request), context.now_ms, answer)

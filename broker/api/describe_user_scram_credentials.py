@@ -1,0 +1,56 @@
+"""DescribeUserScramCredentials (50): the users that have SCRAM credentials, with mechanisms and iterations.
+
+Versions: 0.
+Errors: CLUSTER_AUTHORIZATION_FAILED; for each user: RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE (named twice).
+Source: KIP-554; ``ScramImage.describe``. What differs from Kafka: a request for all users that is not allowed gets an
+answer (4.3.1 sends none).
+"""
+
+from collections.abc import Callable, Iterator
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.security import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
+from ...protocol.security.scram import MECHANISMS_BY_TYPE
+from ..dispatch.request import RequestContext
+from ..metadata.decision import counted
+from ..metadata.image import MetadataImage
+from ..server.broker import Broker
+
+API_KEY = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS
+USERS_A_STEP = 200
+Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
+TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
+UNKNOWN = "Attempt to describe a user credential that does not exist: "
+
+
+def handle(
+    broker: Broker,
+    request: DescribeUserScramCredentialsRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeUserScramCredentialsResponse], None],
+) -> Iterator[object]:
+    """Answers from the image; no users in the request means all."""
+    image = broker.metadata.image.view()
+    asked = yield from counted([one.name for one in request.users or ()])
+    names = asked or dict.fromkeys(name for name, _ in image.scram_credentials)
+    response = DescribeUserScramCredentialsResponse(error_message=None)
+    for number, name in enumerate(names, 1):
+        if asked[name] > 1:
+            response.results.append(Result(name, ErrorCode.DUPLICATE_RESOURCE, TWICE + name))
+        else:
+            response.results.append(_described(image, name))
+        if not number % USERS_A_STEP:
+            yield None
+    reply(response)
+
+
+def _described(image: MetadataImage, name: str) -> Result:
+    found = [
+        DescribeUserScramCredentialsResponse.CredentialInfo(kind, image.scram_credentials[name, kind].iterations)
+        for kind in MECHANISMS_BY_TYPE
+        if (name, kind) in image.scram_credentials
+    ]
+    if not found:
+        return Result(name, ErrorCode.RESOURCE_NOT_FOUND, UNKNOWN + name)
+    return Result(name, ErrorCode.NONE, None, found)

@@ -1,0 +1,32 @@
+"""SaslAuthenticate (36): a token of a SASL mechanism.
+
+Versions: 0 to 2. 1: the lifetime of the session in the answer. 2: flexible.
+Errors: ILLEGAL_SASL_STATE, SASL_AUTHENTICATION_FAILED. Clients that have not authenticated are served by
+:mod:`..server.sasl_listener`; here come requests of others. Source: KIP-152, KIP-368;
+``KafkaApis.handleSaslAuthenticateRequest``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.security import SaslAuthenticateRequest, SaslAuthenticateResponse
+from ..dispatch.request import RequestContext
+from ..server.broker import Broker
+
+API_KEY = ApiKey.SASL_AUTHENTICATE
+UNEXPECTED = "SaslAuthenticate request received after successful authentication"
+
+
+def handle(
+    broker: Broker,
+    request: SaslAuthenticateRequest,
+    context: RequestContext,
+    reply: Callable[[SaslAuthenticateResponse], None],
+) -> None:
+    """Answers that it is not the time."""
+    reply(
+        SaslAuthenticateResponse(
+            error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=UNEXPECTED, auth_bytes=b"", session_lifetime_ms=0
+        )
+    )

@@ -1,0 +1,196 @@
+"""The configuration of SASL: mechanisms, users of PLAIN, sessions of each listener.
+
+Owns: these settings and their checks. Never does: authenticating. Invariants: a listener that asks for SASL starts only
+if everything that it needs is there; errors name the key and the position, never a password. Source:
+``SaslChannelBuilder``, ``JaasContext.loadServerContext``, ``KafkaConfig.validateValues``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ...protocol.security.jaas import (
+    KERBEROS_MODULE,
+    OAUTHBEARER_MODULE,
+    PLAIN_MODULE,
+    SCRAM_MODULE,
+    JaasError,
+    JaasModule,
+    parse_file,
+    parse_module,
+)
+from .errors import ConfigError
+from .listener_keys import listener_value, prefix_of
+from .listeners import Listener
+from .typed_values import TypedValues
+
+MECHANISMS_KEY = "sasl.enabled.mechanisms"
+JAAS_KEY = "sasl.jaas.config"
+JAAS_FILE_KEY = "java.security.auth.login.config"
+"""The system property of Java with the name of a JAAS file, as a key of ours."""
+REAUTH_KEY = "connections.max.reauth.ms"
+RECEIVE_KEY = "sasl.server.max.receive.size"
+DELAY_KEY = "connection.failed.authentication.delay.ms"
+INTER_BROKER_KEY = "sasl.mechanism.inter.broker.protocol"
+MODULES: Mapping[str, str] = {
+    "PLAIN": PLAIN_MODULE,
+    "SCRAM-SHA-256": SCRAM_MODULE,
+    "SCRAM-SHA-512": SCRAM_MODULE,
+}
+"""The mechanisms that are served, each with its login module."""
+KNOWN_MODULES = frozenset({PLAIN_MODULE, SCRAM_MODULE, OAUTHBEARER_MODULE, KERBEROS_MODULE})
+USER_PREFIX = "user_"
+
+
+class MechanismSettings(NamedTuple):
+    """One mechanism of a listener. ``modules``: its JAAS configuration. ``max_reauth_ms``: 0 if sessions never end."""
+
+    name: str
+    modules: Sequence[JaasModule]
+    max_reauth_ms: int
+
+    def passwords(self) -> Mapping[str, str]:
+        """The users of PLAIN with their passwords (``user_<name>``)."""
+        users: dict[str, str] = {}
+        for module in self.modules:
+            if module.name == PLAIN_MODULE:
+                for key, value in module.options.items():
+                    if key.startswith(USER_PREFIX):
+                        users.setdefault(key.removeprefix(USER_PREFIX), value)
+        return users
+
+
+class ListenerSasl(NamedTuple):
+    """One listener."""
+
+    mechanisms: Sequence[MechanismSettings]
+    max_receive_bytes: int
+
+
+def sasl_settings(
+    config: TypedValues, listeners: Sequence[Listener], inter_broker_listener: str
+) -> dict[str, ListenerSasl]:
+    """The settings of the listeners that ask for SASL, by listener name. Raises ConfigError with all problems."""
+    reader = _SaslReader(config)
+    found = {one.name: reader.listener(one.name) for one in listeners if one.protocol.startswith("SASL_")}
+    inter_broker = found.get(inter_broker_listener)
+    if inter_broker is not None and not reader.problems:
+        mechanism = config.get_string(INTER_BROKER_KEY)
+        if mechanism not in [one.name for one in inter_broker.mechanisms]:
+            reader.problems.append(
+                f"{INTER_BROKER_KEY} must be included in {MECHANISMS_KEY} when SASL is used for inter-broker "
+                f"communication: the listener {inter_broker_listener} does not enable {mechanism}"
+            )
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return found
+
+
+class _SaslReader:
+    """Reads the settings, and keeps the problems."""
+
+    def __init__(self, config: TypedValues) -> None:
+        self._config = config
+        self._contexts: dict[str, list[JaasModule]] | None = None
+        self.problems: list[str] = []
+
+    def listener(self, name: str) -> ListenerSasl:
+        size = self._whole(name, RECEIVE_KEY, None)
+        return ListenerSasl(list(self._mechanisms(name)), size)
+
+    def _mechanisms(self, listener: str) -> Iterator[MechanismSettings]:
+        given = listener_value(self._config, listener, MECHANISMS_KEY)
+        default = ",".join(self._config.get_list(MECHANISMS_KEY))
+        names = [name.strip() for name in (default if given is None else given.text).split(",") if name.strip()]
+        if not names:
+            self.problems.append(f"{MECHANISMS_KEY} is empty, but the listener {listener} asks for SASL")
+        for name in dict.fromkeys(names):
+            if name not in MODULES:
+                where = MECHANISMS_KEY if given is None else f"{given.key} ({self._config.place_of(given.key)})"
+                hint = "Kerberos is not served" if name == "GSSAPI" else f"served are {', '.join(MODULES)}"
+                said = "has" if given is not None else "is not set, so it has"
+                self.problems.append(
+                    f"{where} {said} {name!r} for the listener {listener}: {hint}. "
+                    f"Set {MECHANISMS_KEY} to the mechanisms of your clients, such as SCRAM-SHA-512"
+                )
+                continue
+            modules = self._modules(listener, name)
+            if modules:
+                yield MechanismSettings(name, modules, self._whole(listener, REAUTH_KEY, name))
+
+    def _whole(self, listener: str, key: str, mechanism: str | None) -> int:
+        given = listener_value(self._config, listener, key, mechanism)
+        if given is None:
+            return self._config.get_int(key)
+        try:
+            return int(given.text)
+        except ValueError:
+            where = self._config.place_of(given.key)
+            self.problems.append(f"{given.key} ({where}): {given.text!r} is not a number")
+            return 0
+
+    def _modules(self, listener: str, mechanism: str) -> Sequence[JaasModule]:
+        """The login modules of a mechanism: its own key's, or those of the file."""
+        key = f"{prefix_of(listener)}{mechanism.lower()}.{JAAS_KEY}"
+        text = self._config.originals.get(key)
+        if text is not None:
+            where = f"{key} ({self._config.place_of(key)})"
+            try:
+                modules = [parse_module(text)]
+            except JaasError as error:
+                self.problems.append(f"{where}: {error}")
+                return ()
+        else:
+            where, modules = self._from_file(listener, mechanism, key)
+        problem = _problem(modules, mechanism)
+        if problem is not None:
+            self.problems.append(f"{where}: {problem}")
+            return ()
+        return modules
+
+    def _from_file(self, listener: str, mechanism: str, key: str) -> tuple[str, list[JaasModule]]:
+        """The place of the modules for error messages, and the modules."""
+        path = self._config.originals.get(JAAS_FILE_KEY, "").strip()
+        names = f"{listener.lower()}.KafkaServer", "KafkaServer"
+        where = f"{JAAS_FILE_KEY} {path}"
+        if self._contexts is None and path:
+            self._contexts = self._read(path)
+        for name in names:
+            if self._contexts and name in self._contexts:
+                return f"{where}, {name}", self._contexts[name]
+        if not path:
+            where = f"{key} is not set, and {JAAS_FILE_KEY} neither"
+        elif not self._contexts:
+            return where, []  # the file could not be read, which is a problem already
+        else:
+            where = f"{where} has no login context {names[0]} or {names[1]}, and {key} is not set"
+        self.problems.append(f"the listener {listener} enables {mechanism}, but {where}")
+        return where, []
+
+    def _read(self, path: str) -> dict[str, list[JaasModule]]:
+        try:
+            contexts = parse_file(Path(path).read_text("utf-8"))
+        except JaasError as error:
+            self.problems.append(f"{JAAS_FILE_KEY} {path}: {error}")
+        except UnicodeDecodeError as error:
+            self.problems.append(f"{JAAS_FILE_KEY} {path}: byte {error.start} is not UTF-8")
+        except OSError as error:
+            self.problems.append(f"{JAAS_FILE_KEY} {path} can't be read: {error.strerror}")
+        else:
+            if not contexts:
+                self.problems.append(f"{JAAS_FILE_KEY} {path} has no login context")
+            return contexts
+        return {}
+
+
+def _problem(modules: Sequence[JaasModule], mechanism: str) -> str | None:
+    """What is wrong with the modules for a mechanism, or None."""
+    if not modules:
+        return None  # said already
+    unknown = [module.name for module in modules if module.name not in KNOWN_MODULES]
+    if unknown:
+        known = ", ".join(sorted(KNOWN_MODULES - {KERBEROS_MODULE}))
+        return f"the login module {unknown[0]} is a class for the JVM and can't be run here (known: {known})"
+    if MODULES[mechanism] not in [module.name for module in modules]:
+        return f"{mechanism} needs the login module {MODULES[mechanism]}"
+    return None

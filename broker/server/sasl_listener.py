@@ -1,0 +1,174 @@
+"""Authenticates the connections of SASL listeners, and renews their sessions.
+
+Owns: what happens with the outcomes of :mod:`..authentication.sasl_server`: answers, delays, the end of sessions. Never
+does: deciding who a client is. Invariants: a failed client gets its answer late, and nothing that it sends after its
+failure is served; a connection whose session has ended is closed at its next request, unless that begins a renewal.
+Source: ``SaslServerAuthenticator``, ``KafkaChannel.maybeBeginServerReauthentication``, ``Selector`` (delayed close).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.codec import decoder
+from ...protocol.codec.header import request_head_decoder, response_encoder
+from ...protocol.errors import ErrorCode
+from ...protocol.wall_clock import clock_ms
+from ..authentication.failures import Failures
+from ..authentication.mechanism import Mechanisms
+from ..authentication.sasl_server import Failure, Part, SaslAnswer, SaslServer, Session, Success
+from ..config.sasl import ListenerSasl
+from ..dispatch.error_responses import error_response
+from ..dispatch.request import RequestContext
+from ..dispatch.served import handler, served_versions
+from ..network.connection import Connection, ServeFrame
+from ..timers.loop_timers import LoopTimers
+from .broker import Broker
+from .sasl_mechanisms import mechanisms_of
+
+HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
+RENEWALS_APART_MS = 1_000
+"""Kafka renews a session at most once a second."""
+
+
+class OwnAnswers:
+    """The answers of the broker's handlers (:class:`..authentication.sasl_server.OtherAnswers`)."""
+
+    def __init__(self, broker: Broker, listener_name: str) -> None:
+        """``broker``: as handlers get it."""
+        self._broker = broker
+        self._listener_name = listener_name
+
+    def api_versions(self, frame: memoryview, version: int) -> tuple[Sequence[Part], bool]:
+        """The answer to ApiVersions, and whether it has no error. Raises ProtocolError."""
+        key = ApiKey.API_VERSIONS
+        description = api(key)
+        correlation_id, client_id, position = request_head_decoder(key, version)(frame)
+        lowest, highest = served_versions(key)
+        is_known = lowest <= version <= highest
+        request = decoder(description.request_class(), version)(frame, position)[0] if is_known else None
+        context = RequestContext(key, version, client_id, "", self._listener_name, 0, clock_ms())
+        responses: list[object] = []
+        handler(key)(self._broker, request, context, responses.append)
+        (response,) = responses
+        parts = response_encoder(description.response_class(), version if is_known else 0)(response, correlation_id)
+        return parts, getattr(response, "error_code", None) == ErrorCode.NONE
+
+    def illegal_state(self, frame: memoryview, api_key: int, version: int) -> Sequence[Part] | None:
+        """The answer ILLEGAL_SASL_STATE; None if the request wants none. Raises ProtocolError."""
+        description = api(api_key)
+        correlation_id, _, position = request_head_decoder(api_key, version)(frame)
+        request, _ = decoder(description.request_class(), version)(frame, position)
+        response = error_response(api_key, version, request, ErrorCode.ILLEGAL_SASL_STATE)
+        if response is None:
+            return None
+        return response_encoder(description.response_class(), version)(response, correlation_id)
+
+
+class SaslListener:
+    """How the connections of one listener authenticate (:class:`..network.connection.Authentication`)."""
+
+    def __init__(
+        self,
+        mechanisms: Mechanisms,
+        max_reauth_ms: Mapping[str, int],
+        max_frame_bytes: int,
+        answers: OwnAnswers,
+        failures: Failures,
+        timers: LoopTimers,
+    ) -> None:
+        """``max_reauth_ms``: ``connections.max.reauth.ms`` of each mechanism. ``failures``: of all listeners."""
+        self.mechanisms = mechanisms
+        self._max_reauth_ms = max_reauth_ms
+        self.max_frame_bytes = max_frame_bytes
+        self._answers = answers
+        self._failures = failures
+        self._timers = timers
+
+    def start(self) -> ServeFrame:
+        """Serves the frames of a new connection until it has authenticated."""
+        return SaslChannel(self).serve
+
+    def server(self, previous: Session | None) -> SaslServer:
+        """The states of one authentication."""
+        return SaslServer(self.mechanisms, self._max_reauth_ms, self._answers, previous)
+
+    def now_ms(self) -> int:
+        """A monotonic clock."""
+        return self._timers.now_ms()
+
+    def fail(self, connection: Connection, failure: Failure) -> None:
+        """Closes the connection: at once, or after the answer, which waits the longer the more its address fails."""
+        if not failure.is_delayed:
+            connection.refuse(failure.reason)
+            return
+        delay_ms = self._failures.failed(connection.client_host, self.now_ms())
+        close: Callable[[], None] = partial(connection.refuse, failure.reason, failure.parts)
+        if delay_ms:
+            self._timers.schedule(delay_ms, close)
+        else:
+            close()
+
+
+class SaslChannel:
+    """The authentication of one connection, and its session after that."""
+
+    __slots__ = ("_ends_ms", "_listener", "_renewed_ms", "_server", "_session")
+
+    def __init__(self, listener: SaslListener) -> None:
+        self._listener = listener
+        self._server = listener.server(None)
+        self._session: Session | None = None
+        self._ends_ms = 0
+        """When the session ends, by the monotonic clock."""
+        self._renewed_ms: int | None = None
+        """When the last renewal began."""
+
+    def serve(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        """Serves a frame of the authentication, or of a renewal."""
+        if len(frame) > self._listener.max_frame_bytes:  # in a renewal the reader's limit is that of requests
+            outcome: object = Failure(f"a frame of {len(frame)} bytes during re-authentication")
+        else:
+            outcome = self._server.receive(frame, clock_ms())
+        if isinstance(outcome, SaslAnswer):
+            connection.answered(list(outcome.parts))
+        elif isinstance(outcome, Success):
+            self._succeed(connection, outcome)
+        else:
+            assert isinstance(outcome, Failure)
+            self._listener.fail(connection, outcome)
+
+    def _succeed(self, connection: Connection, success: Success) -> None:
+        client = success.client
+        self._session = Session(success.mechanism, client.principal)
+        if success.session_ms is None:
+            connection.authenticated(client.principal, by_token=client.by_token)
+        else:
+            self._ends_ms = self._listener.now_ms() + success.session_ms
+            connection.authenticated(client.principal, self.serve_session, by_token=client.by_token)
+        connection.answered(list(success.parts))
+
+    def serve_session(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        """Serves a request of a session that ends."""
+        now_ms = self._listener.now_ms()
+        if frame[:2] == HANDSHAKE and (self._renewed_ms is None or now_ms - self._renewed_ms >= RENEWALS_APART_MS):
+            self._renewed_ms = now_ms
+            self._server = self._listener.server(self._session)
+            connection.authenticated(connection.principal, self.serve, by_token=connection.by_token)
+            self.serve(connection, frame, owned)
+        elif now_ms > self._ends_ms:
+            connection.close()
+        else:
+            connection.serve_request(connection, frame, owned)
+
+
+def sasl_listener(broker: Broker, listener_name: str, settings: ListenerSasl, failures: Failures) -> SaslListener:
+    """The authentication of one listener."""
+    return SaslListener(
+        mechanisms_of(settings, lambda: broker.metadata.image),
+        {one.name: one.max_reauth_ms for one in settings.mechanisms},
+        settings.max_receive_bytes,
+        OwnAnswers(broker, listener_name),
+        failures,
+        broker.timers,
+    )
