@@ -66,6 +66,10 @@ class Inspection:
 
         return self._admin(create)
 
+    def delete_topic(self, name: str) -> None:
+        """Deletes a topic. Raises AdminError: UNKNOWN_TOPIC_OR_PARTITION."""
+        self._admin(lambda admin: admin.delete_topics([name]))
+
     def topics(self) -> list[str]:
         """The names of all topics but Kafka's internal ones."""
 

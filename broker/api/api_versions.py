@@ -42,6 +42,7 @@ def handle(
         return
     response = ApiVersionsResponse(api_keys=_served(broker))
     if context.api_version >= 3:
+        context.identify(request.client_software_name, request.client_software_version)
         _add_features(response, broker.metadata, context.api_version)
     reply(response)
 

@@ -10,10 +10,11 @@ task, no await.
 """
 
 import logging
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decoder
@@ -31,6 +32,9 @@ from .request import ConnectionRefusal, Denial, RequestContext
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
 from .served import ANNOUNCED, Handler, handler, served_versions
 
+if TYPE_CHECKING:
+    from ..metrics.request_meters import RequestMeters
+
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
 """API key and version as one number, the key of a route."""
@@ -45,7 +49,7 @@ class RequestInService(RequestContext):
     response is encoded in slices too.
     """
 
-    __slots__ = ("_connection", "_correlation_id", "_route")
+    __slots__ = ("_begun_s", "_connection", "_correlation_id", "_route")
 
     def __init__(
         self,
@@ -56,8 +60,11 @@ class RequestInService(RequestContext):
         now_ms: int,
         owns_frame: bool,
         in_slices: bool,
+        begun_s: float,
     ) -> None:
+        """``begun_s``: the monotonic time of the request, in seconds."""
         self._connection: Connection | ClosedReply | None = connection
+        self._begun_s = begun_s
         self._route = route
         self._correlation_id = correlation_id
         self.api_key = route.api_key
@@ -87,6 +94,8 @@ class RequestInService(RequestContext):
         # Encode first: if that fails, nothing is sent, and the request has failed.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
+        if self._route.meter is not None:
+            self._route.note_answer(self._begun_s, response, parts)
         connection.answered(parts)
 
     def answer_in_slices(self, response: Any) -> None:
@@ -99,6 +108,8 @@ class RequestInService(RequestContext):
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
         parts = yield from self._route.encode_steps(response, self._correlation_id)
+        if self._route.meter is not None:
+            self._route.note_answer(self._begun_s, response, parts)
         connection.answered_in_pieces(parts)
 
     def _not_encoded(self, connection: Connection, error: Exception) -> None:
@@ -121,6 +132,11 @@ class RequestInService(RequestContext):
         """See :class:`RequestContext`."""
         connection = self._connection
         return isinstance(connection, Connection) and connection.by_token
+
+    def identify(self, software_name: str, software_version: str) -> None:
+        """See :class:`RequestContext`."""
+        if isinstance(self._connection, Connection):
+            self._connection.software = sys.intern(software_name), sys.intern(software_version)
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
@@ -203,7 +219,8 @@ class Dispatcher:
         self._forward: Handler | None = None
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._guard: Callable[[int, Handler], Handler] | None = None
-        self._intercept: Callable[[int, Handler], Handler] | None = None
+        self._intercepts: list[Callable[[int, Handler], Handler]] = []
+        self._meters: RequestMeters | None = None
         self._last: RequestInService | None = None
 
     def last_request(self) -> RequestSeen | None:
@@ -221,9 +238,13 @@ class Dispatcher:
         self._guard = guard
 
     def intercept(self, intercept: Callable[[int, Handler], Handler]) -> None:
-        """Puts what ``intercept`` makes of an API key and its handler before everything else, the guard too. Called
-        before the first request."""
-        self._intercept = intercept
+        """Puts what ``intercept`` makes of an API key and its handler before everything else, the guard too, and what
+        was put there before. Called before the first request."""
+        self._intercepts.append(intercept)
+
+    def measure(self, meters: "RequestMeters") -> None:
+        """Counts requests with their times. Called before the first request."""
+        self._meters = meters
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -244,6 +265,8 @@ class Dispatcher:
         if route is None:
             connection.refuse(describe_unserved(*API_KEY_AND_VERSION.unpack_from(frame)))
             return
+        if route.meter is not None:
+            route.meter.received(route.version, size)
         client_id = None
         try:
             if size < LARGE_FRAME_BYTES or route.decode in UNDECODED:
@@ -271,9 +294,10 @@ class Dispatcher:
         is_large: bool = False,
     ) -> None:
         """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
-        connection.last_used_ms = self._time_s() * 1000
+        begun_s = self._time_s()
+        connection.last_used_ms = begun_s * 1000
         now_ms = self._clock_ms()
-        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
+        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large, begun_s)
         self._last = in_service
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
@@ -309,10 +333,14 @@ class Dispatcher:
         handle = self._instead.get(api_key) or handler(api_key)
         if self._guard is not None:
             handle = self._guard(api_key, handle)
-        if self._intercept is not None:
-            handle = self._intercept(api_key, handle)
-        route = Route(description, version, decode, handle)
+        for intercept in self._intercepts:
+            handle = intercept(api_key, handle)
+        return self._added(kind, Route(description, version, decode, handle))
+
+    def _added(self, kind: int, route: Route) -> Route:
         self._routes[kind] = route
+        if self._meters is not None:
+            route.measure(self._meters, self._time_s)
         return route
 
     def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:
@@ -320,9 +348,7 @@ class Dispatcher:
         if versions is None or not versions[0] <= version <= versions[1]:
             return None
         assert self._forward is not None
-        route = ForwardingRoute(api(api_key), version, whole_frame, self._forward)
-        self._routes[kind] = route
-        return route
+        return self._added(kind, ForwardingRoute(api(api_key), version, whole_frame, self._forward))
 
 
 def _with_memory(

@@ -162,6 +162,15 @@ VALUES: dict[int, Mapping[str, Any]] = {
     ApiKey.FIND_COORDINATOR: _NOWHERE,
     ApiKey.INIT_PRODUCER_ID: {"producer_id": -1, "producer_epoch": -1},
     ApiKey.JOIN_GROUP: {"generation_id": -1},
+    ApiKey.CREATE_DELEGATION_TOKEN: {
+        "principal_type": "User",
+        "principal_name": "ANONYMOUS",
+        "token_requester_principal_type": "User",
+        "token_requester_principal_name": "ANONYMOUS",
+        "issue_timestamp_ms": -1,
+        "expiry_timestamp_ms": -1,
+        "max_timestamp_ms": -1,
+    },
     ApiKey.DESCRIBE_CLIENT_QUOTAS: {"entries": None},
 }
 """Other fields of a response whose values differ from the defaults."""

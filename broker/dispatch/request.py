@@ -81,6 +81,9 @@ class RequestContext:
         """The client, for what this broker asks of the controllers on its behalf."""
         return Requester(self.principal, self.client_host, self.client_id, self.is_by_token())
 
+    def identify(self, software_name: str, software_version: str) -> None:
+        """Notes the client library of the connection (KIP-511)."""
+
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
         return True

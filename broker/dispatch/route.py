@@ -4,12 +4,16 @@ Owns: the functions that are looked up once for each (API, version). Never does:
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiDescription
 from ...protocol.codec import ElementCounter, StepDecoder, carries_records, element_counter, step_decoder
 from ...protocol.codec.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
 from .served import Handler
+
+if TYPE_CHECKING:
+    from ..metrics.error_plan import ErrorPlan
+    from ..metrics.request_meters import ApiMeter, RequestMeters
 
 
 def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
@@ -33,11 +37,14 @@ class Route:
         "_decode_steps",
         "_description",
         "_encode_steps",
+        "_errors",
+        "_time_s",
         "api_key",
         "decode",
         "decode_head",
         "encode",
         "handle",
+        "meter",
         "name",
         "response_version",
         "version",
@@ -56,6 +63,21 @@ class Route:
         # That of the request; 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
+        self.meter: ApiMeter | None = None
+        """Counts its requests; None without metrics."""
+        self._time_s: Callable[[], float] = float
+        self._errors: ErrorPlan
+
+    def measure(self, meters: "RequestMeters", time_s: Callable[[], float]) -> None:
+        """Counts its requests from now on. ``time_s``: a monotonic clock in seconds."""
+        self.meter = meters.of(self.name)
+        self._time_s = time_s
+        self._errors = meters.errors_of(self.name, self.response_version)
+
+    def note_answer(self, begun_s: float, response: Any, parts: list[Any] | None) -> None:
+        """Counts an answer to a request that began at ``begun_s``."""
+        assert self.meter is not None
+        self.meter.answered(self._time_s() - begun_s, response, parts, self._errors)
 
     # For large requests and responses; created on first use.
 

@@ -1,4 +1,8 @@
-"""A small HTTP server on the event loop that serves the metrics: GET /metrics only.
+"""A small HTTP server on the event loop that serves the metrics, and says whether the broker serves.
+
+    GET /metrics    the metrics
+    GET /health     200 while the process answers
+    GET /ready      200 while clients can write, else 503 with the reason
 
 Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most, and
 arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
@@ -9,7 +13,7 @@ made no further. Source: Prometheus' exposition formats (by prometheus_client).
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client.exposition import choose_encoder
 
@@ -19,14 +23,16 @@ logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 8192
 MAX_WAIT_S = 10.0
+PATHS = ("/metrics", "/health", "/ready")
 
 
 class MetricsEndpoint:
     """Listens from `start` to `stop`."""
 
-    def __init__(self, source: MetricsSource) -> None:
-        """``source`` is read at each request."""
+    def __init__(self, source: MetricsSource, unready: Callable[[], str | None] = lambda: None) -> None:
+        """``source`` is read at each request. ``unready``: why clients can't write now; None if they can."""
         self._source = source
+        self._unready = unready
         self._turn = asyncio.Lock()
         """Held by the answer that makes a piece in this turn of the event loop."""
         self._server: asyncio.Server | None = None
@@ -71,11 +77,20 @@ class MetricsEndpoint:
 
     def _answer(self, head: list[str]) -> Iterator[bytes]:
         words = head[0].split(" ")
-        if len(words) != 3 or words[1].partition("?")[0] != "/metrics":
-            yield _response("404 Not Found", b"the metrics are at /metrics\n")
+        path = words[1].partition("?")[0] if len(words) == 3 else ""
+        if path not in PATHS:
+            yield _response("404 Not Found", b"the metrics are at /metrics; there are /health and /ready\n")
             return
         if words[0] != "GET":
             yield _response("405 Method Not Allowed", b"GET only\n")
+            return
+        if path != "/metrics":
+            reason = self._unready() if path == "/ready" else None
+            yield (
+                _response("200 OK", b"ok\n")
+                if reason is None
+                else _response("503 Service Unavailable", f"{reason}\n".encode())
+            )
             return
         accepted = next((line.partition(":")[2] for line in head[1:] if line.lower().startswith("accept:")), "")
         encode, content_type = choose_encoder(accepted)

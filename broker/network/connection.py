@@ -35,6 +35,9 @@ TURN_S = 0.005
 finished.
 """
 
+UNKNOWN_SOFTWARE = ("unknown", "unknown")
+"""Of a client that has not said (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
+
 ServeFrame = Callable[["Connection", memoryview, bool], None]
 """Serves a frame. The flag: whether the bytes stay valid after the call; otherwise they are valid only inside it."""
 
@@ -95,6 +98,7 @@ class Connection(asyncio.BufferedProtocol):
         "principal",
         "reservation",
         "serve_request",
+        "software",
         "transport",
         "work",
     )
@@ -138,6 +142,8 @@ class Connection(asyncio.BufferedProtocol):
         self.by_token = False
         """Whether by a delegation token."""
         self.client_port = 0
+        self.software = UNKNOWN_SOFTWARE
+        """Name and version of the client library (KIP-511)."""
         self.connection_id = 0
         self.last_used_ms = 0.0
         self.work: SlicedWork | None = None

@@ -29,6 +29,7 @@ from ..timers.slices import SlicedWork, Slices
 if TYPE_CHECKING:
     from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
+    from ..metrics.pieces import MetricsSource
 
 logger = logging.getLogger(__name__)
 
@@ -91,10 +92,12 @@ class Background:
         partitions: Partitions,
         leaders: Leaders | None,
         replication: ReplicaFollowing | None,
+        requests: "MetricsSource | None",
     ) -> None:
         """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
 
-        ``leaders``, ``replication``: None for a broker that is its own controller.
+        ``leaders``, ``replication``: None for a broker that is its own controller. ``requests``: the metrics of
+        requests, which are there with this key.
         """
         address = config.get_string("odradek.metrics.listener")
         if not address:
@@ -102,23 +105,33 @@ class Background:
         from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
         from ..metrics.pieces import JoinedSources
+        from ..metrics.process_metrics import ProcessMetrics
         from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
-        sources = ReplicaSources(
+        replica_sources = ReplicaSources(
             _nothing if leaders is None else leaders.led,
             IsrChanges() if leaders is None else leaders.isr_changes,
             partitions.counts,
             _nothing if replication is None else replication.followed,
             _nothing if replication is None else replication.fetchers,
         )
-        replicas = ReplicaMetrics(sources)
+        replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
-        self._metrics = MetricsEndpoint(JoinedSources(replicas, logs))
+        sources = [ProcessMetrics(), *([] if requests is None else [requests]), replicas, logs]
+        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready)
         try:
             self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
+
+    def _unready(self) -> str | None:
+        """Why producers can't write now, for the readiness of the metrics' endpoint."""
+        for directory in self._directories:
+            if directory.failure is None and directory.gate.refusal is None:
+                return None
+        reasons = [str(directory.failure or directory.gate.refusal) for directory in self._directories]
+        return "; ".join(reasons) or "no log directory is online"
 
     async def stop(self) -> None:
         """Stops the cleaner, the removal of files, and the metrics."""

@@ -328,6 +328,11 @@ class BrokerServer:
         broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
+        request_metrics = None
+        if config.get_string("odradek.metrics.listener"):
+            from .request_metering import meter_requests  # a broker without metrics does not need it
+
+            request_metrics = meter_requests(dispatcher, metadata, connections)
         if self._surroundings.intercept is not None:
             dispatcher.intercept(self._surroundings.intercept)
         parts.role.route(broker, dispatcher)
@@ -373,7 +378,9 @@ class BrokerServer:
         patient.every(IDLE_CHECK_MS, connections.close_idle)
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(config, lambda: broker.config)
-        await background.show_metrics(config, broker.partitions, parts.hosting.leaders, parts.hosting.replication)
+        await background.show_metrics(
+            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, request_metrics
+        )
         snapshots = SnapshotGenerator(metadata, timers, self._clock_ms)
         snapshots.start()
         remove_expired_tokens(broker, timers, self._clock_ms)

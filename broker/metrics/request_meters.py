@@ -1,0 +1,77 @@
+"""Counts requests by API, with their times, sizes and errors. Pure.
+
+Owns: the counts. Never does: reading a clock, I/O, knowing of Prometheus. Invariants: noting a request costs about
+1 us; what is kept is bounded by the APIs, their versions and the error codes, whatever clients send. Source:
+``RequestChannel``, ``RequestMetrics``, whose times are percentiles; histograms add up over brokers.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .error_plan import ErrorPlan, error_plan
+
+BUCKETS = 26
+"""Bucket ``n`` holds times below 2^n us: the last one but one ends at 33.6 s."""
+
+
+class ApiMeter:
+    """The requests of one API."""
+
+    __slots__ = ("buckets", "errors", "name", "request_bytes", "response_bytes", "time_s", "versions")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.versions: dict[int, int] = {}
+        """Requests by version."""
+        self.buckets = [0] * (BUCKETS + 1)
+        self.time_s = 0.0
+        self.request_bytes = 0
+        self.response_bytes = 0
+        self.errors: dict[int, int] = {}
+        """Error codes in answers, 0 for none: one of the answer, and one of each item that has one."""
+
+    def received(self, version: int, size: int) -> None:
+        """Counts a request of ``size`` bytes."""
+        self.versions[version] = self.versions.get(version, 0) + 1
+        self.request_bytes += size
+
+    def answered(self, seconds: float, response: Any, parts: Sequence[Any] | None, errors: ErrorPlan) -> None:
+        """Counts its answer, after ``seconds``. ``parts``: its bytes; None if the client wants none. ``errors``: where
+        the response has error codes.
+        """
+        self.time_s += seconds
+        bucket = int(seconds * 1_000_000).bit_length()
+        self.buckets[bucket if bucket < BUCKETS else BUCKETS] += 1
+        if parts is not None:
+            self.response_bytes += sum(map(len, parts))
+            if not isinstance(response, bytes):  # those are of another node, passed on as they came
+                errors.count(response, self.errors)
+
+    def cumulative(self) -> Iterator[tuple[str, int]]:
+        """The buckets of a Prometheus histogram in milliseconds: upper limit and number of requests up to it."""
+        count = 0
+        for exponent, size in enumerate(self.buckets):
+            count += size
+            yield ("+Inf" if exponent == BUCKETS else repr(2**exponent / 1000)), count
+
+
+class RequestMeters:
+    """The meters of all APIs that were asked for."""
+
+    def __init__(self) -> None:
+        self._meters: dict[str, ApiMeter] = {}
+
+    def of(self, name: str) -> ApiMeter:
+        """The meter of an API."""
+        meter = self._meters.get(name)
+        if meter is None:
+            meter = self._meters[name] = ApiMeter(name)
+        return meter
+
+    def errors_of(self, name: str, version: int) -> ErrorPlan:
+        """Where an API's response of one version has error codes."""
+        return error_plan(f"{name}Response", version)
+
+    def __iter__(self) -> Iterator[ApiMeter]:
+        """The meters, by the names of the APIs."""
+        return iter([self._meters[name] for name in sorted(self._meters)])

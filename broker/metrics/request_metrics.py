@@ -1,0 +1,128 @@
+"""The metrics of requests, topics and connections, by the names that the JMX exporter gives Kafka's MBeans.
+
+Never does: counting. Source: ``kafka.network:type=RequestMetrics``, ``kafka.server:type=BrokerTopicMetrics``,
+``kafka.server:type=socket-server-metrics``.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from ...protocol.errors import ErrorCode
+from .pieces import Sample, in_pieces
+from .request_meters import ApiMeter, RequestMeters
+from .topic_meters import TopicMeter, TopicMeters
+
+MAX_SOFTWARE = 100
+"""Client libraries and versions that are told apart: their names are the clients'."""
+OTHERS = ("others", "")
+Connected = tuple[str, tuple[str, str]]
+"""A connection's listener, and the name and version of its client's software."""
+
+TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
+    ("messagesin", "Records that clients have written.", lambda meter: meter.messages_in),
+    ("bytesin", "Bytes of record batches that clients have written.", lambda meter: meter.bytes_in),
+    ("bytesout", "Bytes of record batches that consumers have been sent.", lambda meter: meter.bytes_out),
+    ("totalproducerequests", "Produce requests with records of this topic.", lambda meter: meter.produces),
+    ("totalfetchrequests", "Partitions of this topic in answers to Fetch.", lambda meter: meter.fetches),
+    ("failedproducerequests", "Partitions whose records were refused.", lambda meter: meter.failed_produces),
+    ("failedfetchrequests", "Partitions that could not be read.", lambda meter: meter.failed_fetches),
+)
+"""Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
+
+SIZES: Sequence[tuple[str, str, Callable[[ApiMeter], int]]] = (
+    ("requestbytes", "Bytes of requests.", lambda meter: meter.request_bytes),
+    ("responsebytes", "Bytes of answers.", lambda meter: meter.response_bytes),
+)
+
+
+class RequestMetrics:
+    """Collects the metrics at each request, in pieces."""
+
+    def __init__(
+        self,
+        requests: RequestMeters,
+        topics: TopicMeters,
+        existing_topics: Callable[[], Container[str]],
+        connected: Callable[[], Iterable[Connected]],
+    ) -> None:
+        """``existing_topics``: their names now. ``connected``: the open connections now."""
+        self._requests = requests
+        self._topics = topics
+        self._existing_topics = existing_topics
+        self._connected = connected
+
+    def pieces(self) -> Iterator[Metric]:
+        """All metrics with their current values."""
+        yield from self._request_pieces()
+        self._topics.keep(self._existing_topics())
+        for name, what, value in TOPIC_COUNTERS:
+            yield from in_pieces(
+                partial(CounterMetricFamily, f"kafka_server_brokertopicmetrics_{name}", what, labels=("topic",)),
+                self._topic_samples(value),
+            )
+        yield self._connections()
+
+    def _request_pieces(self) -> Iterator[Metric]:
+        prefix = "kafka_network_requestmetrics_"
+        yield from in_pieces(
+            partial(CounterMetricFamily, f"{prefix}requests", "Requests received.", labels=("request", "version")),
+            (
+                Sample((meter.name, str(version)), count)
+                for meter in self._requests
+                for version, count in sorted(meter.versions.items())
+            ),
+        )
+        yield from in_pieces(
+            partial(CounterMetricFamily, f"{prefix}errors", "Answers with an error.", labels=("request", "error")),
+            (
+                Sample((meter.name, _error_name(code)), count)
+                for meter in self._requests
+                for code, count in sorted(meter.errors.items())
+            ),
+        )
+        for meter in self._requests:
+            family = HistogramMetricFamily(
+                f"{prefix}totaltimems", "Milliseconds from a request to its answer.", labels=("request",)
+            )
+            family.add_metric((meter.name,), list(meter.cumulative()), meter.time_s * 1000)
+            yield family
+        for name, what, size in SIZES:
+            yield from in_pieces(
+                partial(CounterMetricFamily, f"{prefix}{name}", what, labels=("request",)),
+                [Sample((meter.name,), size(meter)) for meter in self._requests],
+            )
+
+    def _topic_samples(self, value: Callable[[TopicMeter], int]) -> Iterator[Sample]:
+        for name, meter in self._topics:
+            yield Sample((name,), value(meter))
+        yield Sample(("",), value(self._topics.unknown))
+
+    def _connections(self) -> Metric:
+        """Open connections by listener and client software, with the rarest ones of many as others."""
+        family = GaugeMetricFamily(
+            "kafka_server_socket_server_metrics_connections",
+            "Open connections by the client library that ApiVersions names.",
+            labels=("listener", "clientSoftwareName", "clientSoftwareVersion"),
+        )
+        counts = Counter(self._connected())
+        for (listener, software), count in bounded(counts).items():
+            family.add_metric((listener, *software), count)
+        return family
+
+
+def bounded(counts: "Counter[Connected]") -> "Counter[Connected]":
+    """The most frequent entries, and the sum of the others for each listener."""
+    if len(counts) <= MAX_SOFTWARE:
+        return counts
+    most = Counter(dict(counts.most_common(MAX_SOFTWARE)))
+    for (listener, software), count in counts.items():
+        if (listener, software) not in most:
+            most[listener, OTHERS] += count
+    return most
+
+
+def _error_name(code: int) -> str:
+    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)

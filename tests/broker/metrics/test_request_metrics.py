@@ -1,0 +1,182 @@
+"""Metrics of requests, topics and connections: those of real clients, and the meters alone."""
+
+import http.client
+import random
+import urllib.request
+from collections import Counter
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
+from prometheus_client.parser import text_string_to_metric_families
+
+from odradek.broker.metrics.error_plan import COUNTED_ITEMS, error_plan
+from odradek.broker.metrics.request_meters import BUCKETS, ApiMeter
+from odradek.broker.metrics.request_metrics import MAX_SOFTWARE, OTHERS, bounded
+from odradek.broker.metrics.topic_meters import TopicMeters
+from odradek.protocol.codec import Message
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import FindCoordinatorResponse, HeartbeatResponse
+from odradek.protocol.messages.metadata import MetadataResponse
+from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.testing import InProcessBroker
+
+METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
+PATIENCE_S = 60
+
+
+def samples_of(kafka: InProcessBroker) -> dict[tuple[str, ...], float]:
+    """Every sample of the broker's metrics: (name, label values) -> value."""
+    (port,) = kafka.ports() - {kafka.port}
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
+        text = answer.read().decode()
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.mark.kafka(topics=["orders", "others"], configs=METRICS)
+def test_what_clients_do_is_counted(kafka: InProcessBroker) -> None:
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=1_000) as producer:
+        for number in range(5):
+            producer.send("orders", b"%d" % number)
+        producer.flush(PATIENCE_S)
+        open_now = samples_of(kafka)
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
+    consumer.assign([TopicPartition("orders", 0)])
+    seen = 0
+    while seen < 5:
+        seen += sum(map(len, consumer.poll(1_000).values()))
+    consumer.close()
+    samples = samples_of(kafka)
+    topics = "kafka_server_brokertopicmetrics_"
+    assert samples[f"{topics}messagesin_total", "orders"] == 5
+    assert samples[f"{topics}bytesin_total", "orders"] == samples[f"{topics}bytesout_total", "orders"] > 5 * 70 / 5
+    assert samples[f"{topics}totalproducerequests_total", "orders"] >= 1
+    assert samples[f"{topics}totalfetchrequests_total", "orders"] >= 1
+    assert (f"{topics}messagesin_total", "others") not in samples
+    requests = "kafka_network_requestmetrics_"
+    produced = sum(value for key, value in samples.items() if key[:2] == (f"{requests}requests_total", "Produce"))
+    assert produced == samples[f"{requests}totaltimems_count", "Produce"] >= 1
+    assert samples[f"{requests}errors_total", "NONE", "Produce"] == produced
+    assert samples[f"{requests}requestbytes_total", "Produce"] > samples[f"{topics}bytesin_total", "orders"]
+    assert samples[f"{requests}responsebytes_total", "Fetch"] > samples[f"{topics}bytesout_total", "orders"]
+    software = [key[1:] for key in open_now if key[0] == "kafka_server_socket_server_metrics_connections"]
+    assert any(name == "kafka-python" and listener == "PLAINTEXT" for name, _, listener in software), software
+    assert samples[("process_resident_memory_bytes",)] > 1e6
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_errors_are_counted_by_code(kafka: InProcessBroker) -> None:
+    kafka.faults.fail("Produce", "TOPIC_AUTHORIZATION_FAILED", topic="orders")
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer, pytest.raises(KafkaError):
+        producer.send("orders", b"one").get(timeout=PATIENCE_S)
+    counted = samples_of(kafka)
+    assert counted["kafka_network_requestmetrics_errors_total", "TOPIC_AUTHORIZATION_FAILED", "Produce"] == 1
+    assert counted["kafka_network_requestmetrics_errors_total", "NONE", "ApiVersions"] >= 1
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_a_deleted_topic_has_no_metrics(kafka: InProcessBroker) -> None:
+    kafka.produce("orders", "one")
+    assert ("kafka_server_brokertopicmetrics_bytesin_total", "orders") in samples_of(kafka)
+    kafka.delete_topic("orders")
+    assert ("kafka_server_brokertopicmetrics_bytesin_total", "orders") not in samples_of(kafka)
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_records_without_acknowledgement_are_counted_as_requests(kafka: InProcessBroker) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "acks": 0})
+    producer.produce("orders", b"one")
+    producer.flush(PATIENCE_S)
+    kafka.consume("orders", 1)
+    counted = samples_of(kafka)
+    assert counted["kafka_network_requestmetrics_totaltimems_count", "Produce"] == 1
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_health_and_readiness(kafka: InProcessBroker) -> None:
+    assert page_of(kafka, "/health") == (200, "ok\n")
+    assert page_of(kafka, "/ready") == (200, "ok\n")
+    kafka.disk_is_full = True
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, retries=0) as producer, pytest.raises(KafkaError):
+        producer.send("orders", b"one").get(timeout=PATIENCE_S)
+    kafka.advance(minutes=1)
+    kafka.wait_until(lambda: page_of(kafka, "/ready")[0] == 503)
+    assert "0 bytes of" in page_of(kafka, "/ready")[1]
+    assert page_of(kafka, "/health") == (200, "ok\n")
+    assert page_of(kafka, "/nowhere")[0] == 404
+
+
+def page_of(kafka: InProcessBroker, path: str) -> tuple[int, str]:
+    (port,) = kafka.ports() - {kafka.port}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_times_fall_into_buckets_of_powers_of_two() -> None:
+    generator = random.Random(20)
+    meter, plan = ApiMeter("Heartbeat"), error_plan("HeartbeatResponse", 4)
+    times = [generator.choice([0, 1e-6, 0.0005, 0.5, 3_000]) * generator.random() for _ in range(1_000)]
+    for seconds in times:
+        meter.received(12, 10)
+        meter.answered(seconds, HeartbeatResponse(), [b"12345"], plan)
+    buckets = list(meter.cumulative())
+    assert len(buckets) == BUCKETS + 1
+    for limit, count in buckets:
+        assert count == sum(int(one * 1_000_000) < float(limit) * 1000 for one in times), limit
+    assert meter.request_bytes == 10_000
+    assert meter.response_bytes == 5_000
+    assert meter.time_s == pytest.approx(sum(times))
+
+
+def errors_in(response: Message, version: int) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    error_plan(response.NAME, version).count(response, counts)
+    return counts
+
+
+def test_errors_of_an_answer() -> None:
+    assert errors_in(HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR), 4) == {ErrorCode.NOT_COORDINATOR: 1}
+    assert errors_in(FindCoordinatorResponse(coordinators=[FindCoordinatorResponse.Coordinator()]), 6) == {0: 1}
+    assert errors_in(FindCoordinatorResponse(), 3) == {0: 1}
+    topic = MetadataResponse.MetadataResponseTopic
+    partitions = [
+        MetadataResponse.MetadataResponsePartition(error_code=5),
+        MetadataResponse.MetadataResponsePartition(),
+    ]
+    topics = [topic(error_code=3, name="a"), topic(name="b", partitions=partitions)]
+    assert errors_in(MetadataResponse(topics=topics), 12) == {3: 1, 0: 2, 5: 1}
+    many = [topic(name=str(number)) for number in range(100_000)]
+    assert errors_in(MetadataResponse(topics=many), 12) == {0: COUNTED_ITEMS}
+
+
+def test_the_names_of_client_libraries_are_bounded() -> None:
+    counts = Counter({("PLAINTEXT", (f"evil-{number}", "1")): 1 for number in range(10_000)})
+    counts["PLAINTEXT", ("kafka-python", "3.0")] = 7
+    kept = bounded(counts)
+    assert len(kept) == MAX_SOFTWARE + 1
+    assert kept["PLAINTEXT", ("kafka-python", "3.0")] == 7
+    assert kept["PLAINTEXT", OTHERS] == 10_000 - MAX_SOFTWARE + 1
+
+
+def test_failures_for_unknown_topics_have_no_name() -> None:
+    meters = TopicMeters(lambda topic_id: None)
+    produce = ProduceRequest(
+        topic_data=[
+            ProduceRequest.TopicProduceData("evil", partition_data=[ProduceRequest.PartitionProduceData(0, b"short")])
+        ]
+    )
+    refused = ProduceResponse.PartitionProduceResponse(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    answer = ProduceResponse([ProduceResponse.TopicProduceResponse("evil", partition_responses=[refused])])
+    meters.produced(meters.sizes(produce), answer)
+    assert list(meters) == []
+    assert meters.unknown.failed_produces == 1
