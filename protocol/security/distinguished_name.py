@@ -21,8 +21,8 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
-_TEXT_TAGS = frozenset({0x0C, 0x13, 0x14, 0x1B, 0x1C, 0x1E})
-"""UTF8String, PrintableString, T61String, GeneralString, UniversalString, BMPString: Java reads all as UTF-8."""
+_TEXT_TAGS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
+"""UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString: Java reads all as UTF-8."""
 _ESCAPED = frozenset(',=+<>#;"\\')
 _SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
 
