@@ -45,6 +45,7 @@ from ..replication.replica_fetchers import ReplicaFetchers
 from ..timers.monotonic import monotonic_ms
 from .broker import Broker
 from .forwarded_configs import ForwardedConfigs
+from .forwarded_tokens import ForwardedTokens
 from .node_security import node_security
 from .random_ids import random_uuid
 from .role import Role, StartStopped
@@ -236,6 +237,7 @@ class ClusterMember(Role):
         dispatcher.forward(FORWARDED - PREPROCESSED, self._forwarding.versions, self._forward)
         configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding)
         dispatcher.override_handlers(dict.fromkeys(PREPROCESSED, configs.handle))
+        dispatcher.override_handlers(ForwardedTokens(self._forwarding).handlers)
 
     def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
         """The handler of what is passed on. ``context`` is the request itself, and ``reply`` is the same."""
