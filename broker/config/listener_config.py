@@ -1,7 +1,6 @@
 """The listeners of a configuration, and the checks between them. Source: KafkaConfig.validateValues.
 
-What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone; connections
-between brokers other than PLAINTEXT are refused because they are not served.
+What differs from Kafka: a single node needs no controller listener, and its quorum keys must name it alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,6 @@ def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]
     problems = [
         *duplicates("listeners", bound, distinct_ports=True),
         *duplicates("advertised.listeners", advertised, distinct_ports=False),
-        *_unserved(config, settings),
         *_advertised(settings, advertised, bound, controllers),
         *_controller(config, bound, controllers),
     ]
@@ -67,16 +65,6 @@ def _inter_broker_name(config: TypedValues) -> str:
     """``inter.broker.listener.name``, else the security protocol's name (KafkaConfig)."""
     name = config["inter.broker.listener.name"] or config.get_string("security.inter.broker.protocol")
     return str(name).upper()
-
-
-def _unserved(config: TypedValues, settings: ListenerSettings) -> Iterator[str]:
-    in_cluster = config.get_list("process.roles") == ["broker"]
-    for listener in settings.listeners:
-        if listener.protocol != "PLAINTEXT" and in_cluster and listener.name == settings.inter_broker_listener_name:
-            yield (
-                f"inter.broker.listener.name: {listener.name} uses {listener.protocol}; brokers of a cluster "
-                "connect to each other with PLAINTEXT only. Name a PLAINTEXT listener that only they can reach"
-            )
 
 
 def _advertised(

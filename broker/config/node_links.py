@@ -38,7 +38,11 @@ def node_links(config: TypedValues, inter_broker_listener: str) -> tuple[NodeLin
     if "listener.security.protocol.map" not in config.originals:
         protocols = with_controller_listeners(protocols, config.get_list("listeners"), controllers)
     controller = controllers[0].upper() if controllers else ""
+    if config["inter.broker.listener.name"] is None:
+        inter_broker = config.get_string("security.inter.broker.protocol").upper()
+    else:
+        inter_broker = protocols.get(inter_broker_listener, "PLAINTEXT")
     return (
-        NodeLink(inter_broker_listener, protocols.get(inter_broker_listener, "PLAINTEXT"), INTER_BROKER_MECHANISM),
+        NodeLink(inter_broker_listener, inter_broker, INTER_BROKER_MECHANISM),
         NodeLink(controller, protocols.get(controller, "PLAINTEXT"), CONTROLLER_MECHANISM),
     )

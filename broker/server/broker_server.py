@@ -155,6 +155,7 @@ class BrokerServer:
     async def _open(self, now_ms: int) -> OpenedBroker:
         """Binds, locks, reads or follows the metadata, and finds the logs."""
         config = self._config
+        role = self._waiting_role = self._role()
         for listener in config.listeners:
             self._bound.append(bind(listener))
             self._undo.callback(self._bound[-1].close)
@@ -166,7 +167,6 @@ class BrokerServer:
             descriptor_shares().segments,
         )
         self._undo.callback(_abandon, log_dirs)
-        role = self._waiting_role = self._role()
         self._undo.callback(role.abort)
         await role.open(log_dirs, advertised, now_ms)
         metadata = role.metadata

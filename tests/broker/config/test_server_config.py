@@ -143,11 +143,6 @@ def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "process.roles=broker\ncontroller.quorum.voters=3@c:1\ncontroller.listener.names=C\n"
-            "listeners=SSL://:9093\nsecurity.inter.broker.protocol=SSL",
-            "inter.broker.listener.name: SSL uses SSL; brokers of a cluster connect to each other with PLAINTEXT only",
-        ),
         ("listeners=A://:1", "No security protocol defined for listener A"),
         ("listeners=PLAINTEXT:9092", "Unable to parse PLAINTEXT:9092 to a broker endpoint"),
         ("listeners=PLAINTEXT://:70000", "no possible port"),

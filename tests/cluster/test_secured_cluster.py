@@ -1,0 +1,171 @@
+"""A cluster in which every connection is secured: ours and a real broker under a real controller, with ACLs.
+
+Each node connects to the others with its own credentials, and only these are super users. A client gets its rights by
+ACLs.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
+from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
+from support.kafka.real_controllers import RealControllers
+from support.kafka.real_kafka import RealKafka
+from support.security.tls_files import ALICE_PRINCIPAL, tls_files
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+OURS, KAFKA = 1, 2
+RECORDS = 20
+
+
+class SecuredCluster(NamedTuple):
+    """``admin`` and ``alice``: the settings of librdkafka for the super user and for the client."""
+
+    ours: OurBroker
+    kafka: RealKafka
+    admin: dict[str, Any]
+    alice: dict[str, Any]
+    alices_principal: str
+
+
+def protocol(name: str) -> dict[str, str]:
+    """Both listeners keep the names that the test's brokers have, and get this security protocol."""
+    return {
+        "listener.security.protocol.map": f"PLAINTEXT:{name},CONTROLLER:{name}",
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
+    place = tmp_path_factory.mktemp("secured")
+    files = tls_files(place)
+    keys = {**protocol("SSL"), **files.listener(client_auth="required"), "super.users": "User:CN=broker"}
+    (place / "broker.key").write_text(files.server.key_pem())
+    (place / "broker.crt").write_text(files.server.chain_pem)
+    admin = {
+        **files.librdkafka(with_key=False),
+        "ssl.certificate.location": str(place / "broker.crt"),
+        "ssl.key.location": str(place / "broker.key"),
+    }
+    with ExitStack() as stack:
+        controllers = stack.enter_context(RealControllers(place / "controllers", configs=keys))
+        keys["inter.broker.listener.name"] = "PLAINTEXT"
+        ours = stack.enter_context(controllers.broker(place / "ours", OURS, keys))
+        kafka = stack.enter_context(controllers.kafka_broker(place / "kafka", KAFKA, keys))
+        servers = {"bootstrap.servers": f"{ours.bootstrap_servers},{kafka.bootstrap_servers}"}
+        alice = files.librdkafka(with_key=True)
+        yield SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, ALICE_PRINCIPAL)
+
+
+def allow(cluster: SecuredCluster, kind: ResourceType, name: str, *operations: AclOperation) -> None:
+    """Creates ACLs for the client."""
+    acls = [
+        AclBinding(
+            kind,
+            name,
+            ResourcePatternType.LITERAL,
+            cluster.alices_principal,
+            "*",
+            operation,
+            AclPermissionType.ALLOW,
+        )
+        for operation in operations
+    ]
+    admin = AdminClient(cluster.admin)
+    for future in admin.create_acls(acls).values():
+        future.result(60)
+
+
+def create(cluster: SecuredCluster, topic: str) -> None:
+    """Creates a topic that both replicate, each leading one partition; returns when the replicas are in sync."""
+    admin = AdminClient(cluster.admin)
+    replicas = [[OURS, KAFKA], [KAFKA, OURS]]
+    for future in admin.create_topics([NewTopic(topic, 2, replica_assignment=replicas)]).values():
+        future.result(60)
+
+    def is_in_sync() -> bool:
+        partitions = admin.list_topics(topic, timeout=60).topics[topic].partitions
+        return len(partitions) == 2 and all(len(one.isrs) == 2 for one in partitions.values())
+
+    eventually(f"{topic} is in sync", is_in_sync)
+
+
+def write(cluster: SecuredCluster, topic: str, *values: str) -> list[KafkaError | None]:
+    """Writes each value into both partitions as the client; the result of each record."""
+    results: list[KafkaError | None] = []
+
+    def wrote(error: KafkaError | None, _: object) -> None:
+        results.append(error)
+
+    producer = Producer({**cluster.alice, "acks": "all"})
+    for value in values:
+        for partition in (0, 1):
+            producer.produce(topic, value, partition=partition, on_delivery=wrote)
+    assert producer.flush(60) == 0
+    return results
+
+
+def let_write(cluster: SecuredCluster, topic: str) -> None:
+    """Allows the client to write; returns when both leaders know this ACL, and those that were created before."""
+    allow(cluster, ResourceType.TOPIC, topic, AclOperation.WRITE, AclOperation.READ)
+    eventually("both leaders know the ACLs", lambda: write(cluster, topic, "probe") == [None, None])
+
+
+def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredCluster) -> None:
+    """Ours follows the real broker and leads it, registers and passes on, over the secured listeners."""
+    create(cluster, "orders")
+    create(cluster, "hidden")
+    allow(cluster, ResourceType.GROUP, "readers", AclOperation.READ)
+    let_write(cluster, "orders")
+    numbers = [str(number) for number in range(RECORDS)]
+    assert write(cluster, "orders", *numbers) == [None] * 2 * RECORDS
+    refused = write(cluster, "hidden", "no")
+    assert [error and error.code() for error in refused] == [KafkaError.TOPIC_AUTHORIZATION_FAILED] * 2
+    consumer = Consumer({**cluster.alice, "group.id": "readers", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    values: set[bytes | None] = set()
+    while not {number.encode() for number in numbers} <= values:
+        message = consumer.poll(60)
+        assert message is not None, values
+        assert message.error() is None, message.error()
+        values.add(message.value())
+    consumer.close()
+
+
+def test_transactions_have_partitions_of_both(cluster: SecuredCluster) -> None:
+    """Markers and their verification go over the secured listener, from either coordinator."""
+    create(cluster, "payments")
+    names = [f"payer-{number}" for number in range(4)]
+    for name in names:
+        allow(cluster, ResourceType.TRANSACTIONAL_ID, name, AclOperation.WRITE)
+    let_write(cluster, "payments")
+    for name in names:
+        producer = Producer({**cluster.alice, "transactional.id": name})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        for partition in (0, 1):
+            producer.produce("payments", name, partition=partition)
+        producer.commit_transaction(60)
+
+
+def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:
+    """The last test of this module: the log of ours has no error, and no private key."""
+    log = cluster.ours.log()
+    assert " ERROR " not in log
+    assert "PRIVATE KEY" not in log
