@@ -168,6 +168,25 @@ def test_a_class_name_stands_for_one_thing() -> None:
     assert not shared, f"rename one of each: {shared}"
 
 
+@pytest.mark.parametrize("room", ["broker", "storage"])
+def test_no_variable_keeps_an_error_with_its_traceback(room: str) -> None:
+    """Error, traceback, frame and variable would be a cycle; see broker/server/full_collections.py."""
+    kept = []
+    for path in sorted((ROOT / room).rglob("*.py")):
+        for handler in ast.walk(ast.parse(path.read_text())):
+            if isinstance(handler, ast.ExceptHandler) and handler.name is not None:
+                kept += [f"{relative(path)}:{one.lineno}" for one in ast.walk(handler) if keeps(one, handler.name)]
+    assert not kept, f"add .with_traceback(None) in {kept}"
+
+
+def keeps(node: ast.AST, name: str) -> bool:
+    """Whether a statement puts the error ``name`` into a variable."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    values = node.value.values if isinstance(node.value, ast.BoolOp) else [node.value]
+    return any(isinstance(value, ast.Name) and value.id == name for value in values)
+
+
 def test_every_room_is_linked_and_typed() -> None:
     for room in ROOMS:
         assert (ROOT / "odradek" / room).is_symlink()

@@ -227,7 +227,8 @@ def _append(
             if refusals and (partition.topic, partition.index) in refusals:
                 raise refusals[partition.topic, partition.index]
         except KafkaError as error:
-            work.refuse(answer, error)
+            # Its traceback holds frames whose variables hold the error: a cycle.
+            work.refuse(answer, error.with_traceback(None))
             continue
         if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
             later.append((partition, header, records, answer))

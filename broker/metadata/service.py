@@ -137,7 +137,7 @@ class MetadataService(PublishedMetadata):
             decision = yield from decide()
             result = yield from self.carry_out(decision, now_ms)
         except KafkaError as error:
-            result = error
+            result = error.with_traceback(None)  # the traceback holds this frame: a cycle
         finally:
             self.turns.release()
         done(result)

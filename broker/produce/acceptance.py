@@ -50,7 +50,7 @@ def check(
         except CorruptRecordError:
             raise
         except KafkaError as error:
-            batch = error
+            batch = error.with_traceback(None)  # the traceback holds this frame: a cycle
         else:
             if header.attributes & TRANSACTIONAL_FLAG and request.transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

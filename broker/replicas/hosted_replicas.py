@@ -68,9 +68,12 @@ class HostedReplicas:
             try:
                 self._host(topic, index, topic.partitions[index])
             except KafkaError as error:
-                refusal = refusal or error
+                refusal = refusal or error.with_traceback(None)
         if refusal is not None:
-            raise refusal
+            try:
+                raise refusal
+            finally:
+                refusal = None  # its traceback holds this frame: a cycle
 
     def _host(self, topic: TopicImage, index: int, image: PartitionImage) -> None:
         partition = self._partitions.find(topic.name, index)

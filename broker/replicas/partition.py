@@ -311,7 +311,7 @@ class AppendQueue:
                     return True
                 result = begun
         except (KafkaError, InspectionNeededError) as error:
-            result = error
+            result = error.with_traceback(None)  # the traceback holds this frame: a cycle
         appended(result)
         return False
 
@@ -322,7 +322,7 @@ class AppendQueue:
             if log.offsets.wants_sync:
                 self._partition.group_commit.appended(log)
         except KafkaError as error:
-            result = error
+            result = error.with_traceback(None)  # the traceback holds this frame: a cycle
         if self._refusal is not None:
             result = KafkaError(self._refusal)
         try:

@@ -136,3 +136,4 @@ def _slice(steps: Steps[Any], loop: asyncio.AbstractEventLoop, then: Callable[..
         is_done, error = True, failure
     if not loop.is_closed():
         loop.call_soon_threadsafe(then, is_done, result, error)
+    error = None  # its traceback holds this frame: a cycle

@@ -13,7 +13,9 @@ frozen (``gc.freeze``), and later collections skip them. Full collections are mo
 
 Frozen objects are freed as all others are, with their last reference. Only cycles among them would stay forever, so
 objects that end while the broker runs must not form cycles: topics, logs, groups, transactions, connections, requests.
-``tests/broker/server/test_cycles.py`` checks that with the collector switched off.
+An error that a function keeps in a variable is such a cycle: error, traceback, frame, variable. With it stays what the
+frame refers to, such as a request of 5 MB; ``error.with_traceback(None)`` ends it. Two tests hold this:
+``tests/broker/server/test_cycles.py`` with the collector switched off, and ``tests/test_tidy.py``.
 
 Tried and dropped: postponing full collections while large requests are served, since the one afterwards is as long as
 before; collecting only when the broker is idle, since a busy broker never is; fewer objects for each partition, which

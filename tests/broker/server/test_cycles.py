@@ -27,8 +27,11 @@ from odradek.testing.in_process import InProcessBroker
 from support.brokers.heavy_requests import ROWS, Heavy, Scale, create, delete, now_ms, produce
 from support.eventually import eventually
 
-ROOMS = ("odradek.broker.", "odradek.storage.")
+MESSAGES = ("odradek.protocol.messages.produce", "odradek.protocol.messages.topics")
+ROOMS = ("odradek.broker.", "odradek.storage.", *MESSAGES)
 WITH_RECORDS = (
+    "Produce of 1,000,000 tiny records, 10 h ahead",
+    "the same without keys to a compacted topic",
     "Fetch version 2 of 1,000,000 tiny records",
     "ListOffsets by time in 1,000,000 tiny records",
     "a 90 MB batch into a topic of compression.type=gzip",
@@ -91,6 +94,19 @@ def transactions_come_and_go(port: int) -> None:
     Heavy(port).ask(delete(["paid"]), 6)
 
 
+def refused_requests(heavy: Heavy) -> None:
+    """Requests that are decided, and refused with an error."""
+    heavy.ask(create(["over"], 10_001), 5)
+    heavy.ask(create(["refused", "refused", "a/b"], 2), 5)
+    heavy.ask(create(["small"], 1, max_message_bytes="100"), 5)
+    for size in (1_000, 100_000):
+        heavy.ask(produce("small", batch(size)), 8)
+    heavy.ask(produce("small", batch(10)[:-1] + b"?"), 8)
+    heavy.ask(produce("small", b"garbage"), 8)
+    heavy.ask(produce("not there", batch(10)), 8)
+    heavy.ask(delete(["small", "not there"]), 6)
+
+
 def everything(port: int) -> None:
     """One of each kind, and its end."""
     heavy = Heavy(port)
@@ -99,7 +115,8 @@ def everything(port: int) -> None:
     transactions_come_and_go(port)
     for row in WITH_RECORDS:
         ROWS[row](port, Scale(0.01))()
-        heavy.ask(delete(["stored", "gzipped"]), 6)
+        heavy.ask(delete(["stored", "gzipped", "tiny", "keyless"]), 6)
+    refused_requests(heavy)
     for _ in range(3):
         stranger = Heavy(port)
         stranger.ask(ApiVersionsRequest(), 0)
