@@ -1,9 +1,9 @@
 """Incremental fetch sessions: the broker stores what a consumer fetches, and answers only with changes.
 
 Pure. Owns: the cache of sessions and the values last sent to each client. Never does: I/O, reading logs, a clock.
-Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist; a session belongs to requests
-with topic ids or to requests with names, never both. Source: KIP-227, KIP-516; ``FetchSession.scala`` and
-``FetchManager``.
+Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist, with MOST_PARTITIONS together; a
+session belongs to requests with topic ids or to requests with names, never both. Source: KIP-227, KIP-516;
+``FetchSession.scala`` and ``FetchManager``.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ NO_SESSION_ID = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
+MOST_PARTITIONS = 1 << 17
+"""Partitions of all sessions together, about 50 MB. Kafka limits only the number of sessions."""
 
 PartitionKey = tuple[bytes, str, int]
 """(topic id or 16 zero bytes, topic name or "", partition index): identifies a partition in the request."""
@@ -190,7 +192,9 @@ class FetchSessionCache:
             return FetchContext([], None, incremental=False, error=ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         if session.epoch != epoch:
             return FetchContext([], None, incremental=False, error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        self._update(session, wanted, forgotten, now_ms)
+        if not self._update(session, wanted, forgotten, now_ms):
+            del self._sessions[session_id]
+            return FetchContext([], None, incremental=False, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if not session.partitions:
             del self._sessions[session_id]
             return FetchContext([], None, incremental=False)
@@ -203,8 +207,10 @@ class FetchSessionCache:
         wanted: dict[PartitionKey, SessionPartition],
         forgotten: list[PartitionKey],
         now_ms: int,
-    ) -> None:
+    ) -> bool:
+        """Applies a later request. Returns False if the session has grown and the sessions have too many partitions."""
         session.last_used_ms = now_ms
+        before = len(session.partitions)
         for key, partition in wanted.items():
             known = session.partitions.get(key)
             if known is None:
@@ -213,6 +219,10 @@ class FetchSessionCache:
                 known.ask_again(partition)
         for key in forgotten:
             session.partitions.pop(key, None)
+        return len(session.partitions) <= before or self._partitions() <= MOST_PARTITIONS
+
+    def _partitions(self) -> int:
+        return sum(len(session.partitions) for session in self._sessions.values())
 
     def _open(
         self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int
@@ -220,6 +230,9 @@ class FetchSessionCache:
         """A new session; None if the cache is full of sessions in use (the client then fetches without one)."""
         if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
             return None
+        while self._partitions() + len(wanted) > MOST_PARTITIONS:
+            if not self._evict(now_ms):
+                return None
         session_id = self._random.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)

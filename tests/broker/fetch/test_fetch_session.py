@@ -2,6 +2,9 @@
 
 from random import Random
 
+import pytest
+
+from odradek.broker.fetch import session
 from odradek.broker.fetch.session import FetchSessionCache, PartitionKey, SessionPartition
 from odradek.protocol.errors import ErrorCode
 
@@ -89,3 +92,20 @@ def test_partitions_that_returned_records_go_behind_the_others() -> None:
     context.session.served(want(0).key)
     following = sessions.context(context.session_id, 1, by_key(), [], False, 0)
     assert [p.index for p in following.partitions] == [1, 0]
+
+
+def test_all_sessions_together_have_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MOST_PARTITIONS", 5)
+    sessions = cache(slots=10)
+    first = sessions.context(0, 0, by_key(want(0), want(1), want(2)), [], False, 0).session_id
+    refused = sessions.context(0, 0, by_key(want(0), want(1), want(2)), [], False, 0)
+    assert (refused.session_id, refused.error, len(refused.partitions)) == (0, ErrorCode.NONE, 3)
+    second = sessions.context(0, 0, by_key(want(0), want(1)), [], False, 0).session_id
+    assert sessions.context(second, 1, by_key(want(1, 7)), [], False, 1).session_id == second
+    grown = sessions.context(second, 2, by_key(want(2)), [], False, 1)
+    assert grown.error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(sessions) == 1
+    assert sessions.context(0, 0, by_key(*map(want, range(5))), [], False, EVICTION_MS + 1).session_id != 0
+    assert (
+        sessions.context(first, 1, by_key(), [], False, EVICTION_MS + 1).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    )
