@@ -130,7 +130,16 @@ class Lifecycle:
         """The metadata image holds everything up to ``offset``."""
         self._applied_offset = offset
         if self.state is BrokerState.RECOVERY and not self._is_caught_up and offset >= self.broker_epoch:
-            self._due_ms = 0  # the controllers wait for no more than this broker's registration
+            # The controllers wait for no more than this broker's registration, whose offset is the epoch: what they
+            # would answer is known, and a heartbeat less is in flight when the partitions are served.
+            self._is_caught_up = True
+            if self._is_ready:
+                self._due_ms = 0
+
+    def controller_found(self) -> None:
+        """An active controller is known, after a time without one: the registration waits no longer."""
+        if self.state is BrokerState.STARTING and self.problem is None:
+            self._due_ms = 0
 
     def ready_to_unfence(self) -> None:
         """All partitions of this broker are served: it may become active."""
@@ -232,9 +241,10 @@ class Lifecycle:
         if not code:
             self.broker_epoch = response.broker_epoch
             self.problem = None
+            self._due_ms = now_ms
             if self.state is BrokerState.STARTING:
                 self.state = BrokerState.RECOVERY
-            self._due_ms = now_ms
+                self._due_ms += min(BUSY_DELAY_MS, self._interval_ms)  # before it is applied there is nothing to say
             return
         self._due_ms = now_ms + self._interval_ms
         self.problem = _refusal(code, self._registrant)

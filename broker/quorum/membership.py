@@ -72,7 +72,12 @@ class ClusterMembership(BrokerReports):
         self._has_joined = False
         self._changed = asyncio.Event()
         self._fetcher = MetadataFetcher(
-            metadata, self.controllers, applied=self._applied, fail=self._fail, clock_ms=clock_ms
+            metadata,
+            self.controllers,
+            applied=self._applied,
+            fail=self._fail,
+            led_anew=self._controller_found,
+            clock_ms=clock_ms,
         )
         self._heartbeats = Heartbeats(
             self.lifecycle,
@@ -162,6 +167,10 @@ class ClusterMembership(BrokerReports):
         self._heartbeats.wake()
 
     # What the tasks say
+
+    def _controller_found(self) -> None:
+        self.lifecycle.controller_found()
+        self._heartbeats.wake()
 
     def _applied(self, offset: int) -> None:
         self.lifecycle.applied(offset)

@@ -41,10 +41,11 @@ class MetadataFetcher:
         *,
         applied: Callable[[int], None],
         fail: Callable[[str], None],
+        led_anew: Callable[[], None] = lambda: None,
         clock_ms: Callable[[], int],
     ) -> None:
-        """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``clock_ms``: wall
-        clock, milliseconds since the epoch."""
+        """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``led_anew`` is
+        called when another active controller is known. ``clock_ms``: wall clock, milliseconds since the epoch."""
         self.arrived_s = time.monotonic()
         """When metadata arrived last, or the answer that none is new, or when a part of it was applied, by the
         monotonic clock. Refusals and damaged batches do not count."""
@@ -54,6 +55,7 @@ class MetadataFetcher:
         self._controllers = controllers
         self._applied = applied
         self._fail = fail
+        self._led_anew = led_anew
         self._clock_ms = clock_ms
         log = metadata.log
         self._observer = MetadataObserver(
@@ -177,6 +179,7 @@ class MetadataFetcher:
         if leader != self._leader and leader[0] >= 0:
             self._leader = leader
             logger.info("the active controller is node %d, epoch %d", *leader)
+            self._led_anew()
             self._metadata.log.remember_leader(*leader)
 
     async def _in_turns(self, steps: Iterator[object]) -> None:

@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
 
 SHORT = Plan(CREW, FIRST, len(FIRST), 0)
-TEN_MINUTES = Plan((*CREW, *MORE), FAULTS, None, 600)
+TEN_MINUTES = Plan((*CREW, *MORE), FAULTS, None, float(os.environ.get("FIRE_SECONDS", "600")))
 
 
 def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 
 from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.lifecycle import BrokerState, EndBroker, Heartbeat, Lifecycle, Register, Registrant, Wait
+from odradek.broker.quorum.lifecycle import (
+    BUSY_DELAY_MS,
+    BrokerState,
+    EndBroker,
+    Heartbeat,
+    Lifecycle,
+    Register,
+    Registrant,
+    Wait,
+)
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,
@@ -35,8 +44,11 @@ class Life:
         )
 
     def register(self, code: ErrorCode = ErrorCode.NONE) -> None:
+        """Registers; what is accepted is followed by a heartbeat soon."""
         assert isinstance(self.machine.next(self.now_ms), Register)
         self.machine.registered(BrokerRegistrationResponse(error_code=code, broker_epoch=99), self.now_ms)
+        if not code and isinstance(self.machine.next(self.now_ms), Wait):
+            assert self.wait() == BUSY_DELAY_MS
 
     def heartbeat(self) -> BrokerHeartbeatRequest:
         action = self.machine.next(self.now_ms)
@@ -82,14 +94,15 @@ def test_registration_says_who_this_is() -> None:
 def test_broker_is_unfenced_only_when_it_is_caught_up_and_serves() -> None:
     life = Life()
     life.register()
-    life.machine.applied(120)
+    life.machine.applied(98)
     first = life.heartbeat()
-    assert (first.broker_epoch, first.current_metadata_offset, first.want_fence) == (99, 120, True)
+    assert (first.broker_epoch, first.current_metadata_offset, first.want_fence) == (99, 98, True)
     assert first.cordoned_log_dirs is None, "not said before the broker is caught up"
     life.answer(caught_up=False, fenced=True)
     life.machine.ready_to_unfence()
     assert life.heartbeat().want_fence, "serves, but is not caught up"
-    life.answer(caught_up=True, fenced=True)
+    life.machine.applied(99)
+    life.answer(caught_up=False, fenced=True)
     assert not life.heartbeat().want_fence
     life.answer()
     assert life.machine.state is BrokerState.RUNNING
@@ -97,24 +110,40 @@ def test_broker_is_unfenced_only_when_it_is_caught_up_and_serves() -> None:
 
 
 def test_start_waits_for_no_interval() -> None:
-    """Each heartbeat that has something new to say goes out at once: the registration is applied, the logs are open.
+    """The first heartbeat asks to be unfenced as soon as the registration is applied and the logs are open.
 
-    The one that asks to be unfenced is not repeated at once while the controllers write it.
+    It is not repeated at once while the controllers write it.
     """
     life = Life()
-    life.register()
-    life.heartbeat()
-    life.answer(caught_up=False, fenced=True)
-    assert isinstance(life.machine.next(life.now_ms), Wait)
+    life.machine.registered(BrokerRegistrationResponse(broker_epoch=99), life.now_ms)
     life.machine.applied(98)
     assert isinstance(life.machine.next(life.now_ms), Wait), "not the registration yet"
     life.machine.applied(99)
-    assert life.heartbeat().want_fence
+    assert isinstance(life.machine.next(life.now_ms), Wait), "nothing to ask for"
     life.machine.ready_to_unfence()
-    life.answer(fenced=True)
-    assert not life.heartbeat().want_fence
+    request = life.heartbeat()
+    assert (request.current_metadata_offset, request.want_fence, request.cordoned_log_dirs) == (99, False, [])
     life.answer(fenced=True)
     assert life.wait() > 0
+
+
+def test_registration_that_found_no_controller_goes_out_once_one_is_known() -> None:
+    life = Life()
+    life.machine.unanswered(life.now_ms, 50)
+    assert isinstance(life.machine.next(life.now_ms), Wait)
+    life.machine.controller_found()
+    life.register()
+    life.heartbeat()
+    life.answer()
+    life.machine.controller_found()
+    assert isinstance(life.machine.next(life.now_ms), Wait), "heartbeats keep their interval"
+
+
+def test_refused_registration_keeps_its_interval_under_a_new_controller() -> None:
+    life = Life()
+    life.register(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+    life.machine.controller_found()
+    assert isinstance(life.machine.next(life.now_ms), Wait)
 
 
 def test_caught_up_broker_that_opens_its_logs_does_not_hurry() -> None:
