@@ -66,7 +66,9 @@ EFFECTIVE: dict[str, str] = {
     " failures of an address it doubles with each, up to 5 s.",
     "connections.max.reauth.ms": "How long a client may use a connection before it authenticates again; 0: no limit.",
     "sasl.enabled.mechanisms": "The SASL mechanisms of a listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512.",
-    "sasl.mechanism.inter.broker.protocol": "Must be one of sasl.enabled.mechanisms if other brokers would use SASL.",
+    "sasl.mechanism.inter.broker.protocol": "The mechanism with which this broker logs in at others; one that its own"
+    " inter-broker listener enables.",
+    "sasl.mechanism.controller.protocol": "The mechanism with which a broker of a cluster logs in at its controllers.",
     "sasl.server.max.receive.size": "The largest request of a client that has not authenticated.",
     "security.inter.broker.protocol": "Names the listener that other brokers would use, unless"
     " inter.broker.listener.name does.",

@@ -7,6 +7,7 @@ Pure. Owns: the listener names, security protocols and mechanisms of both. Never
 from typing import NamedTuple
 
 from .listeners import parse_protocol_map, with_controller_listeners
+from .server_config import ServerConfig
 from .typed_values import TypedValues
 
 INTER_BROKER_MECHANISM = "sasl.mechanism.inter.broker.protocol"
@@ -29,6 +30,13 @@ class NodeLink(NamedTuple):
     def has_sasl(self) -> bool:
         """Whether this broker logs in."""
         return self.protocol.startswith("SASL_")
+
+
+def protocols_of(config: ServerConfig) -> frozenset[str]:
+    """The security protocols of this broker's listeners, and of its connections to other nodes."""
+    if config.get_list("process.roles") != ["broker"]:
+        return config.protocols
+    return config.protocols | {link.protocol for link in node_links(config, config.inter_broker_listener_name)}
 
 
 def node_links(config: TypedValues, inter_broker_listener: str) -> tuple[NodeLink, NodeLink]:

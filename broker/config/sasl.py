@@ -39,6 +39,8 @@ MODULES: Mapping[str, str] = {
 }
 """The mechanisms that are served, each with its login module."""
 KNOWN_MODULES = frozenset({PLAIN_MODULE, SCRAM_MODULE, OAUTHBEARER_MODULE, KERBEROS_MODULE})
+NODE_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""With which this broker logs in at other nodes."""
 USER_PREFIX = "user_"
 
 
@@ -86,6 +88,50 @@ def sasl_settings(
     return found
 
 
+class NodeLogin(NamedTuple):
+    """The login of this broker at the nodes of a listener. The password does not show in ``repr``."""
+
+    mechanism: str
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"NodeLogin(mechanism={self.mechanism!r}, user={self.user!r})"
+
+
+def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLogin:
+    """The login at the nodes of a listener: the mechanism of the key, user and password of its login module.
+
+    The module is the one with which this broker would serve such a listener (``JaasContext.loadServerContext``). Raises
+    ConfigError.
+    """
+    mechanism = config.get_string(mechanism_key)
+    if mechanism not in NODE_MECHANISMS:
+        hint = "is not set, so it is GSSAPI" if mechanism_key not in config.originals else f"is {mechanism}"
+        raise ConfigError(
+            [
+                f"{mechanism_key} {hint}; this broker logs in at the listener {listener} of other nodes with "
+                f"{', '.join(NODE_MECHANISMS)}: set it to one of them"
+            ]
+        )
+    reader = _SaslReader(config)
+    modules = reader.modules(listener, mechanism)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    options = next(module.options for module in modules if module.name == MODULES[mechanism])
+    missing = [name for name in ("username", "password") if name not in options]
+    if missing:
+        key = f"{prefix_of(listener)}{mechanism.lower()}.{JAAS_KEY}"
+        where = key if key in config.originals else JAAS_FILE_KEY
+        raise ConfigError(
+            [
+                f"{where} ({config.place_of(where)}): the login module of {mechanism} has no {missing[0]}, with which"
+                f" this broker logs in at the listener {listener} of other nodes"
+            ]
+        )
+    return NodeLogin(mechanism, options["username"], options["password"])
+
+
 class _SaslReader:
     """Reads the settings, and keeps the problems."""
 
@@ -114,7 +160,7 @@ class _SaslReader:
                     f"Set {MECHANISMS_KEY} to the mechanisms of your clients, such as SCRAM-SHA-512"
                 )
                 continue
-            modules = self._modules(listener, name)
+            modules = self.modules(listener, name)
             if modules:
                 yield MechanismSettings(name, modules, self._whole(listener, REAUTH_KEY, name))
 
@@ -129,7 +175,7 @@ class _SaslReader:
             self.problems.append(f"{given.key} ({where}): {given.text!r} is not a number")
             return 0
 
-    def _modules(self, listener: str, mechanism: str) -> Sequence[JaasModule]:
+    def modules(self, listener: str, mechanism: str) -> Sequence[JaasModule]:
         """The login modules of a mechanism: its own key's, or those of the file."""
         key = f"{prefix_of(listener)}{mechanism.lower()}.{JAAS_KEY}"
         text = self._config.originals.get(key)

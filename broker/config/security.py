@@ -87,6 +87,7 @@ SERVED_AT_START = frozenset(
         "java.security.auth.login.config",
         "sasl.enabled.mechanisms",
         "sasl.jaas.config",
+        "sasl.mechanism.controller.protocol",
         "sasl.mechanism.inter.broker.protocol",
         "sasl.server.max.receive.size",
     }

@@ -5,7 +5,7 @@ Pure. Owns: the order of the requests. Never does: sockets, clocks. The same ste
 """
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode, error_name
 from ...protocol.messages.security import (
@@ -19,6 +19,8 @@ from ...protocol.messages.structure import Message
 if TYPE_CHECKING:
     import ssl
 
+    from ...protocol.security.login_mechanisms import ClientLogin
+
 LoginSteps = Generator[Message, Message, int]
 """Requests to send, their answers; at the end how long the session lives, in ms (0: it does not end)."""
 MESSAGES_MAX = 10
@@ -30,21 +32,6 @@ RESPONSES: dict[type[Message], type[Message]] = {
 """Each request of a login -> its response."""
 
 
-class LoginMechanism(Protocol):
-    """One login: the client's messages."""
-
-    name: str
-    """The mechanism's name in SASL."""
-    user: str | None
-    """The user, for errors. None if only the other node can tell, from a token."""
-
-    def first(self) -> bytes:
-        """The first message."""
-
-    def answer(self, message: bytes) -> bytes | None:
-        """The answer to the node's message; None if that was the last. Raises ValueError without a secret in it."""
-
-
 class NodeSecurity(NamedTuple):
     """How this broker connects to the nodes of one listener. Each connection asks for both anew.
 
@@ -52,7 +39,7 @@ class NodeSecurity(NamedTuple):
     """
 
     tls: "Callable[[], ssl.SSLContext] | None" = None
-    login: Callable[[], LoginMechanism] | None = None
+    login: "Callable[[], ClientLogin] | None" = None
 
 
 PLAINTEXT = NodeSecurity()
@@ -62,7 +49,7 @@ class LoginRefusedError(Exception):
     """The other node refuses the login, or could not prove that it knows the password. The text has no secret."""
 
 
-def login_steps(mechanism: LoginMechanism, address: str) -> LoginSteps:
+def login_steps(mechanism: "ClientLogin", address: str) -> LoginSteps:
     """The requests of one login. Raises LoginRefusedError, which names the node, the mechanism and the user."""
     who = mechanism.name if mechanism.user is None else f"{mechanism.name}, user {mechanism.user!r}"
     handshake = yield SaslHandshakeRequest(mechanism.name)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ...protocol.steps import run_to_end
 from ...storage.directory.log_directories import LogDirectories
 from ..config.authorizer import authorizer_settings
+from ..config.node_links import protocols_of
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
@@ -128,7 +129,7 @@ class BrokerServer:
         :meth:`stop_start` was called; nothing stays locked then.
         """
         # A bad value stops the start before a directory is touched.
-        refuse_unserved_security(self._config, self._config.protocols)
+        refuse_unserved_security(self._config, protocols_of(self._config))
         authorizer_settings(self._config)
         read_sasl_settings(self._config)
         self._tls = self._tls_listeners()

@@ -5,6 +5,8 @@ what can't be served stops the start before a directory is touched. Source: ``Ch
 with JaasContext.Type.SERVER.
 """
 
+import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..config.errors import ConfigError
@@ -15,6 +17,10 @@ from ..network.node_login import PLAINTEXT, NodeSecurity
 if TYPE_CHECKING:
     import ssl
 
+    from ...protocol.security.login_mechanisms import ClientLogin
+
+NONCE_BYTES = 24
+
 
 def node_security(config: ServerConfig) -> tuple[NodeSecurity, NodeSecurity]:
     """That of the connections to other brokers, and to the controllers. Reads key stores. Raises ConfigError."""
@@ -24,17 +30,23 @@ def node_security(config: ServerConfig) -> tuple[NodeSecurity, NodeSecurity]:
 
 
 def _security(config: ServerConfig, link: NodeLink) -> NodeSecurity:
-    if link.has_sasl:
-        raise ConfigError(
-            [
-                f"the listener {link.listener} uses {link.protocol}, but a broker of a cluster can't log in at other"
-                " nodes yet: use PLAINTEXT or SSL for inter.broker.listener.name and controller.listener.names"
-            ]
-        )
-    if not link.has_tls:
+    if link.protocol == "PLAINTEXT":
         return PLAINTEXT
-    context = _tls(config, link.listener)
-    return NodeSecurity(tls=lambda: context)
+    context = _tls(config, link.listener) if link.has_tls else None
+    return NodeSecurity(
+        tls=None if context is None else lambda: context,
+        login=_login(config, link) if link.has_sasl else None,
+    )
+
+
+def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], ClientLogin]":
+    from ...protocol.security.login_mechanisms import PlainLogin, ScramLogin
+    from ..config.sasl import node_login
+
+    login = node_login(config, link.listener, link.mechanism_key)
+    if login.mechanism == "PLAIN":
+        return lambda: PlainLogin(login.user, login.password)
+    return lambda: ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
 
 
 def _tls(config: ServerConfig, listener: str) -> "ssl.SSLContext":

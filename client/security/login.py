@@ -18,8 +18,8 @@ from ...protocol.messages.security import (
     SaslHandshakeResponse,
 )
 from ...protocol.messages.structure import Message
+from ...protocol.security.login_mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
 from ..errors import AuthenticationError
-from .mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
 from .sasl_settings import OAUTHBEARER, PLAIN, SaslSettings, sasl_settings
 from .settings import Security
 from .tokens import TokenSource, check_token_settings, extensions_of

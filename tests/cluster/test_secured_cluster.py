@@ -6,6 +6,7 @@ ACLs.
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,6 +19,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     NewTopic,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
@@ -43,34 +47,79 @@ class SecuredCluster(NamedTuple):
     alices_principal: str
 
 
-def protocol(name: str) -> dict[str, str]:
-    """Both listeners keep the names that the test's brokers have, and get this security protocol."""
+SECRET, ALICES_SECRET = "of-the-brokers", "of-alice"
+SCRAM = "SCRAM-SHA-512"
+MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def common_keys(protocol: str, super_user: str) -> dict[str, str]:
+    """Of all nodes: both listeners keep the names that the test's brokers have, and get this security protocol."""
     return {
-        "listener.security.protocol.map": f"PLAINTEXT:{name},CONTROLLER:{name}",
+        "listener.security.protocol.map": f"PLAINTEXT:{protocol},CONTROLLER:{protocol}",
         "authorizer.class.name": STANDARD_AUTHORIZER,
+        "super.users": super_user,
     }
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
+def scram_keys() -> dict[str, str]:
+    """Sessions are short, so that every connection renews its own during the tests."""
+    login = f'{MODULE} required username="broker" password="{SECRET}";'
+    return {
+        "sasl.enabled.mechanisms": SCRAM,
+        "sasl.mechanism.inter.broker.protocol": SCRAM,
+        "sasl.mechanism.controller.protocol": SCRAM,
+        "connections.max.reauth.ms": "2000",
+        **{f"listener.name.{one}.{SCRAM.lower()}.sasl.jaas.config": login for one in ("plaintext", "controller")},
+    }
+
+
+@pytest.fixture(scope="module", params=["SSL", "SASL_SSL"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
     place = tmp_path_factory.mktemp("secured")
     files = tls_files(place)
-    keys = {**protocol("SSL"), **files.listener(client_auth="required"), "super.users": "User:CN=broker"}
-    (place / "broker.key").write_text(files.server.key_pem())
-    (place / "broker.crt").write_text(files.server.chain_pem)
-    admin = {
-        **files.librdkafka(with_key=False),
-        "ssl.certificate.location": str(place / "broker.crt"),
-        "ssl.key.location": str(place / "broker.key"),
-    }
     with ExitStack() as stack:
-        controllers = stack.enter_context(RealControllers(place / "controllers", configs=keys))
+        if request.param == "SSL":
+            keys = {**common_keys("SSL", "User:CN=broker"), **files.listener(client_auth="required")}
+            (place / "broker.key").write_text(files.server.key_pem())
+            (place / "broker.crt").write_text(files.server.chain_pem)
+            admin: dict[str, Any] = {
+                **files.librdkafka(with_key=False),
+                "ssl.certificate.location": str(place / "broker.crt"),
+                "ssl.key.location": str(place / "broker.key"),
+            }
+            alice: dict[str, Any] = files.librdkafka(with_key=True)
+            controllers = RealControllers(place / "controllers", configs=keys)
+        else:
+            keys = {**common_keys("SASL_SSL", "User:broker"), **files.listener(), **scram_keys()}
+            admin = {
+                **files.librdkafka(with_key=False),
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": SCRAM,
+                "sasl.username": "broker",
+                "sasl.password": SECRET,
+            }
+            alice = {**admin, "sasl.username": "alice", "sasl.password": ALICES_SECRET}
+            user = f"--add-scram={SCRAM}=[name=broker,password={SECRET}]"
+            controllers = RealControllers(place / "controllers", configs=keys, format_options=[user])
+        stack.enter_context(controllers)
         keys["inter.broker.listener.name"] = "PLAINTEXT"
         ours = stack.enter_context(controllers.broker(place / "ours", OURS, keys))
         kafka = stack.enter_context(controllers.kafka_broker(place / "kafka", KAFKA, keys))
         servers = {"bootstrap.servers": f"{ours.bootstrap_servers},{kafka.bootstrap_servers}"}
-        alice = files.librdkafka(with_key=True)
-        yield SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, ALICE_PRINCIPAL)
+        principal = ALICE_PRINCIPAL if request.param == "SSL" else "User:alice"
+        made = SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, principal)
+        if request.param == "SASL_SSL":
+            create_alice(made)
+        yield made
+
+
+def create_alice(cluster: SecuredCluster) -> None:
+    """A user in the metadata log, created at ours, which passes it on."""
+    admin = AdminClient({**cluster.admin, "bootstrap.servers": cluster.ours.bootstrap_servers})
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    change = UserScramCredentialUpsertion("alice", credential, ALICES_SECRET.encode())
+    for future in admin.alter_user_scram_credentials([change]).values():
+        future.result(60)
 
 
 def allow(cluster: SecuredCluster, kind: ResourceType, name: str, *operations: AclOperation) -> None:
@@ -122,9 +171,16 @@ def write(cluster: SecuredCluster, topic: str, *values: str) -> list[KafkaError 
 
 
 def let_write(cluster: SecuredCluster, topic: str) -> None:
-    """Allows the client to write; returns when both leaders know this ACL, and those that were created before."""
+    """Allows the client to write; returns when both brokers know this ACL, and those that were created before."""
     allow(cluster, ResourceType.TOPIC, topic, AclOperation.WRITE, AclOperation.READ)
-    eventually("both leaders know the ACLs", lambda: write(cluster, topic, "probe") == [None, None])
+    for server in cluster.alice["bootstrap.servers"].split(","):
+        eventually(f"{server} knows the ACLs", partial(shows, cluster, server, topic))
+
+
+def shows(cluster: SecuredCluster, server: str, topic: str) -> bool:
+    """Whether a broker shows the client a topic."""
+    admin = AdminClient({**cluster.alice, "bootstrap.servers": server})
+    return topic in admin.list_topics(timeout=60).topics
 
 
 def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredCluster) -> None:
@@ -168,4 +224,5 @@ def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:
     """The last test of this module: the log of ours has no error, and no private key."""
     log = cluster.ours.log()
     assert " ERROR " not in log
-    assert "PRIVATE KEY" not in log
+    for secret in ("PRIVATE KEY", SECRET, ALICES_SECRET):
+        assert secret not in log

@@ -7,12 +7,18 @@ import pytest
 
 from odradek.client.errors import AuthenticationError, ConfigurationError
 from odradek.client.security.login import MESSAGES_MAX, Logins, login_steps
-from odradek.client.security.mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
 from odradek.client.security.settings import KEYS, Security, security_of
 from odradek.client.security.tokens import expiry_of, token_of, unsecured_token
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.security import scram
+from odradek.protocol.security.login_mechanisms import (
+    ClientLogin,
+    MechanismError,
+    OAuthBearerLogin,
+    PlainLogin,
+    ScramLogin,
+)
 from support.security.secured_kafka import sasl
 
 PASSWORD = "the;secret=,\"'\\ of ours"

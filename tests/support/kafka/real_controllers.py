@@ -7,7 +7,7 @@ One takes some 3 s to start and 130 MB. Sessions are short, so that a killed bro
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -55,8 +55,10 @@ class RealController(RealKafka):
         reached_at: int,
         configs: Mapping[str, str],
         features: Mapping[str, int],
+        format_options: Sequence[str] = (),
     ) -> None:
         super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="96m", features=features)
+        self._features += format_options
         self.port = self.controller_port = port
         self.reached_at = reached_at
         self._voters = voters
@@ -121,16 +123,25 @@ class RealControllers:
         *,
         features: Mapping[str, int] = FEATURES,
         door: Callable[[int], int] = lambda port: port,
+        format_options: Sequence[str] = (),
     ) -> None:
         """``features``: their levels where they are not the release's defaults. ``door``: the port of a controller ->
-        the one at which brokers and other controllers reach it, such as a proxy's."""
+        the one at which brokers and other controllers reach it, such as a proxy's.
+        ``format_options``: for ``kafka-storage.sh format``, besides the features."""
         self.directory = directory
         ports = free_ports(count)
         doors = [door(port) for port in ports]
         self.voters = ",".join(f"{FIRST_NODE_ID + place}@127.0.0.1:{port}" for place, port in enumerate(doors))
         self.nodes = [
             RealController(
-                directory / f"c{place}", FIRST_NODE_ID + place, self.voters, port, doors[place], configs or {}, features
+                directory / f"c{place}",
+                FIRST_NODE_ID + place,
+                self.voters,
+                port,
+                doors[place],
+                configs or {},
+                features,
+                format_options,
             )
             for place, port in enumerate(ports)
         ]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from ...protocol.security import plain, scram
+from . import plain, scram
 
 EXTENSION_KEY = re.compile(r"[A-Za-z]+")
 EXTENSION_VALUE = re.compile(r"[\x21-\x7e \t\r\n]+")
