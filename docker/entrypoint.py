@@ -7,12 +7,19 @@
 ``configure`` and ``run`` of Apache's image.
 
 It replaces itself by the broker, so that the broker is process 1 and gets the signals. With ``healthcheck`` as argument
-it asks the first listener that these variables give.
+it asks the first listener that these variables give. A shell, a path or one of Kafka's tools as argument is run as it
+is, as a child, and gets the signals with everything that it has started: that is how Testcontainers and others start a
+broker by a script of their own (``/etc/kafka/docker/run``).
+
+The variables of other images count too: those of Confluent's (the ones of its own products and of ZooKeeper are
+passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``).
 """
 
+import contextlib
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +28,10 @@ from odradek.broker.config.service_variables import is_of_a_service
 PREFIX = "KAFKA_"
 NOT_KEYS = frozenset(
     {
+        "KAFKA_ADVERTISED_HOST_NAME",
+        "KAFKA_ADVERTISED_PORT",
         "KAFKA_CLUSTER_ID",
+        "KAFKA_CREATE_TOPICS",
         "KAFKA_DEBUG",
         "KAFKA_GC_LOG_OPTS",
         "KAFKA_HEAP_OPTS",
@@ -30,6 +40,7 @@ NOT_KEYS = frozenset(
         "KAFKA_JMX_OPTS",
         "KAFKA_JMX_PORT",
         "KAFKA_JVM_PERFORMANCE_OPTS",
+        "KAFKA_KRAFT_CLUSTER_ID",
         "KAFKA_LOG4J_LOGGERS",
         "KAFKA_LOG4J_OPTS",
         "KAFKA_LOG4J_ROOT_LOGLEVEL",
@@ -39,7 +50,16 @@ NOT_KEYS = frozenset(
         "KAFKA_VERSION",
     }
 )
-"""What configures Kafka's JVM, its scripts or the image: none of the broker's keys."""
+"""What configures Kafka's JVM, its scripts or an image: none of the broker's keys."""
+OF_OTHER_PRODUCTS = re.compile(
+    "KAFKA_(?:ZOOKEEPER_|CFG_ZOOKEEPER_|CONFLUENT_|LICENSE_TOPIC|METRIC_REPORTERS|SCHEMA_REGISTRY_|REST_"
+    "|ENABLE_KRAFT|CLIENT_USERS|CLIENT_PASSWORDS|INTER_BROKER_USER|INTER_BROKER_PASSWORD|ZOOKEEPER)"
+)
+"""Variables of ZooKeeper, of Confluent's products and of Bitnami's scripts, which have no meaning for this broker."""
+BITNAMI_PREFIX = "KAFKA_CFG_"
+BITNAMI_DATA = "/bitnami/kafka/data"
+PASSED_ON = re.compile(r"/.*|sh|bash|kafka-[a-z0-9-]+(?:\.sh)?")
+"""Commands that are not ours."""
 
 JAAS_FILE = "-Djava.security.auth.login.config="
 """The option in KAFKA_OPTS that names a JAAS file."""
@@ -63,7 +83,7 @@ DEFAULT_ADVERTISED = "PLAINTEXT://localhost:9092"
 
 def key_of(variable: str) -> str:
     """The configuration key that a variable sets."""
-    name = variable.removeprefix(PREFIX).lower()
+    name = variable.removeprefix(BITNAMI_PREFIX).removeprefix(PREFIX).lower()
     return name.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
 
 
@@ -80,8 +100,17 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
     given = {
         key_of(name): (value, name)
         for name, value in sorted(environ.items())
-        if name.startswith(PREFIX) and name not in NOT_KEYS and not is_of_a_service(name, value, PREFIX)
+        if name.startswith(PREFIX)
+        and name not in NOT_KEYS
+        and not OF_OTHER_PRODUCTS.match(name)
+        and not is_of_a_service(name, value, PREFIX)
     }
+    if "log.dirs" not in given and any(name.startswith(BITNAMI_PREFIX) for name in environ):
+        given["log.dirs"] = (BITNAMI_DATA, "")
+    if "KAFKA_ADVERTISED_HOST_NAME" in environ and "advertised.listeners" not in given:
+        port = environ.get("KAFKA_ADVERTISED_PORT", "9092")
+        address = f"PLAINTEXT://{environ['KAFKA_ADVERTISED_HOST_NAME']}:{port}"
+        given["advertised.listeners"] = (address, "KAFKA_ADVERTISED_HOST_NAME")
     for option in environ.get("KAFKA_OPTS", "").split():
         if option.startswith(JAAS_FILE):
             given["java.security.auth.login.config"] = (option.removeprefix(JAAS_FILE), "KAFKA_OPTS")
@@ -89,7 +118,11 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
     if "advertised.listeners" in given and not listeners_said and not has_file:
         advertised, name = given["advertised.listeners"]
         given["listeners"] = (listen_everywhere(advertised), name)
-    if not has_file and not any(name in environ for name in LISTENER_VARIABLES):
+    if (
+        not has_file
+        and not {"listeners", "advertised.listeners"} & given.keys()
+        and not any(name in environ for name in LISTENER_VARIABLES)
+    ):
         given["advertised.listeners"] = (DEFAULT_ADVERTISED, "")
     return given
 
@@ -101,16 +134,44 @@ def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool
     """
     asked = list(arguments) or ["serve"]
     if asked[0] != "serve":
-        return ["odradek", *asked]
-    run = ["odradek", "serve"]
-    if environ.get("CLUSTER_ID"):
-        run += ["--cluster-id", environ["CLUSTER_ID"]]
+        return asked if PASSED_ON.fullmatch(asked[0]) else ["odradek", *asked]
+    run = ["odradek", "serve", "--announce-as-kafka"]
+    cluster_id = environ.get("CLUSTER_ID") or environ.get("KAFKA_KRAFT_CLUSTER_ID")
+    if cluster_id:
+        run += ["--cluster-id", cluster_id]
     file_named = names_a_file(asked[1:])
-    for key, (value, name) in settings(environ, has_file or file_named).items():
+    given = settings(environ, has_file or file_named)
+    for topic in topics_to_create(environ):
+        run += ["--create-topic", topic]
+    for key, (value, name) in given.items():
         run += ["--variable", name, f"{key}={value}"] if name else ["--override", f"{key}={value}"]
     if not file_named:
         run.append(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION)
     return run + asked[1:]
+
+
+def topics_to_create(environ: Mapping[str, str]) -> list[str]:
+    """The topics that ODRADEK_CREATE_TOPICS and KAFKA_CREATE_TOPICS name, between commas."""
+    named = ",".join(environ.get(name, "") for name in ("ODRADEK_CREATE_TOPICS", "KAFKA_CREATE_TOPICS"))
+    return [topic.strip() for topic in named.split(",") if topic.strip()]
+
+
+def passed_over(environ: Mapping[str, str]) -> list[str]:
+    """A line for each variable that means something to another image and nothing here."""
+    return [
+        f"{name} has no effect here: {reason}"
+        for name in sorted(environ)
+        for reason in [_reason(name)]
+        if reason is not None
+    ]
+
+
+def _reason(name: str) -> str | None:
+    if "ZOOKEEPER" in name and name.startswith(PREFIX):
+        return "this broker needs no ZooKeeper"
+    if OF_OTHER_PRODUCTS.match(name):
+        return "it configures another product or image"
+    return None
 
 
 def names_a_file(arguments: Sequence[str]) -> bool:
@@ -168,6 +229,34 @@ def health_command(address: str, age_s: float) -> list[str]:
     return ["sh", "-c", f'sleep {CHECK_EVERY_S - 1}; exec "$0" "$@"', *check]
 
 
+def run_as_child(run: Sequence[str]) -> int:
+    """Runs a command that may start others, as process 1 has to: passes on signals to all of them, and waits for all.
+
+    A shell as process 1 would not pass on SIGTERM, and a container would be killed after its grace period.
+    """
+    try:
+        child = subprocess.Popen(run, start_new_session=True)
+    except OSError as error:
+        print(f"{run[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+
+    def pass_on(number: int, _frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    code = 0
+    while True:
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            return code
+        if pid == child.pid:
+            code = os.waitstatus_to_exitcode(status)
+            code = code if code >= 0 else 128 - code
+
+
 def main() -> None:
     """Replaces this process by what was asked for."""
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
@@ -176,7 +265,11 @@ def main() -> None:
             run = health_command(health_address(os.environ, file.read(), has_file), broker_age_s())
     else:
         run = command(sys.argv[1:], os.environ, has_file)
-        if run[1] == "serve":
+        if run[0] != "odradek" and not sys.stdin.isatty():
+            sys.exit(run_as_child(run))
+        if run[1:2] == ["serve"]:
+            for line in passed_over(os.environ):
+                print(line, flush=True)
             # The kernel drops what process 1 has no handler for: these wait until the broker has its own.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     os.execvp(run[0], run)

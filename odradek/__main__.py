@@ -67,6 +67,43 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command name -> (``module:function``, one line of help)."""
 
 
+RENAMED_TOOLS = {
+    "kafka-console-consumer": "consume",
+    "kafka-console-producer": "produce",
+    "kafka-consumer-groups": "groups",
+    "kafka-server-start": "serve",
+}
+"""Tools of Kafka whose command here has another name."""
+SAME_NAMES = (
+    "acls",
+    "broker-api-versions",
+    "cluster",
+    "configs",
+    "delegation-tokens",
+    "delete-records",
+    "dump-log",
+    "features",
+    "get-offsets",
+    "leader-election",
+    "log-dirs",
+    "metadata-quorum",
+    "reassign-partitions",
+    "storage",
+    "topics",
+    "transactions",
+)
+"""Commands that are called as Kafka's tool without ``kafka-``."""
+KAFKA_TOOLS = {**RENAMED_TOOLS, **{f"kafka-{name}": name for name in SAME_NAMES}}
+"""Tool of Kafka -> the command that does the same. The program takes either name (``kafka-topics``,
+``kafka-topics.sh``), so that the image has the tools under the paths that scripts call."""
+
+
+def asked(program: str, arguments: list[str]) -> list[str]:
+    """The command with its arguments: a program with the name of one of Kafka's tools is that command."""
+    command = KAFKA_TOOLS.get(os.path.basename(program).removesuffix(".sh"))
+    return arguments if command is None else [command, *arguments]
+
+
 def usage() -> str:
     """The text of ``odradek --help``: one line for each command."""
     width = max((len(name) for name in COMMANDS), default=0)
@@ -90,7 +127,7 @@ def main() -> int:
     """
     try:
         try:
-            return run_command(sys.argv[1:])
+            return run_command(asked(sys.argv[0], sys.argv[1:]))
         finally:
             if sys.stdout is not None:  # None: it was closed before the start
                 sys.stdout.flush()
@@ -109,6 +146,9 @@ def run_command(arguments: list[str]) -> int:
         from importlib.metadata import version
 
         print(f"odradek {version('odradek')}")
+        return 0
+    if arguments[0] == "--kafka-tools":
+        print("\n".join(sorted(KAFKA_TOOLS)))
         return 0
     if arguments[0] not in COMMANDS:
         from difflib import get_close_matches

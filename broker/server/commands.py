@@ -12,8 +12,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ...protocol.errors import KafkaError
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
@@ -26,6 +27,7 @@ from ..metadata.log_reader import MetadataLogError
 from ..network.descriptor_limit import raise_descriptor_limit
 from ..network.listening import BindError
 from .broker_server import BrokerServer
+from .first_topics import FirstTopic, create_first_topics, first_topic
 from .full_collections import FullCollections
 from .heap_trimming import keep_freed_memory
 from .installed_version import installed_version
@@ -43,6 +45,13 @@ START_ERRORS = (
     OSError,
 )
 """Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
+STARTED = (
+    "[KafkaServer id={}] started",
+    "[BrokerServer id={}] Transition from STARTING to STARTED",
+    "Transitioning from RECOVERY to RUNNING.",
+    "Kafka Server started",
+)
+"""What Apache's and Confluent's images log when they serve, with the node's id. Testcontainers wait for it."""
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -58,13 +67,18 @@ def serve(options: argparse.Namespace) -> int:
         config = ServerConfig.load(text, options.override, os.environ, options.variable)
     except ConfigError as error:
         return fail(str(error))
+    try:
+        topics = [first_topic(text) for text in options.create_topic]
+    except ConfigError as error:
+        return fail(str(error))
     set_up_logging(options.log_level, options.log_format)
     unused = config.keys_without_effect()
     if unused:
         logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            failure = runner.run(run(config, options.ready_file, options.cluster_id))
+            begun = FirstActs(topics, options.announce_as_kafka, options.ready_file)
+            failure = runner.run(run(config, begun, options.cluster_id))
     except START_ERRORS as error:
         return fail(" ".join([str(error), *ownership_hint(error), *full_disk_hint(error)]))
     return 0 if failure is None else fail(failure)
@@ -79,10 +93,19 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.Loop
 
 
+class FirstActs(NamedTuple):
+    """What a broker does when it serves: creates topics, prints lines, writes the ready file."""
+
+    topics: Sequence[FirstTopic] = ()
+    announces_as_kafka: bool = False
+    ready_file: str | None = None
+
+
 async def run(
-    config: ServerConfig, ready_file: str | None, cluster_id: str | None, read_only: ReadOnlyMode | None = None
+    config: ServerConfig, acts: FirstActs, cluster_id: str | None, read_only: ReadOnlyMode | None = None
 ) -> str | None:
     """Starts a broker, waits for SIGTERM or SIGINT, and stops it. Returns why it ended by itself, otherwise None."""
+    ready_file = acts.ready_file
     raise_descriptor_limit()
     keep_freed_memory()
     stop = asyncio.Event()
@@ -108,11 +131,20 @@ async def run(
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
     collections.start()
     gc.enable()  # serve_options has disabled it
+    try:
+        if acts.topics:
+            await create_first_topics(running.broker, acts.topics)
+    except BaseException:
+        await server.stop()
+        raise
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
-    print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if ready_file is not None:
         write_ready_file(Path(ready_file), running)
+    print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
+    if acts.announces_as_kafka:
+        for line in STARTED:
+            print(line.format(running.broker.metadata.node_id), flush=True)
     try:
         await stop.wait()
     finally:

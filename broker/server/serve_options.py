@@ -26,6 +26,15 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--ready-file", metavar="FILE", help="written as JSON, with the actual ports, when the broker serves"
     )
+    options.add_argument(
+        "--create-topic",
+        action="append",
+        default=[],
+        metavar="NAME[:PARTITIONS[:REPLICAS]][:CLEANUP.POLICY]",
+        help="created at the start if it does not exist; may be repeated",
+    )
+    # For the image's entry point: what other images log when they serve, and tools wait for.
+    options.add_argument("--announce-as-kafka", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--log-level", choices=LEVELS, default="info")
     options.add_argument("--log-format", choices=("text", "json"), default="text")
     return options

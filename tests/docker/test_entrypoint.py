@@ -63,7 +63,7 @@ def test_variables_name_keys_as_apaches_image_has_it(variable: str, key: str) ->
 
 
 def test_without_variables_the_published_port_is_advertised_as_localhost() -> None:
-    expected = f"odradek serve --override advertised.listeners=PLAINTEXT://localhost:9092 {OWN}"
+    expected = f"odradek serve --announce-as-kafka --override advertised.listeners=PLAINTEXT://localhost:9092 {OWN}"
     assert command("") == command("serve") == expected
 
 
@@ -166,7 +166,7 @@ def test_security_in_variables_stops_the_start(environ: dict[str, str], said: st
 
 
 def test_a_mounted_file_says_all_that_no_variable_says() -> None:
-    expected = f"odradek serve --variable KAFKA_NODE_ID node.id=7 {MOUNTED}"
+    expected = f"odradek serve --announce-as-kafka --variable KAFKA_NODE_ID node.id=7 {MOUNTED}"
     assert command("serve", {"KAFKA_NODE_ID": "7"}, has_file=True) == expected
 
 
@@ -175,7 +175,10 @@ def test_arguments_come_last_and_may_name_another_file() -> None:
     assert command("serve --log-format=json --override node.id=8", environ, has_file=True).endswith(
         f"node.id=7 {MOUNTED} --log-format=json --override node.id=8"
     )
-    assert command("serve --log-level debug my.properties") == "odradek serve --log-level debug my.properties"
+    assert (
+        command("serve --log-level debug my.properties")
+        == "odradek serve --announce-as-kafka --log-level debug my.properties"
+    )
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,23 @@ def test_an_unknown_variable_stops_the_start_with_the_key_meant(image: Image) ->
 
 def test_the_image_runs_the_other_commands(image: Image) -> None:
     assert image.engine.run("run", "--rm", "--network", "none", image.tag, "--version").startswith("odradek ")
+
+
+def test_kafkas_tools_and_scripts_are_where_people_call_them(image: Image) -> None:
+    with Container(image) as container:
+        container.start()
+        for tool in ("kafka-topics", "/opt/kafka/bin/kafka-topics.sh", "/opt/bitnami/kafka/bin/kafka-topics.sh"):
+            container.execute(tool, "--bootstrap-server", "localhost:9092", "--list")
+        assert len(container.execute("kafka-storage", "random-uuid")) == 22
+        for path in ("/etc/kafka/docker/run", "/etc/confluent/docker/configure", "/etc/kafka/kafka.properties"):
+            container.execute("test", "-w", path)
+
+
+def test_a_script_of_testcontainers_starts_it(image: Image) -> None:
+    """As the Java module does: a shell waits for a script, which sets the address and runs the image's own script."""
+    script = "export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092; /etc/kafka/docker/run"
+    with Container(image, arguments=("sh", "-c", script)) as container:
+        container.start()
+        assert "Transitioning from RECOVERY to RUNNING" in container.log()
+        assert container.stop() in (0, 143), container.log()  # that of the shell
+        assert "stopped cleanly" in container.log()

@@ -17,7 +17,7 @@ from ...config.errors import ConfigError
 from ...config.security import refuse_unserved_security
 from ...config.server_config import ServerConfig
 from ...dispatch.read_only import ReadOnlyMode
-from ...server.commands import START_ERRORS, loop_factory, run
+from ...server.commands import START_ERRORS, FirstActs, loop_factory, run
 from ...server.logging_setup import set_up_logging
 from ...server.random_ids import random_uuid
 from .addition import check_configs
@@ -103,7 +103,7 @@ class Rescue:
         mode = ReadOnlyMode(self._files_for, self._refusal) if self._read_only else None
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                return runner.run(run(self._config, ready_file, None, mode))
+                return runner.run(run(self._config, FirstActs(ready_file=ready_file), None, mode))
         except START_ERRORS as error:
             return str(error)
         finally:

@@ -4,7 +4,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -27,11 +27,17 @@ class Image:
 class Container:
     """A container that runs while the block does; its volumes are removed with it, unless they are named."""
 
-    def __init__(self, image: Image, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        image: Image,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
         self._engine = image.engine
         self.name = f"odradek-test-{os.getpid()}-{next(_numbers)}"
         variables = [part for key, value in (environment or {}).items() for part in ("--env", f"{key}={value}")]
-        self._create = ("create", "--name", self.name, "--network", "none", *variables, *options, image.tag)
+        self._create = ("create", "--name", self.name, "--network", "none", *variables, *options, image.tag, *arguments)
 
     def __enter__(self) -> "Container":
         self._engine.run(*self._create)

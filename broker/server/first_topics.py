@@ -1,0 +1,74 @@
+"""Topics that a start creates if they do not exist (``odradek serve --create-topic``, the image's variables).
+
+Owns: the form of their text. Never does: changing a topic that exists. Source: ours; ``KAFKA_CREATE_TOPICS`` of
+wurstmeister/kafka has the form ``name:partitions:replicas[:cleanup.policy]``.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ...protocol.wall_clock import clock_ms
+from ..config.errors import ConfigError
+from ..controller.topics import create_topics
+from .broker import Broker
+
+logger = logging.getLogger(__name__)
+
+FORM = "NAME[:PARTITIONS[:REPLICAS]][:CLEANUP.POLICY]"
+
+
+class FirstTopic(NamedTuple):
+    """A topic to create; -1 takes the broker's default."""
+
+    name: str
+    partitions: int = -1
+    replicas: int = -1
+    cleanup_policy: str | None = None
+
+
+def first_topic(text: str) -> FirstTopic:
+    """A topic from its text (:data:`FORM`). Raises ConfigError."""
+    name, *rest = [part.strip() for part in text.split(":")]
+    numbers: list[int] = []
+    while rest and rest[0].isdecimal() and len(numbers) < 2:
+        numbers.append(int(rest.pop(0)))
+    if not name or len(rest) > 1:
+        raise ConfigError([f"--create-topic {text}: the form is {FORM}"])
+    partitions, replicas = [*numbers, -1, -1][:2]
+    return FirstTopic(name, partitions, replicas, rest[0] if rest and rest[0] else None)
+
+
+async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> None:
+    """Creates those that do not exist. Raises ConfigError with every refusal, by topic; KafkaError if nothing can be
+    written."""
+    if broker.is_cluster_member:
+        raise ConfigError(["--create-topic needs a broker that is its own controller: create topics of a cluster once"])
+    image = broker.metadata.image
+    missing = [topic for topic in topics if topic.name not in image.topics_by_name]
+    answered: asyncio.Future[CreateTopicsResponse | KafkaError] = asyncio.get_running_loop().create_future()
+    request = CreateTopicsRequest([_creatable(topic) for topic in missing])
+    broker.own_metadata.change(
+        lambda: create_topics(broker.metadata.image, request, broker.controller, with_configs=False),
+        clock_ms(),
+        answered.set_result,
+    )
+    outcome = await answered
+    if isinstance(outcome, KafkaError):
+        raise outcome
+    results = outcome.topics
+    refused = [f"--create-topic {one.name}: {one.error_message}" for one in results if one.error_code != ErrorCode.NONE]
+    if refused:
+        raise ConfigError(refused)
+    for topic in results:
+        logger.info("created topic %s with %d partitions", topic.name, topic.num_partitions)
+
+
+def _creatable(topic: FirstTopic) -> CreateTopicsRequest.CreatableTopic:
+    configs = []
+    if topic.cleanup_policy is not None:
+        configs.append(CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", topic.cleanup_policy))
+    return CreateTopicsRequest.CreatableTopic(topic.name, topic.partitions, topic.replicas, configs=configs)
