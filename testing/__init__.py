@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     # By its full name: mypy also meets this file as the package of tests/testing.
     from odradek.testing.cluster import KafkaCluster
     from odradek.testing.in_process import InProcessBroker
+    from odradek.testing.secured import BrokerSecurity, SecuredBroker
 
-__all__ = ["InProcessBroker", "KafkaCluster"]
+__all__ = ["BrokerSecurity", "InProcessBroker", "KafkaCluster", "SecuredBroker"]
 
-MODULES = {"InProcessBroker": "in_process", "KafkaCluster": "cluster"}
+MODULES = {
+    "BrokerSecurity": "secured",
+    "InProcessBroker": "in_process",
+    "KafkaCluster": "cluster",
+    "SecuredBroker": "secured",
+}
 """Where each name is defined."""
 
 

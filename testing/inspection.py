@@ -40,6 +40,10 @@ class Inspection:
         """``host:port``, as clients want it."""
         raise NotImplementedError
 
+    def _client_settings(self) -> dict[str, Any]:
+        """Further arguments of the clients of these helpers, for a broker with security."""
+        return {}
+
     # --- topics
 
     def create_topic(
@@ -102,7 +106,10 @@ class Inspection:
         async def produce() -> "list[RecordMetadata]":
             from ..client.producer import Producer
 
-            async with Producer(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, linger_ms=0) as producer:
+            settings = self._client_settings()
+            async with Producer(
+                self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, linger_ms=0, **settings
+            ) as producer:
                 sent = [
                     await producer.send(
                         topic,
@@ -148,6 +155,7 @@ class Inspection:
             client_id=HELPERS_CLIENT_ID,
             auto_offset_reset="earliest",
             isolation_level=isolation_level,
+            **self._client_settings(),
             allow_auto_create_topics=False,
         ) as consumer:
             numbers = await consumer.partitions_for_topic(topic)
@@ -253,7 +261,7 @@ class Inspection:
         async def asked() -> Value:
             from ..client.admin import Admin
 
-            async with Admin(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID) as admin:
+            async with Admin(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, **self._client_settings()) as admin:
                 return await ask(admin)
 
         return run(asked())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .cluster import KafkaCluster
     from .config_values import ConfigValue
     from .in_process import InProcessBroker
+    from .secured import BrokerSecurity
 
 CONFIGS_OPTION = "kafka_configs"
 
@@ -96,13 +97,24 @@ def kafka_broker_factory(
 
     The configs map Kafka's keys to a str, int, float or bool; they may be left out. Every broker is stopped at the end
     of the test, even if the test has stopped it.
+
+    ``security=BrokerSecurity(...)`` gives it TLS, users and ACLs; ``security=True`` the defaults of that class. It then
+    is a ``SecuredBroker``: ``broker.client("alice")`` has the settings for each client library.
     """
     from .in_process import InProcessBroker
 
     brokers: list[InProcessBroker] = []
 
-    def start(configs: "dict[str, ConfigValue] | None" = None) -> InProcessBroker:
-        broker = InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), configs)
+    def start(
+        configs: "dict[str, ConfigValue] | None" = None, *, security: "BrokerSecurity | bool" = False
+    ) -> InProcessBroker:
+        directory = tmp_path_factory.mktemp("kafka_broker")
+        if security:
+            from .secured import SecuredBroker
+
+            broker: InProcessBroker = SecuredBroker(directory, configs, None if security is True else security)
+        else:
+            broker = InProcessBroker(directory, configs)
         broker.start()
         brokers.append(broker)
         return broker

@@ -142,8 +142,6 @@ class Cluster:
         if self._closed:
             raise ClosedError("the client is closed")
         connection = self._connections.get(key)
-        if connection is not None and isinstance(connection.failure, AuthenticationError):
-            self._refuse(connection.failure)
         self.raise_refusal()
         if connection is not None and connection.is_open and (connection.host, connection.port) == (host, port):
             return connection
@@ -167,6 +165,7 @@ class Cluster:
         except AuthenticationError as error:
             self._refuse(error)
             raise
+        connection.on_refusal = self._refuse
         old = self._connections.get(key)
         if old is not None:
             old.close()

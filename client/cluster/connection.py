@@ -8,6 +8,7 @@ the connection, because the later answers would also come too late (as ``Network
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...protocol.errors import ProtocolError
@@ -49,6 +50,8 @@ class BrokerConnection(asyncio.Protocol):
         self._renew_at: float | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._held: list[HeldRequest] = []
+        self.on_refusal: Callable[[AuthenticationError], None] | None = None
+        """Called if a renewed login is refused."""
 
     @classmethod
     async def open(
@@ -141,11 +144,6 @@ class BrokerConnection(asyncio.Protocol):
         if self._renewal is None and self._renew_at is not None and self._loop.time() >= self._renew_at:
             self._renewal = asyncio.ensure_future(self._renew())
         return self._renewal is not None
-
-    @property
-    def failure(self) -> Exception | None:
-        """Why the connection is closed; None while it is open."""
-        return self._failure
 
     @property
     def address(self) -> str:
@@ -251,6 +249,8 @@ class BrokerConnection(asyncio.Protocol):
         """Closes the connection once; every waiting request fails with ``failure``."""
         if self._failure is None:
             self._failure = failure
+            if self.on_refusal is not None and isinstance(failure, AuthenticationError):
+                self.on_refusal(failure)
         if self._transport is not None:
             self._transport.abort()
             self._transport = None

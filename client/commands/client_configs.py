@@ -208,6 +208,8 @@ async def _describe_credentials(users: ScramUserAdmin, name: str | None, *, as_j
         if not as_json:
             click.echo(f"SCRAM credential configs for user-principal '{user}' are {texts}")
     for user, failure in errors.items():
+        if failure.error_code.name == "RESOURCE_NOT_FOUND":
+            continue  # a user without credentials is left out, as in Kafka's script
         text = java_error(failure.error_code, str(failure.args[-1]).removeprefix(f"'{user}': "))
         document[user] = {"error": failure.error_code.name}
         if not as_json:

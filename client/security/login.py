@@ -20,7 +20,7 @@ from ...protocol.messages.security import (
 from ...protocol.messages.structure import Message
 from ...protocol.security.login_mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
 from ..errors import AuthenticationError
-from .sasl_settings import OAUTHBEARER, PLAIN, SaslSettings, sasl_settings
+from .sasl_settings import OAUTHBEARER, PLAIN, ClientSasl, sasl_settings
 from .settings import Security
 from .tokens import TokenSource, check_token_settings, extensions_of
 
@@ -67,7 +67,7 @@ class Logins:
         return lifetime_ms * share
 
 
-def _with_password(settings: SaslSettings) -> ClientLogin:
+def _with_password(settings: ClientSasl) -> ClientLogin:
     if settings.mechanism == PLAIN:
         return PlainLogin(settings.user, settings.password)
     nonce = "".join(secrets.choice(NONCE_LETTERS) for _ in range(32))

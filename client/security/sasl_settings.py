@@ -21,14 +21,14 @@ MODULES = {
 """Mechanism -> the class of its login module."""
 
 
-class SaslSettings(NamedTuple):
+class ClientSasl(NamedTuple):
     """The mechanism, and the options of its login module."""
 
     mechanism: str
     options: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"SaslSettings(mechanism={self.mechanism!r}, options={sorted(self.options)})"
+        return f"ClientSasl(mechanism={self.mechanism!r}, options={sorted(self.options)})"
 
     @property
     def user(self) -> str:
@@ -46,7 +46,7 @@ class SaslSettings(NamedTuple):
         return self.options.get("tokenauth", "").lower() == "true"
 
 
-def sasl_settings(texts: Mapping[str, str]) -> SaslSettings:
+def sasl_settings(texts: Mapping[str, str]) -> ClientSasl:
     """The settings of a client with SASL. Raises ConfigurationError."""
     mechanism = texts.get(MECHANISM_KEY, GSSAPI).strip()
     if mechanism not in MODULES:
@@ -66,4 +66,4 @@ def sasl_settings(texts: Mapping[str, str]) -> SaslSettings:
         for option in ("username", "password"):
             if option not in module.options:
                 raise ConfigurationError(f"{JAAS_KEY}: the option {option!r} is missing")
-    return SaslSettings(mechanism, dict(module.options))
+    return ClientSasl(mechanism, dict(module.options))

@@ -183,3 +183,45 @@ async def test_a_session_is_renewed_before_it_ends(secured: SecuredKafka, name: 
     async with Consumer(bootstrap_servers=servers, security=secured.client("SHORT", mechanism)) as consumer:
         partitions = await consumer.partitions_for_topic(name)
         assert partitions == [0]
+
+
+async def test_a_login_that_is_refused_later_reaches_producer_and_consumer(secured: SecuredKafka, name: str) -> None:
+    """The password changes while both run. Their next renewal is refused, and every later call says so."""
+    servers, mechanism = secured.address("SHORT"), "SCRAM-SHA-256"
+    async with Admin(secured.bootstrap_servers) as admin:
+        await admin.alter_user_scram_credentials([ScramUpsertion("erin", mechanism, "first-secret")])
+        settings = secured.client("SHORT", mechanism, "erin", "first-secret")
+        await log_in_when_known(servers, settings)
+        async with (
+            Producer(servers, security=settings, linger_ms=0) as producer,
+            Consumer(name, bootstrap_servers=servers, group_id=name, security=settings) as consumer,
+        ):
+            await producer.send_and_wait(name, b"value")
+            await consumer.poll(10)
+            await admin.alter_user_scram_credentials([ScramUpsertion("erin", mechanism, "second-secret")])
+            with pytest.raises(AuthenticationError, match="user 'erin'"):
+                await send_for_ever(producer, name)
+            with pytest.raises(AuthenticationError, match="user 'erin'"):
+                await poll_for_ever(consumer)
+            with pytest.raises(AuthenticationError):
+                await producer.send(name, b"more")
+
+
+async def log_in_when_known(servers: str, settings: dict[str, str]) -> None:
+    """The broker learns of a user a moment after its controller."""
+    while True:
+        try:
+            async with Admin(servers, security=settings):
+                return
+        except AuthenticationError:
+            continue
+
+
+async def send_for_ever(producer: Producer, topic: str) -> None:
+    while True:
+        await producer.send_and_wait(topic, b"value")
+
+
+async def poll_for_ever(consumer: Consumer) -> None:
+    while True:
+        await consumer.poll(50)

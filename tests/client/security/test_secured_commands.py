@@ -116,8 +116,10 @@ def test_quotas_and_users_print_what_kafka_configs_prints(secured: SecuredKafka,
         same(*ip, "--describe")
     same("--entity-type", "users", "--describe")
     same("--entity-type", "clients", "--entity-type", "users", "--describe")
-    password = "SCRAM-SHA-256=[iterations=8192,password=a,b=c],SCRAM-SHA-512=[password=x]"
-    same("--user", user, "--alter", "--add-config", password)
+    both_at_once = "SCRAM-SHA-256=[password=x],SCRAM-SHA-512=[password=x]"
+    assert same("--user", user, "--alter", "--add-config", both_at_once) == "", "one credential in each request"
+    for password in ("SCRAM-SHA-256=[iterations=8192,password=a,b=c]", "SCRAM-SHA-512=[password=x]"):
+        assert "Completed updating config" in same("--user", user, "--alter", "--add-config", password)
     eventually(
         "the credentials are described",
         lambda: "SCRAM-SHA-512=iterations=4096" in both.ours("configs", *server, "--user", user, "--describe").out,
