@@ -159,6 +159,10 @@ bench: $(VENV)/.installed-dev
 bench-cluster: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
 
+## bench-tls: TLS of ours and of a real Kafka in turn (8 minutes); writes the table
+bench-tls: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+
 ## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
@@ -200,4 +204,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-cluster bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: bench bench-cluster bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-ledger config-keys config-docs wheel clean help

@@ -4,7 +4,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,9 +103,14 @@ def odradek(executable: Path, directory: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def kafka(libs: Path, directory: Path) -> Iterator[Running]:
-    """Apache Kafka, formatted and started; the start is timed with the format, which its first start needs."""
-    port, controller = free_port(), free_port()
+def kafka(
+    libs: Path, directory: Path, more: Mapping[str, str] | None = None, port: int | None = None
+) -> Iterator[Running]:
+    """Apache Kafka, formatted and started; the start is timed with the format, which its first start needs.
+
+    ``more``: further keys, which may replace others; then with the ``port`` of its PLAINTEXT listener.
+    """
+    port, controller = port or free_port(), free_port()
     keys = {
         **SAME_KEYS,
         "process.roles": "broker,controller",
@@ -116,6 +121,7 @@ def kafka(libs: Path, directory: Path) -> Iterator[Running]:
         "log.dirs": str(directory / "data"),
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
+        **(more or {}),
     }
     configuration = directory / "server.properties"
     configuration.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
