@@ -184,7 +184,7 @@ def table(results: Mapping[str, Mapping[str, list[float]]], arguments: argparse.
     """The medians as Markdown."""
     day = datetime.now(UTC).date()
     lines = [
-        f"{day.day} {day:%B %Y}, {arguments.rounds} rounds, {arguments.megabytes} MB each way, median (all rounds).",
+        f"{day.day} {day:%B %Y}, rounds: {arguments.rounds}, {arguments.megabytes} MB each way; the medians (and all).",
         "",
         "| | Odradek | Apache Kafka 4.3.1 | ratio |",
         "|---|---|---|---|",

@@ -1,0 +1,155 @@
+"""Hostile clients of a TLS listener: other clients are served throughout, and memory stays bounded.
+
+The neighbour asks the PLAINTEXT listener of the same broker all the time; the loop serves both.
+"""
+
+import contextlib
+import socket
+import ssl
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from support.brokers.neighbour import Neighbour
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import free_ports
+from support.security.handshakes import End
+from support.security.tls_files import TlsFiles, tls_files
+
+pytestmark = pytest.mark.ci
+
+LONGEST_CPU_MS = 50.0
+MEMORY_MAX = 64 << 20
+API_VERSIONS = bytes.fromhex("0000000e0012000000000001000462656e63")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
+    return tls_files(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def secure_port() -> int:
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="module")
+def broker(files: TlsFiles, secure_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    plain = free_ports(1)[0]
+    configs = {
+        "listeners": f"PLAINTEXT://127.0.0.1:{plain},SSL://127.0.0.1:{secure_port}",
+        "odradek.connections.unauthenticated.max": "400",
+        **files.listener(client_auth="requested"),
+    }
+    started = OurBroker(tmp_path_factory.mktemp("broker"), configs)
+    with started:
+        started.port = plain
+        yield started
+
+
+@pytest.fixture(scope="module")
+def trusting(files: TlsFiles) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=files.trust)
+
+
+def open_connection(port: int) -> socket.socket:
+    one = socket.create_connection(("127.0.0.1", port))
+    one.settimeout(60)
+    return one
+
+
+def asked_over_tls(port: int, context: ssl.SSLContext) -> None:
+    """Asks for ApiVersions over TLS, as any client does first."""
+    with context.wrap_socket(open_connection(port), server_hostname="localhost") as one:
+        one.sendall(API_VERSIONS)
+        size = struct.unpack(">i", one.recv(4))[0]
+        assert 100 < size < 2_000
+
+
+def client_hello(context: ssl.SSLContext) -> bytes:
+    return End(context, "localhost").step()
+
+
+def fair(neighbour: Neighbour) -> None:
+    assert neighbour.seen.longest_cpu_ms < LONGEST_CPU_MS, neighbour.seen
+    assert neighbour.seen.refused_heartbeats == 0
+    assert neighbour.seen.memory_growth < MEMORY_MAX, neighbour.seen
+
+
+def test_a_flood_of_half_handshakes(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext) -> None:
+    """2,000 clients ask for a handshake at once and never finish it."""
+    hello = client_hello(trusting)
+    with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
+        for _ in range(2_000):
+            one = opened.enter_context(open_connection(secure_port))
+            with contextlib.suppress(OSError):
+                one.sendall(hello)
+        asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+def test_silent_dripping_and_announcing_clients(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext) -> None:
+    hello = client_hello(trusting)
+    starts = [b"", hello[:1], hello[:5], hello[:-1], b"\x16\x03\x01\x3f\xff\x01", b"\x16\x03\x01\xff\xff", b"\x00" * 4]
+    with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
+        held = []
+        for number in range(300):
+            one = opened.enter_context(open_connection(secure_port))
+            with contextlib.suppress(OSError):
+                one.sendall(starts[number % len(starts)])
+            held.append(one)
+        for _ in range(20):
+            for one in held:
+                with contextlib.suppress(OSError):
+                    one.sendall(b"\x00")
+        asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+def test_large_frames_that_are_only_announced(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext) -> None:
+    """50 clients announce 100 MiB over TLS and send 12 bytes."""
+    with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
+        for _ in range(50):
+            one = trusting.wrap_socket(open_connection(secure_port), server_hostname="localhost")
+            opened.enter_context(one)
+            one.sendall(struct.pack(">i", 100 << 20) + b"\0" * 12)
+        asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_bytes_at_any_point(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext, seed: int) -> None:
+    """500 connections a seed send garbage at a random point of a TLS connection, and break off."""
+    random = Random(seed)
+    hello = client_hello(trusting)
+    with Neighbour(broker.port, broker.pid) as neighbour:
+        for _ in range(500):
+            kind = random.randrange(4)
+            with contextlib.suppress(OSError, ssl.SSLError):
+                one = open_connection(secure_port)
+                if kind == 0:
+                    one.sendall(random.randbytes(random.randint(1, 3_000)))
+                elif kind == 1:
+                    one.sendall(hello[: random.randrange(len(hello))] + random.randbytes(random.randint(0, 300)))
+                elif kind == 2:
+                    mutated = bytearray(hello)
+                    mutated[random.randrange(len(mutated))] ^= 1 << random.randrange(8)
+                    one.sendall(mutated)
+                else:
+                    wrapped = trusting.wrap_socket(one, server_hostname="localhost")
+                    wrapped.sendall(API_VERSIONS[: random.randrange(1, len(API_VERSIONS))])
+                    one = socket.socket(fileno=wrapped.detach())
+                    one.sendall(random.randbytes(random.randint(1, 500)))
+                one.close()
+        asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+def test_the_log_says_little(broker: OurBroker, files: TlsFiles, tmp_path: Path) -> None:
+    """All of the above leaves a log of bounded size, without a traceback."""
+    log = broker.log()
+    assert len(log) < 100_000
+    assert "Traceback" not in log
