@@ -57,7 +57,7 @@ def _describe(
         yield
     response = DescribeDelegationTokenResponse()
     for number, token in enumerate(list(broker.metadata.image.delegation_tokens.values()), 1):
-        is_meant = owners is None or token.owner in owners or not owners.isdisjoint(token.renewers)
+        is_meant = owners is None or not owners.isdisjoint((token.owner, token.requester, *token.renewers))
         if is_meant and _may_see(context, token):
             response.tokens.append(_described(token, hmacs.hmac_of(token.token_id), context.api_version))
         if not number % TOKENS_A_STEP:
@@ -68,7 +68,7 @@ def _describe(
 def _may_see(context: RequestContext, token: DelegationToken) -> bool:
     access = context.access
     return (
-        token.may_be_renewed_by(context.principal)
+        token.concerns(context.principal)
         or access is None
         or access.may(AclOperation.DESCRIBE, AclResourceType.DELEGATION_TOKEN, token.token_id)
         or access.may(AclOperation.DESCRIBE_TOKENS, AclResourceType.USER, token.owner)

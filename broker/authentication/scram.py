@@ -63,17 +63,19 @@ class ScramExchange:
         """Answers the first message with a salt, the second with a signature. Raises Refused."""
         try:
             if self._first is None:
-                return self._begin(token)
+                return self._begin(token, now_ms)
             return self._end(self._first, token)
         except ScramError as malformed:
             raise Refused(str(malformed)) from None
 
-    def _begin(self, token: bytes) -> bytes:
+    def _begin(self, token: bytes, now_ms: int) -> bytes:
         first = decode_client_first(token)
         if first.authorization_id and first.authorization_id != first.name:
             raise Refused(OTHER_ID, OTHER_ID)
         accounts = self._accounts
         account = accounts.token(first.name) if first.is_by_token else accounts.user(first.name)
+        if account is not None and account.expires_ms is not None and account.expires_ms < now_ms:
+            account = None
         credential = accounts.decoy(first.name) if account is None else account.credential
         if credential.iterations < ITERATIONS_MIN:
             raise Refused(f"the stored credential has {credential.iterations} iterations, fewer than {ITERATIONS_MIN}")

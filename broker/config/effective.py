@@ -65,10 +65,21 @@ EFFECTIVE: dict[str, str] = {
     "connection.failed.authentication.delay.ms": "How long the answer to a failed authentication waits. After ten"
     " failures of an address it doubles with each, up to 5 s.",
     "connections.max.reauth.ms": "How long a client may use a connection before it authenticates again; 0: no limit.",
-    "sasl.enabled.mechanisms": "The SASL mechanisms of a listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512.",
+    "sasl.enabled.mechanisms": "The SASL mechanisms of a listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER.",
     "sasl.mechanism.inter.broker.protocol": "The mechanism with which this broker logs in at others; one that its own"
     " inter-broker listener enables.",
     "sasl.mechanism.controller.protocol": "The mechanism with which a broker of a cluster logs in at its controllers.",
+    "sasl.oauthbearer.jwks.endpoint.url": "Where the keys are that sign OAUTHBEARER's tokens: file, http or https.",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often keys are fetched again from an http or https URL.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "The first pause after a fetch that failed; it doubles.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": "How long a fetch is tried again.",
+    "sasl.oauthbearer.expected.audience": "A token must be for one of these (aud). Unset: one that has aud is refused.",
+    "sasl.oauthbearer.expected.issuer": "A token must be of this issuer (iss).",
+    "sasl.oauthbearer.sub.claim.name": "The claim of a token that names the client.",
+    "sasl.oauthbearer.scope.claim.name": "The claim of a token with its scopes.",
+    "sasl.oauthbearer.clock.skew.seconds": "How much the clocks of broker and issuer may differ.",
+    "sasl.server.callback.handler.class": "For OAUTHBEARER, with the prefixes of listener and mechanism: Kafka's class"
+    " that validates tokens by JWKS, or the one for tokens without a signature.",
     "sasl.server.max.receive.size": "The largest request of a client that has not authenticated.",
     "security.inter.broker.protocol": "Names the listener that other brokers would use, unless"
     " inter.broker.listener.name does.",

@@ -22,6 +22,8 @@ from ...protocol.security.jaas import (
 from .errors import ConfigError
 from .listener_keys import listener_value, prefix_of
 from .listeners import Listener
+from .oauthbearer import MECHANISM as OAUTHBEARER
+from .oauthbearer import OAuthBearerSettings, oauthbearer_settings
 from .typed_values import TypedValues
 
 MECHANISMS_KEY = "sasl.enabled.mechanisms"
@@ -36,6 +38,7 @@ MODULES: Mapping[str, str] = {
     "PLAIN": PLAIN_MODULE,
     "SCRAM-SHA-256": SCRAM_MODULE,
     "SCRAM-SHA-512": SCRAM_MODULE,
+    OAUTHBEARER: OAUTHBEARER_MODULE,
 }
 """The mechanisms that are served, each with its login module."""
 KNOWN_MODULES = frozenset({PLAIN_MODULE, SCRAM_MODULE, OAUTHBEARER_MODULE, KERBEROS_MODULE})
@@ -50,6 +53,7 @@ class MechanismSettings(NamedTuple):
     name: str
     modules: Sequence[JaasModule]
     max_reauth_ms: int
+    oauthbearer: OAuthBearerSettings | None = None
 
     def passwords(self) -> Mapping[str, str]:
         """The users of PLAIN with their passwords (``user_<name>``)."""
@@ -161,8 +165,18 @@ class _SaslReader:
                 )
                 continue
             modules = self.modules(listener, name)
-            if modules:
-                yield MechanismSettings(name, modules, self._whole(listener, REAUTH_KEY, name))
+            if not modules:
+                continue
+            bearer = self._oauthbearer(listener, modules) if name == OAUTHBEARER else None
+            yield MechanismSettings(name, modules, self._whole(listener, REAUTH_KEY, name), bearer)
+
+    def _oauthbearer(self, listener: str, modules: Sequence[JaasModule]) -> OAuthBearerSettings | None:
+        options = next(module.options for module in modules if module.name == OAUTHBEARER_MODULE)
+        try:
+            return oauthbearer_settings(self._config, listener, options)
+        except ConfigError as error:
+            self.problems += error.problems
+            return None
 
     def _whole(self, listener: str, key: str, mechanism: str | None) -> int:
         given = listener_value(self._config, listener, key, mechanism)

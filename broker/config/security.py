@@ -89,6 +89,16 @@ SERVED_AT_START = frozenset(
         "sasl.jaas.config",
         "sasl.mechanism.controller.protocol",
         "sasl.mechanism.inter.broker.protocol",
+        "sasl.oauthbearer.clock.skew.seconds",
+        "sasl.oauthbearer.expected.audience",
+        "sasl.oauthbearer.expected.issuer",
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        "sasl.oauthbearer.jwks.endpoint.url",
+        "sasl.oauthbearer.scope.claim.name",
+        "sasl.oauthbearer.sub.claim.name",
+        "sasl.server.callback.handler.class",
         "sasl.server.max.receive.size",
     }
 )

@@ -26,5 +26,9 @@ class DelegationToken(NamedTuple):
         return self.max_ms < now_ms or self.expiry_ms < now_ms
 
     def may_be_renewed_by(self, principal: str) -> bool:
-        """Whether this principal may renew and expire it, and sees it without an ACL."""
+        """Whether this principal may renew and expire it."""
         return principal == self.owner or principal in self.renewers
+
+    def concerns(self, principal: str) -> bool:
+        """Whether this principal sees it without an ACL (``TokenInformation.ownerOrRenewer``)."""
+        return principal == self.requester or self.may_be_renewed_by(principal)

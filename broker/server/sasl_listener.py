@@ -165,7 +165,7 @@ class SaslChannel:
 def sasl_listener(broker: Broker, listener_name: str, settings: ListenerSasl, failures: Failures) -> SaslListener:
     """The authentication of one listener."""
     return SaslListener(
-        mechanisms_of(settings, lambda: broker.metadata.image),
+        mechanisms_of(settings, lambda: broker.metadata.image, lambda: broker.token_hmacs),
         {one.name: one.max_reauth_ms for one in settings.mechanisms},
         settings.max_receive_bytes,
         OwnAnswers(broker, listener_name),

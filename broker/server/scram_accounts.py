@@ -5,18 +5,24 @@ on each broker of a cluster and across restarts, and computing them takes all st
 ``ScramServerCallbackHandler``, ``ScramCredentialCache``.
 """
 
+import base64
 import hashlib
 import hmac
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from random import SystemRandom
+from typing import TYPE_CHECKING
 
-from ...protocol.security.scram import ITERATIONS_MIN, ScramMechanism
+from ...protocol.security.scram import ITERATIONS_MIN, ScramMechanism, credential_of, salted_password
 from ...protocol.security.scram_credential import ScramCredential
 from ..authentication.scram import ScramAccount
 from ..metadata.image import MetadataImage
 
+if TYPE_CHECKING:
+    from ..metadata.token_hmacs import TokenHmacs
+
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+TOKENS_KEPT = 1_000
 RANDOM_BITS = 130
 """Of a nonce or a salt (``ScramFormatter.secureRandomString``)."""
 
@@ -38,10 +44,18 @@ def base_36(number: int) -> str:
 class ImageAccounts:
     """The accounts of one mechanism (:class:`..authentication.scram.ScramAccounts`)."""
 
-    def __init__(self, mechanism: ScramMechanism, image: Callable[[], MetadataImage]) -> None:
-        """``image`` returns the present metadata."""
+    def __init__(
+        self,
+        mechanism: ScramMechanism,
+        image: Callable[[], MetadataImage],
+        token_hmacs: Callable[[], "TokenHmacs | None"],
+    ) -> None:
+        """``image`` returns the present metadata, ``token_hmacs`` the HMACs of its tokens (None without tokens)."""
         self._mechanism = mechanism
         self._image = image
+        self._token_hmacs = token_hmacs
+        self._of_tokens: OrderedDict[str, ScramCredential] = OrderedDict()
+        """The credentials of tokens that were used lately: each is 3 ms of work."""
         self._decoys_at = -2
         """The offset of the metadata of which the next two are made."""
         self._key = b""
@@ -53,8 +67,19 @@ class ImageAccounts:
         return None if credential is None else ScramAccount(credential, f"User:{name}")
 
     def token(self, token_id: str) -> ScramAccount | None:
-        """Delegation tokens are not served yet."""
-        return None
+        """The account of a delegation token: its password is the Base64 of its HMAC, and its owner is the client."""
+        token, hmacs = self._image().delegation_tokens.get(token_id), self._token_hmacs()
+        if token is None or hmacs is None:
+            return None
+        credential = self._of_tokens.pop(token_id, None)
+        if credential is None:
+            password, salt = base64.b64encode(hmacs.hmac_of(token_id)).decode(), random_text().encode()
+            salted = salted_password(self._mechanism, password, salt, ITERATIONS_MIN)
+            credential = credential_of(self._mechanism, salted, salt, ITERATIONS_MIN)
+        self._of_tokens[token_id] = credential
+        if len(self._of_tokens) > TOKENS_KEPT:
+            self._of_tokens.popitem(last=False)
+        return ScramAccount(credential, f"User:{token.owner.partition(':')[2]}", token.expiry_ms)
 
     def decoy(self, name: str) -> ScramCredential:
         """The credential that an unknown name seems to have: a salt of its own, and the usual iterations."""

@@ -1,0 +1,56 @@
+"""SASL OAUTHBEARER: a token in one message; a token that is refused costs one more.
+
+Pure. Never does: checking a token, which a function does that it is given. Source: ``OAuthBearerSaslServer``; KIP-255,
+RFC 7628.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.security.oauthbearer import (
+    ACKNOWLEDGED_ERROR,
+    OAuthBearerError,
+    decode_client_initial,
+    encode_server_error,
+)
+from .bearer_token import BearerToken, TokenRefusal
+from .mechanism import Authenticated, Refused
+
+Validate = Callable[[str, int], BearerToken]
+"""Checks a token at a time in ms since the epoch. Raises TokenRefusal."""
+
+
+class OAuthBearerExchange:
+    """The messages of a client."""
+
+    __slots__ = ("_refusal", "_validate")
+
+    def __init__(self, validate: Validate) -> None:
+        self._validate = validate
+        self._refusal: tuple[str, str] | None = None
+        """Why the last token was refused, and the error that the client has got."""
+
+    def respond(self, token: bytes, now_ms: int) -> bytes | Authenticated:
+        """Returns an error for a token that is refused; the client acknowledges it and is refused then.
+
+        Raises Refused.
+        """
+        if self._refusal is not None and token == ACKNOWLEDGED_ERROR:
+            raise Refused(*self._refusal)
+        self._refusal = None
+        try:
+            message = decode_client_initial(token)
+        except OAuthBearerError as malformed:
+            raise Refused(str(malformed)) from None
+        try:
+            bearer = self._validate(message.token, now_ms)
+        except TokenRefusal as refusal:
+            error = encode_server_error(refusal.status, refusal.scope)
+            self._refusal = str(refusal), error.decode()
+            return error
+        if message.authorization_id and message.authorization_id != bearer.name:
+            raise Refused(
+                "it asks for another authorization id than its token's name",
+                f"Authentication failed: Client requested an authorization id ({message.authorization_id}) that is "
+                f"different from the token's principal name ({bearer.name})",
+            )
+        return Authenticated(f"User:{bearer.name}", b"", bearer.expires_ms)

@@ -1,0 +1,135 @@
+"""The configuration of OAUTHBEARER: where keys come from, and what a token must say.
+
+Owns: these settings and their checks. Never does: reading keys, checking tokens. Invariant: tokens without a signature
+are taken only if the configuration asks for them. Kafka takes them by default, even from a listener whose login module
+has no options. Source: ``OAuthBearerValidatorCallbackHandler``, ``BrokerJwtValidator``, ``ConfigurationUtils``,
+``OAuthBearerUnsecuredValidatorCallbackHandler``; KIP-255, KIP-768.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from .errors import ConfigError
+from .listener_keys import ListenerValue, listener_value, prefix_of
+from .typed_values import TypedValues
+
+MECHANISM = "OAUTHBEARER"
+PACKAGE = "org.apache.kafka.common.security.oauthbearer"
+JWKS_HANDLER = f"{PACKAGE}.OAuthBearerValidatorCallbackHandler"
+UNSECURED_HANDLER = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+HANDLER_KEY = "sasl.server.callback.handler.class"
+URL_KEY = "sasl.oauthbearer.jwks.endpoint.url"
+REFRESH_KEY = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
+RETRY_KEY = "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms"
+RETRY_MAX_KEY = "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms"
+AUDIENCE_KEY = "sasl.oauthbearer.expected.audience"
+ISSUER_KEY = "sasl.oauthbearer.expected.issuer"
+NAME_CLAIM_KEY = "sasl.oauthbearer.sub.claim.name"
+SCOPE_CLAIM_KEY = "sasl.oauthbearer.scope.claim.name"
+SKEW_KEY = "sasl.oauthbearer.clock.skew.seconds"
+UNSECURED_OPTIONS = ("unsecuredLogin", "unsecuredValidator")
+"""How the options of the login module begin that are about tokens without a signature."""
+SCHEMES = ("file", "http", "https")
+
+
+class JwksSettings(NamedTuple):
+    """How signed tokens are checked. Times are ms unless their names say otherwise."""
+
+    url: str
+    audiences: tuple[str, ...]
+    issuer: str | None
+    name_claim: str
+    scope_claim: str
+    clock_skew_s: int
+    refresh_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+
+
+class OAuthBearerSettings(NamedTuple):
+    """One listener. ``jwks`` None: it takes tokens without a signature, by the options of the login module."""
+
+    jwks: JwksSettings | None
+    options: Mapping[str, str]
+
+
+def oauthbearer_settings(config: TypedValues, listener: str, options: Mapping[str, str]) -> OAuthBearerSettings:
+    """The settings of a listener that enables OAUTHBEARER. ``options``: its login module's. Raises ConfigError."""
+    key = f"{prefix_of(listener)}{MECHANISM.lower()}.{HANDLER_KEY}"
+    handler = config.originals.get(key, "").strip()
+    if handler == JWKS_HANDLER:
+        return OAuthBearerSettings(_jwks(config, listener, key), options)
+    if handler == UNSECURED_HANDLER or (not handler and any(name.startswith(UNSECURED_OPTIONS) for name in options)):
+        return OAuthBearerSettings(None, options)
+    if handler:
+        problem = f"{key} ({config.place_of(key)}): this class can't be run here: {JWKS_HANDLER} is known"
+    else:
+        problem = (
+            f"the listener {listener} enables {MECHANISM}, but {key} is not set, so nothing would check tokens. Set it "
+            f"to {JWKS_HANDLER}; for tests, to {UNSECURED_HANDLER}, which takes any name"
+        )
+    raise ConfigError([problem])
+
+
+def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:
+    reader = _OAuthReader(config, listener)
+    url = reader.text(URL_KEY) or ""
+    if not url:
+        reader.problems.append(f"{handler_key} needs {URL_KEY}, which is not set")
+    elif urlsplit(url).scheme.lower() not in SCHEMES:
+        reader.problems.append(f"{reader.place(URL_KEY)}: a URL with one of {', '.join(SCHEMES)} is expected")
+    found = JwksSettings(
+        url,
+        tuple(one.strip() for one in (reader.text(AUDIENCE_KEY) or "").split(",") if one.strip()),
+        reader.text(ISSUER_KEY) or None,
+        reader.text(NAME_CLAIM_KEY) or "",
+        reader.text(SCOPE_CLAIM_KEY) or "",
+        reader.whole(SKEW_KEY, 0),
+        reader.whole(REFRESH_KEY, 1),
+        reader.whole(RETRY_KEY, 0),
+        reader.whole(RETRY_MAX_KEY, 0),
+    )
+    reader.problems += [
+        f"{reader.place(key)}: the name of a claim is expected"
+        for key, name in ((NAME_CLAIM_KEY, found.name_claim), (SCOPE_CLAIM_KEY, found.scope_claim))
+        if not name
+    ]
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return found
+
+
+class _OAuthReader:
+    """Reads the keys of one listener, and keeps the problems."""
+
+    def __init__(self, config: TypedValues, listener: str) -> None:
+        self._config = config
+        self._listener = listener
+        self.problems: list[str] = []
+
+    def _given(self, key: str) -> ListenerValue | None:
+        return listener_value(self._config, self._listener, key, MECHANISM)
+
+    def text(self, key: str) -> str | None:
+        given = self._given(key)
+        if given is not None:
+            return given.text
+        default: object = self._config[key]
+        return default if isinstance(default, str) else None
+
+    def whole(self, key: str, least: int) -> int:
+        given = self._given(key)
+        if given is None:
+            return self._config.get_int(key)
+        try:
+            number = int(given.text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            self.problems.append(f"{self.place(key)}: {given.text!r} is not a whole number of at least {least}")
+        return number
+
+    def place(self, key: str) -> str:
+        given = self._given(key)
+        return key if given is None else f"{given.key} ({self._config.place_of(given.key)})"
