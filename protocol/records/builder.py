@@ -27,7 +27,7 @@ from .batch import (
 from .checksum import crc32c
 from .compression import CompressionType, compress
 from .record import Record
-from .varint import encode_repeated_varlong, encode_varlong
+from .varint import decode_varint, encode_repeated_varlong, encode_varlong
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -153,6 +153,25 @@ class BatchBuilder:
         self.records_count += 1
         return offset
 
+    def append_around(
+        self, timestamp: int, key: bytes | None, value_size: int, headers: Headers, offset: int
+    ) -> tuple[bytes, bytes]:
+        """As `append`, but gathers nothing: returns the encoded record up to its value, and what follows the value."""
+        start = len(self._records)
+        self.append(timestamp, key, None, headers, offset)
+        encoded = bytes(self._records[start:])
+        del self._records[start:]
+        after = _encode_headers(headers) if headers else b"\0"
+        _, position = decode_varint(encoded, 0)
+        before = encoded[position : -len(after) - len(_NULL_LENGTH)] + encode_varlong(value_size)
+        return encode_varlong(len(before) + value_size + len(after)) + before, after
+
+    def take_records(self) -> bytes:
+        """The encoded records that were gathered; they are not part of the next `build`, but still counted."""
+        taken = bytes(self._records)
+        self._records.clear()
+        return taken
+
     def build(self, last_offset: int | None = None) -> bytes:
         """The batch; b"" without records, as Kafka's MemoryRecords.EMPTY.
 
@@ -161,9 +180,13 @@ class BatchBuilder:
         """
         if not self.records_count:
             return b""
+        return self.build_of(compress(self.compression_type, self._records, self.compression_level), last_offset)
+
+    def build_of(self, section: bytes, last_offset: int | None = None) -> bytes:
+        """As `build`, of records that are compressed already; those taken with `take_records` are part of it."""
         self._check_producer()
         return assemble_batch(
-            compress(self.compression_type, self._records, self.compression_level),
+            section,
             records_count=self.records_count,
             attributes=self._attributes(),
             base_offset=self.base_offset,

@@ -87,6 +87,18 @@ class CutRecord:
         self.position += missing
         return gathered.getvalue()
 
+    def pieces(self, count: int) -> Iterator[bytes]:
+        """As `take`, but yields the bytes as the chunks have them."""
+        self._advance(count)
+        missing = count
+        while missing > len(self.data) - self.position:
+            piece = self.data[self.position :]
+            missing -= len(piece)
+            yield piece
+            self._next_chunk()
+        yield self.data[self.position : self.position + missing]
+        self.position += missing
+
     def skip(self, count: int) -> None:
         """Goes over `count` bytes without keeping them. Raises InvalidRecordError if the record or the chunks end."""
         self._advance(count)

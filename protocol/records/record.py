@@ -78,6 +78,34 @@ def iterate_outlines(
     return (record if not record.value else record._replace(value=b"") for record in records)
 
 
+def iterate_in_parts(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> Iterator[tuple[Record, list[bytes] | None]]:
+    """As `iterate_records`, with large values in parts: (record with b"" as its value, the parts of its value).
+
+    The value of a record that lies within one chunk stays in the record, and the parts are None.
+    """
+    if header.records_count == 0:
+        return
+    parts: list[bytes] | None = None
+
+    def read_parts(cut: CutRecord) -> bytes | None:
+        nonlocal parts
+        length = cut.number(MAX_VARINT_SIZE)
+        if length < 0:
+            return None
+        parts = list(cut.pieces(length))
+        return b""
+
+    for record in _records_in(section_chunks(buffer, header, position, max_decompressed_size), header, read_parts):
+        of_this, parts = parts, None
+        yield record, of_this
+
+
 def section_chunks(
     buffer: Buffer,
     header: BatchHeader,

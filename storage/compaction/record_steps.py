@@ -14,7 +14,8 @@ from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer, read_header
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ...protocol.records.record import Record, decode_records, iterate_outlines, iterate_records
+from ...protocol.records.large_batch import LargeBatchBuilder
+from ...protocol.records.record import Record, decode_records, iterate_in_parts, iterate_outlines, iterate_records
 from .batch_chunk import BatchChunk
 from .cleaned_indexes import CleanedIndexes, IndexedBatches
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
@@ -220,9 +221,11 @@ class PlainSifting:
             index, kept = self._batches[number], self._kept[number]
             header = self._chunk.headers[index]
             horizon = new_horizon_ms if self.outcomes[number] == WITH_HORIZON else header.delete_horizon_ms
-            stays = kept if isinstance(kept, list) else compress(records_in(self._chunk, index), kept)
             try:
-                rebuilt.append(rebuilt_batch(header, stays, horizon))
+                if isinstance(kept, list):
+                    rebuilt.append(rebuilt_batch(header, kept, horizon))
+                else:
+                    rebuilt.append(rebuilt_large_batch(header, compress(parts_in(self._chunk, index), kept), horizon))
             except KafkaError as error:
                 raise self._chunk.refusal(index, error) from error
         return PlainRebuilt(rebuilt)
@@ -320,6 +323,14 @@ def records_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
         raise chunk.refusal(index, error) from error
 
 
+def parts_in(chunk: BatchChunk, index: int) -> Iterator[tuple[Record, list[bytes] | None]]:
+    """The records of a batch, one at a time, with large values in parts. Raises InvalidRecordError with its place."""
+    try:
+        yield from iterate_in_parts(chunk.batch(index), chunk.headers[index])
+    except KafkaError as error:
+        raise chunk.refusal(index, error) from error
+
+
 def outlines_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
     """As `records_in`, with b"" in place of each value."""
     try:
@@ -348,7 +359,30 @@ def rebuilt_batch(header: BatchHeader, kept: Iterable[Record], delete_horizon_ms
 
     Raises InvalidRecordError if the records do not make a valid batch.
     """
-    builder = BatchBuilder(
+    builder = _builder(header, delete_horizon_ms)
+    try:
+        for offset, timestamp, key, value, headers in kept:
+            builder.append(timestamp, key, value, headers, offset)
+        return builder.build(header.last_offset)
+    except ValueError as error:
+        raise InvalidRecordError(f"the batch can't be rebuilt: {error}") from error
+
+
+def rebuilt_large_batch(
+    header: BatchHeader, kept: Iterable[tuple[Record, list[bytes] | None]], delete_horizon_ms: int | None
+) -> bytes:
+    """As `rebuilt_batch`, for records as `parts_in` yields them: one is in memory at a time."""
+    builder = LargeBatchBuilder(_builder(header, delete_horizon_ms))
+    try:
+        for record, parts in kept:
+            builder.append(record, parts)
+        return builder.build(header.last_offset)
+    except ValueError as error:
+        raise InvalidRecordError(f"the batch can't be rebuilt: {error}") from error
+
+
+def _builder(header: BatchHeader, delete_horizon_ms: int | None) -> BatchBuilder:
+    return BatchBuilder(
         compression=header.compression_type,
         base_offset=header.base_offset,
         partition_leader_epoch=header.partition_leader_epoch,
@@ -360,9 +394,3 @@ def rebuilt_batch(header: BatchHeader, kept: Iterable[Record], delete_horizon_ms
         log_append_time_ms=header.max_timestamp if header.is_log_append_time else None,
         delete_horizon_ms=delete_horizon_ms,
     )
-    try:
-        for offset, timestamp, key, value, headers in kept:
-            builder.append(timestamp, key, value, headers, offset)
-        return builder.build(header.last_offset)
-    except ValueError as error:
-        raise InvalidRecordError(f"the batch can't be rebuilt: {error}") from error

@@ -11,7 +11,15 @@ import pytest
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
-from support.data.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records
+from support.data.bombs import (
+    BOMBS,
+    batch_of,
+    large_values,
+    one_record,
+    one_record_and_a_replaced_one,
+    record,
+    tiny_records,
+)
 from support.data.log_histories import HistoryWriter
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 from support.pipeline.peak_memory import JOBS, growth
@@ -68,7 +76,9 @@ def sealed(root: Path, *batches: bytes) -> Path:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
 @pytest.mark.parametrize(
-    "bomb", [partial(tiny_records, count=1_500_000), large_values, one_record], ids=["tiny", "large", "one"]
+    "bomb",
+    [partial(tiny_records, count=1_500_000), large_values, one_record, one_record_and_a_replaced_one],
+    ids=["tiny", "large", "one", "rebuilt"],
 )
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_bomb_costs_a_compaction_little(

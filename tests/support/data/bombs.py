@@ -59,6 +59,12 @@ def one_record(codec: CompressionType, base_offset: int) -> bytes:
     return batch_of(record(0, b"k", bytes(120 << 20)), 1, codec, base_offset=base_offset)
 
 
+def one_record_and_a_replaced_one(codec: CompressionType, base_offset: int) -> bytes:
+    """One record of 120 MB between two of another key, so that a compaction builds the batch anew."""
+    records = record(0, b"x", b"old"), record(1, b"k", bytes(120 << 20)), record(2, b"x", b"new")
+    return batch_of(b"".join(records), 3, codec, base_offset=base_offset)
+
+
 def zeros_without_end(codec: CompressionType, base_offset: int) -> bytes:
     """Zeros that are no records: 400 MB."""
     return batch_of(bytes(400 << 20), 1_000_000, codec, base_offset=base_offset)

@@ -1,0 +1,60 @@
+"""Building a batch of large records: what BatchBuilder builds, without the records in memory uncompressed.
+
+Owns: the compressed section as far as it is complete. Invariant: besides the record that is added, at most twice
+GATHERED_BYTES uncompressed are held; a large value is compressed from the caller's bytes, and only a large key is
+copied. Pure. Source: Kafka's MemoryRecordsBuilder, which compresses a stream too.
+"""
+
+from collections.abc import Sequence
+
+from .builder import BatchBuilder
+from .compression import Compressor, compressor
+from .record import Record
+
+GATHERED_BYTES = 1 << 20
+"""Uncompressed bytes that are gathered before they are compressed, and the size from which a value is large."""
+
+
+class LargeBatchBuilder:
+    """Adds records to ``builder``, which must be empty, and compresses them as they come.
+
+    The bytes are those that the builder would build, except for zstd, whose frame does not name its size.
+    """
+
+    def __init__(self, builder: BatchBuilder) -> None:
+        self._builder = builder
+        self._compressor: Compressor | None = None
+        self._section = bytearray()
+
+    def append(self, record: Record, parts: Sequence[bytes] | None = None) -> None:
+        """Adds a record; ``parts``: its value, None if the record has it. Raises ValueError as BatchBuilder.append."""
+        builder = self._builder
+        offset, timestamp, key, value, headers = record
+        if parts is None:
+            parts = () if value is None else (value,)
+        size = sum(map(len, parts))
+        if size < GATHERED_BYTES:
+            builder.append(timestamp, key, None if value is None else b"".join(parts), headers, offset)
+            if builder.size_in_bytes > GATHERED_BYTES:
+                self._compress(builder.take_records())
+            return
+        self._compress(builder.take_records())
+        before, after = builder.append_around(timestamp, key, size, headers, offset)
+        for part in (before, *parts, after):
+            self._compress(part)
+
+    def build(self, last_offset: int) -> bytes:
+        """The batch, whose last offset may be after that of the last record. It can be built once.
+
+        Raises ValueError as :meth:`BatchBuilder.build`.
+        """
+        if self._compressor is None:
+            return self._builder.build(last_offset)
+        self._compress(self._builder.take_records())
+        self._section += self._compressor.finish()
+        return self._builder.build_of(bytes(self._section), last_offset)
+
+    def _compress(self, data: bytes) -> None:
+        if self._compressor is None:
+            self._compressor = compressor(self._builder.compression_type, self._builder.compression_level)
+        self._section += self._compressor.add(data)
