@@ -1,6 +1,6 @@
 """CreatePartitions (37): adds partitions to topics; they are served before the answer.
 
-Versions: 0 to 3. 1: throttled answers. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED may be answered (it is not, yet).
+Versions: 0 to 3. 1: throttled answers. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED.
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are),
 INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), POLICY_VIOLATION,
 KAFKA_STORAGE_ERROR.
@@ -13,10 +13,11 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
 from ..controller.topic_changes import create_partitions
-from ..dispatch.request import RequestContext
+from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_PARTITIONS
+THROTTLED_SINCE = 3
 
 
 def handle(
@@ -31,7 +32,8 @@ def handle(
     def answer(outcome: CreatePartitionsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
-    metadata.change(lambda: create_partitions(metadata.image, request, broker.controller), context.now_ms, answer)
+    take = mutations(context, THROTTLED_SINCE)
+    metadata.change(lambda: create_partitions(metadata.image, request, broker.controller, take), context.now_ms, answer)
 
 
 def _refused(request: CreatePartitionsRequest, error: KafkaError) -> CreatePartitionsResponse:

@@ -4,7 +4,7 @@ Versions: 0 to 7. 1: validate only, error messages. 2: throttle time. 4: -1 for 
 replicas. 5: flexible; the topic's configs, partitions and replicas in the answer. 7: the topic's id.
 Errors, for each topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
 INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (named twice), POLICY_VIOLATION (more than 10,000 records),
-KAFKA_STORAGE_ERROR.
+THROTTLING_QUOTA_EXCEEDED (from version 6 on), KAFKA_STORAGE_ERROR.
 Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics``.
 """
 
@@ -14,10 +14,11 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ..controller.topics import create_topics
-from ..dispatch.request import RequestContext
+from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_TOPICS
+THROTTLED_SINCE = 6
 
 
 def handle(
@@ -32,7 +33,8 @@ def handle(
     def answer(outcome: CreateTopicsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
-    metadata.change(lambda: create_topics(metadata.image, request, broker.controller), context.now_ms, answer)
+    take = mutations(context, THROTTLED_SINCE)
+    metadata.change(lambda: create_topics(metadata.image, request, broker.controller, take), context.now_ms, answer)
 
 
 def _refused(request: CreateTopicsRequest, error: KafkaError) -> CreateTopicsResponse:

@@ -2,7 +2,8 @@
 
 Versions: 0 to 6. 1: throttle time. 3: TOPIC_DELETION_DISABLED. 4: flexible. 5: error messages. 6: topics by id.
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, both ways or not at
-all), TOPIC_DELETION_DISABLED (delete.topic.enable; INVALID_REQUEST before version 3), KAFKA_STORAGE_ERROR.
+all), THROTTLING_QUOTA_EXCEEDED (from version 5 on), TOPIC_DELETION_DISABLED (delete.topic.enable; INVALID_REQUEST
+before version 3), KAFKA_STORAGE_ERROR.
 Source: ``ControllerApis.deleteTopics``, ``ReplicationControlManager.deleteTopics``.
 """
 
@@ -12,10 +13,11 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
 from ..controller.topic_changes import asked_topics, delete_topics
-from ..dispatch.request import RequestContext
+from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_TOPICS
+THROTTLED_SINCE = 5
 
 
 def handle(
@@ -30,8 +32,9 @@ def handle(
     def answer(outcome: DeleteTopicsResponse | KafkaError) -> None:
         reply(_refused(request, context.api_version, outcome) if isinstance(outcome, KafkaError) else outcome)
 
+    version, take = context.api_version, mutations(context, THROTTLED_SINCE)
     metadata.change(
-        lambda: delete_topics(metadata.image, request, context.api_version, broker.controller), context.now_ms, answer
+        lambda: delete_topics(metadata.image, request, version, broker.controller, take), context.now_ms, answer
     )
 
 

@@ -2,8 +2,7 @@
 
 Versions: 0 to 1. 1: flexible.
 Errors: INVALID_REQUEST (an impossible filter), UNSUPPORTED_VERSION (an unknown entity type).
-The answer has the quotas of the metadata. They are not enforced yet, and stay in a real Kafka's directory. Source:
-KIP-546; ``ClientQuotasImage.describe``.
+Source: KIP-546; ``ClientQuotasImage.describe``.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,11 +12,11 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 from ..dispatch.request import RequestContext
 from ..metadata.image import ClientQuotaEntity
+from ..quotas.entities import CLIENT_ID, IP, USER
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CLIENT_QUOTAS
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
-IP, USER, CLIENT_ID = "ip", "user", "client-id"
 
 
 def handle(

@@ -97,8 +97,12 @@ def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> F
         follower = FetchingFollower(request.replica_state.replica_id, request.replica_state.replica_epoch)
     if request.rack_id and follower is None:
         consumer = RackedConsumer(request.rack_id, context.listener_name)
+    max_bytes = min(request.max_bytes, broker.fetch_max_bytes)
+    if context.charge is not None:
+        # More than the quota allows would only be throttled.
+        max_bytes = int(min(max_bytes, context.charge.fetch_max_bytes(follower is not None)))
     return FetchLimits(
-        max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
+        max_bytes=max_bytes,
         isolation_level=request.isolation_level,
         follower=follower,
         check_crcs=broker.fetch_check_crcs,
@@ -120,7 +124,7 @@ def _serve(
     broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
 ) -> None:
     if fetch.error:
-        reply(FetchResponse(error_code=fetch.error))
+        reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
         return
     limits = _limits(broker, request, context)
 
@@ -130,7 +134,7 @@ def _serve(
         reply(_response(broker, fetch, read, topics, context))
 
     def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
-        wait = _wait(broker, request, fetch, read, read_again)
+        wait = _wait(broker, request, limits, fetch, read, read_again)
         if wait is None:
             answer(read)
         elif read.follower is not None and (
@@ -154,14 +158,30 @@ def _response(
     response = fetch_response(fetch, read, topics, context.api_version)
     if read.completes and context.api_version >= LEADER_SINCE:
         name_leaders(broker.metadata.image, read, response, context.listener_name)
-    return response
+    return _charged(broker, fetch, read.reads, response, context) if read.follower is None else response
+
+
+def _charged(
+    broker: Broker, fetch: FetchContext, reads: list[PartitionRead], response: FetchResponse, context: RequestContext
+) -> FetchResponse:
+    """Charges a consumer for its answer: over its quota it gets another one, without records."""
+    if context.charge is None:
+        return response
+    from ..fetch.charged import charged  # only for clients with quotas
+
+    return charged(broker.fetch_sessions, fetch, reads, response, context.charge, context.api_version)
 
 
 def _wait(
-    broker: Broker, request: FetchRequest, fetch: FetchContext, read: FetchRead, read_again: Callable[[], None]
+    broker: Broker,
+    request: FetchRequest,
+    limits: FetchLimits,
+    fetch: FetchContext,
+    read: FetchRead,
+    read_again: Callable[[], None],
 ) -> FetchWait | None:
     """Waits for data, and then calls ``read_again``; None if the result must be answered at once."""
-    missing_bytes = request.min_bytes - read.total_bytes
+    missing_bytes = min(request.min_bytes, limits.max_bytes) - read.total_bytes
     if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
         return None
     read.close()
@@ -200,7 +220,7 @@ def _serve_many(
 ) -> Iterator[object]:
     """:func:`_serve` in steps, those after the wait included."""
     if fetch.error:
-        reply(FetchResponse(error_code=fetch.error))
+        reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
         return
     limits = _limits(broker, request, context)
     read = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
@@ -224,7 +244,7 @@ def _serve_many(
             yield None
         reply(_response(broker, fetch, read, topics, context))
 
-    wait = _wait(broker, request, fetch, read, read_again)
+    wait = _wait(broker, request, limits, fetch, read, read_again)
     if wait is None:
         yield from answer(read)
         return
@@ -289,7 +309,7 @@ def _read_converted(
             fetch.partitions,
             limits,
             magic,
-            broker.record_work,
+            broker.record_work_for(context),
             context.connection_id,
             context.is_wanted,
             then,

@@ -74,7 +74,7 @@ def _answer(
         ]
         reply(ListOffsetsResponse(topics=topics))
 
-    searches = OffsetSearches(broker.record_work, context.connection_id, context.is_wanted, complete)
+    searches = OffsetSearches(broker.record_work_for(context), context.connection_id, context.is_wanted, complete)
     for topic in request.topics:
         answers = by_topic.setdefault(topic.name, {})
         for wanted in topic.partitions:

@@ -201,7 +201,7 @@ def _answer_later(
             _wake(done.grown)
 
     wait_for_replicas = partial(broker.timers.schedule, max(0, timeout_ms))
-    yield from work.finish_later(later, context, broker.record_work, wait_for_replicas, complete)
+    yield from work.finish_later(later, context, broker.record_work_for(context), wait_for_replicas, complete)
 
 
 def _append(

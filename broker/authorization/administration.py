@@ -27,6 +27,7 @@ NAMES_UNTIL = 5
 needs_cluster_describe = check(Needs(CLUSTER, DESCRIBE))
 needs_cluster_alter = check(Needs(CLUSTER, ALTER))
 needs_cluster_describe_configs = check(Needs(CLUSTER, DESCRIBE_CONFIGS))
+needs_cluster_alter_configs = check(Needs(CLUSTER, ALTER_CONFIGS))
 create_partitions = check(each=Each("topics", "results", TOPIC, ALTER))
 delete_records = check(each=Each("topics", "topics", TOPIC, DELETE))
 delete_groups = check(each=Each("groups_names", "results", GROUP, DELETE, name=None))

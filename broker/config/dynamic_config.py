@@ -67,7 +67,7 @@ def refuse_unserved(changes: Mapping[str, str]) -> None:
         (name for name in changes if name in READ_AT_START),
         f"{sentence} (this broker reads them at start: set them in its configuration and start it again)",
     )
-    _none_of(unserved_changes(changes), f"{sentence} (this broker serves neither SSL, SASL, ACLs nor quotas)")
+    _none_of(unserved_changes(changes), f"{sentence} (this broker serves neither SSL, SASL nor quota callbacks)")
 
 
 def validate_resizes(current: ServerConfig, proposed: ServerConfig) -> None:

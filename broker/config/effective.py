@@ -146,6 +146,11 @@ EFFECTIVE: dict[str, str] = {
     "replica.socket.timeout.ms": "How long a follower waits for an answer.",
     "replication.quota.window.num": "The number of samples over which the rate of throttled replication is measured.",
     "replication.quota.window.size.seconds": "The time of one of these samples.",
+    "quota.window.num": "The number of samples over which the rates of clients and addresses are measured.",
+    "quota.window.size.seconds": "The time of one of these samples, and the longest throttle time of request and"
+    " connection quotas.",
+    "controller.quota.window.num": "The number of samples over which the changes of a client's topics are measured.",
+    "controller.quota.window.size.seconds": "The time of one of these samples.",
     "broker.rack": "The rack of this broker, as clients and replica.selector.class get it.",
     "replica.selector.class": "Unset, or org.apache.kafka.common.replica.RackAwareReplicaSelector: consumers are sent"
     " to an in-sync replica in their client.rack.",

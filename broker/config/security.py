@@ -24,7 +24,7 @@ AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
 AUTHENTICATION = "this part of SASL is not served, so clients would be asked in another way than you expect"
 NO_SASL_LISTENER = "no listener asks for SASL (SASL_SSL or SASL_PLAINTEXT in listener.security.protocol.map)"
 JVM_TLS = "it names a class for the JVM, which can't be run here"
-QUOTAS = "quotas are not served, so no client would be slowed down"
+QUOTAS = "a quota callback is a class for the JVM and can't be run here, so its quotas would not be enforced"
 POLICIES = "policies are classes for the JVM and can't be run here, so every request would pass"
 
 _KEYS: Mapping[str, str] = MappingProxyType(

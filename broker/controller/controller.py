@@ -11,6 +11,14 @@ def nothing_is_short(directory_id: bytes) -> int:
     return 0
 
 
+TakePartitions = Callable[[int], None]
+"""Takes new or deleted partitions from a client's quota (KIP-599). Raises KafkaError if too few are left."""
+
+
+def unlimited(_partitions: int) -> None:
+    """Takes nothing: the client has no quota."""
+
+
 def nothing_to_check(configs: Mapping[str, str]) -> None:
     """The ``check_listeners`` of a node without TLS."""
 

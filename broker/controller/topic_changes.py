@@ -17,7 +17,7 @@ from ...protocol.messages.topics import (
 from ...protocol.steps import Steps
 from ..metadata.decision import NO_ERROR, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, TopicImage
-from .controller import Controller
+from .controller import Controller, TakePartitions, unlimited
 from .placement import PLACED_A_STEP, Placer
 from .topics import MAX_PARTITIONS_PER_BATCH, all_fenced
 
@@ -26,9 +26,15 @@ DELETION_DISABLED_SINCE = 3
 
 
 def delete_topics(
-    image: MetadataImage, request: DeleteTopicsRequest, version: int, controller: Controller
+    image: MetadataImage,
+    request: DeleteTopicsRequest,
+    version: int,
+    controller: Controller,
+    take: TakePartitions = unlimited,
 ) -> Steps[Decision[DeleteTopicsResponse]]:
-    """Deletes topics by name or, from version 6 on, by id. A topic that is named twice is refused."""
+    """Deletes topics by name or, from version 6 on, by id. A topic that is named twice is refused. ``take`` takes the
+    partitions of each topic from the client's quota, or refuses the topic.
+    """
     decision: Decision[DeleteTopicsResponse] = Decision(DeleteTopicsResponse())
     results = decision.response.responses
     asked = asked_topics(request, version)
@@ -57,8 +63,14 @@ def delete_topics(
     by_id = yield from _found(image, counts, results)
     for topic in by_id.values():
         yield
-        decision.records.append(RemoveTopicRecord(topic.topic_id))
-        results.append(_deletion(topic.name, topic.topic_id, NO_ERROR))
+        error = NO_ERROR
+        try:
+            take(len(topic.partitions))
+        except KafkaError as refusal:
+            error = ApiError.from_error(refusal)
+        else:
+            decision.records.append(RemoveTopicRecord(topic.topic_id))
+        results.append(_deletion(topic.name, topic.topic_id, error))
     return decision
 
 
@@ -109,9 +121,10 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
 
 
 def create_partitions(
-    image: MetadataImage, request: CreatePartitionsRequest, controller: Controller
+    image: MetadataImage, request: CreatePartitionsRequest, controller: Controller, take: TakePartitions = unlimited
 ) -> Steps[Decision[CreatePartitionsResponse]]:
-    """Adds partitions to topics. With ``validate_only``, the answer is the same, without records.
+    """Adds partitions to topics. With ``validate_only``, the answer is the same, without records. ``take`` takes the
+    new partitions of each topic from the client's quota, or refuses the topic.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, if it adds more partitions to one than allowed.
     """
@@ -137,7 +150,7 @@ def create_partitions(
         if counts[topic.name] > 1:
             continue
         try:
-            records = yield from _new_partitions(image, topic, placer)
+            records = yield from _new_partitions(image, topic, placer, take)
         except KafkaError as error:
             results.append(_addition(topic.name, ApiError.from_error(error)))
         else:
@@ -153,7 +166,7 @@ def _addition(name: str, error: ApiError) -> CreatePartitionsResponse.CreatePart
 
 
 def _new_partitions(
-    image: MetadataImage, topic: CreatePartitionsRequest.CreatePartitionsTopic, placer: Placer
+    image: MetadataImage, topic: CreatePartitionsRequest.CreatePartitionsTopic, placer: Placer, take: TakePartitions
 ) -> Steps[list[PartitionRecord]]:
     """The records of one topic's new partitions. Raises KafkaError."""
     found = image.topics_by_name.get(topic.name)
@@ -168,6 +181,13 @@ def _new_partitions(
             f"The topic {topic.name} currently has {existing} partition(s); {topic.count} would not be an increase.",
         )
     additional = topic.count - existing
+    if topic.assignments is not None and len(topic.assignments) != additional:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {additional} additional partition(s), but only {len(topic.assignments)} assignment(s) "
+            "were specified.",
+        )
+    take(additional)
     factor = len(found.partitions[0].replicas)
     if topic.assignments is None:
         placed = yield from placer.place(existing, additional, factor)
@@ -178,7 +198,7 @@ def _new_partitions(
                 "controlled shutdown.",
             )
     else:
-        placed = yield from _assigned(topic, existing, additional, factor, placer)
+        placed = yield from _assigned(topic.assignments, existing, factor, placer)
     records = []
     for index, replicas in enumerate(placed, existing):
         if not index % PLACED_A_STEP:
@@ -188,15 +208,8 @@ def _new_partitions(
 
 
 def _assigned(
-    topic: CreatePartitionsRequest.CreatePartitionsTopic, existing: int, additional: int, factor: int, placer: Placer
+    assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment], existing: int, factor: int, placer: Placer
 ) -> Steps[list[list[int]]]:
-    assignments = topic.assignments or []
-    if len(assignments) != additional:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"Attempted to add {additional} additional partition(s), but only {len(assignments)} assignment(s) were "
-            "specified.",
-        )
     for index, assignment in enumerate(assignments, existing):
         yield
         placer.check_manual(assignment.broker_ids, factor)

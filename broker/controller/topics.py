@@ -19,7 +19,7 @@ from ..metadata.decision import NAMES_A_STEP, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name, may_collide, unified
 from .configs import ConfigOperation, OperationType, alter_resource
-from .controller import Controller
+from .controller import Controller, TakePartitions, unlimited
 from .placement import PLACED_A_STEP, Placer
 
 USE_DEFAULT = -1
@@ -30,17 +30,23 @@ Config = CreateTopicsResponse.CreatableTopicConfigs
 
 
 def create_topics(
-    image: MetadataImage, request: CreateTopicsRequest, controller: Controller, *, with_configs: bool = True
+    image: MetadataImage,
+    request: CreateTopicsRequest,
+    controller: Controller,
+    take: TakePartitions = unlimited,
+    *,
+    with_configs: bool = True,
 ) -> Steps[Decision[CreateTopicsResponse]]:
-    """Creates the valid topics. With ``validate_only``, the answer is the same, without records. ``with_configs``:
-    whether the answer has the effective configs, which cost 0.5 ms.
+    """Creates the valid topics. With ``validate_only``, the answer is the same, without records. ``take`` takes the
+    partitions of each topic from the client's quota, or refuses the topic. ``with_configs``: whether the answer has the
+    effective configs, which cost 0.5 ms.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, if they have too many partitions in total.
     """
     decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
     counts = yield from counted([topic.name for topic in request.topics])
     yield from _check_total(request, controller)
-    new = NewTopics(image, controller, with_configs)
+    new = NewTopics(image, controller, take, with_configs)
     yield from new.prepare(counts)
     results = decision.response.topics
     for topic in request.topics:
@@ -91,7 +97,8 @@ def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
 class NewTopics:
     """State that the topics of one request share: the placement, and values that are computed once."""
 
-    def __init__(self, image: MetadataImage, controller: Controller, with_configs: bool) -> None:
+    def __init__(self, image: MetadataImage, controller: Controller, take: TakePartitions, with_configs: bool) -> None:
+        self._take = take
         self._image = image
         self._with_configs = with_configs
         self._controller = controller
@@ -122,6 +129,7 @@ class NewTopics:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, sentence)
         config_records, overrides = _topic_configs(image, topic, controller)
         replicas = yield from _replicas(topic, controller, placer)
+        self._take(len(replicas))
         topic_id = controller.random_uuid()
         records: list[Message] = [TopicRecord(topic.name, topic_id), *config_records]
         for index in sorted(replicas):

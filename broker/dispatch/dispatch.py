@@ -34,6 +34,7 @@ from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
     from ..metrics.request_meters import RequestMeters
+    from .charge import Charge, Charging
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
@@ -78,6 +79,7 @@ class RequestInService(RequestContext):
         self.in_slices = in_slices
         self.principal = connection.principal
         self.access = None
+        self.charge: Charge | None = None
 
     @property
     def name(self) -> str:
@@ -88,26 +90,31 @@ class RequestInService(RequestContext):
         """Encodes and sends. A second call is a bug of the handler."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
+        charge = self.charge
+        if charge is not None:
+            response = charge.settle(self._route, response)
         if self.in_slices and response is not None:
-            self.answer_in_slices(response)
+            self._answer_in_slices(connection, response)
             return
         # Encode first: if that fails, nothing is sent, and the request has failed.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
+        if charge is not None:
+            charge.mute(connection)
         if self._route.meter is not None:
             self._route.note_answer(self._begun_s, response, parts)
         connection.answered(parts)
 
-    def answer_in_slices(self, response: Any) -> None:
+    def _answer_in_slices(self, connection: "Connection | ClosedReply", response: Any) -> None:
         """Encodes in slices, then sends. For a large response, even if the handler returned earlier."""
-        connection = self._connection
-        assert connection is not None, "a request was answered twice"
         self._connection = None
         if not isinstance(connection, ClosedReply):
             connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection), self)
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
         parts = yield from self._route.encode_steps(response, self._correlation_id)
+        if self.charge is not None:
+            self.charge.mute(connection)
         if self._route.meter is not None:
             self._route.note_answer(self._begun_s, response, parts)
         connection.answered_in_pieces(parts)
@@ -121,6 +128,7 @@ class RequestInService(RequestContext):
         self.in_slices = True
         connection = self._connection
         if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
+            steps = steps if self.charge is None else self.charge.timed(steps)
             connection.run(steps, partial(_failed, connection, self, request), self)
 
     @property
@@ -148,6 +156,8 @@ class RequestInService(RequestContext):
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
+        if self.charge is not None:
+            self.charge.settle(self._route, None)
         connection.refuse(reason)
 
     def fail_undecoded(self, frame: bytes, error: KafkaError) -> None:
@@ -189,6 +199,9 @@ class ClosedReply:
     def answered(self, parts: list[Part] | None) -> None:
         """Drops the answer."""
 
+    def mute(self, mute_ms: int) -> None:
+        """Mutes nothing."""
+
     def refuse(self, reason: str) -> None:
         """Drops the reason."""
 
@@ -222,6 +235,8 @@ class Dispatcher:
         self._intercepts: list[Callable[[int, Handler], Handler]] = []
         self._meters: RequestMeters | None = None
         self._last: RequestInService | None = None
+        self.charging: Charging | None = None
+        """Charges requests to the quotas of their clients; None without quotas."""
 
     def last_request(self) -> RequestSeen | None:
         """The request that was dispatched last, for the log of stalls. Any thread may call."""
@@ -281,7 +296,7 @@ class Dispatcher:
         except ProtocolError as error:
             connection.refuse(FaultyFrame(frame, error, client_id))
             return
-        self._serve(connection, route, correlation_id, client_id, request, owned)
+        self._serve(connection, route, correlation_id, client_id, request, size, owned)
 
     def _serve(
         self,
@@ -290,20 +305,27 @@ class Dispatcher:
         correlation_id: int,
         client_id: str | None,
         request: Any,
+        size: int,
         owned: bool,
         is_large: bool = False,
     ) -> None:
-        """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
+        """Serves a decoded request, in slices if its handler asks for them. ``size``: that of its frame in bytes.
+        ``is_large``: it has reserved memory.
+        """
         begun_s = self._time_s()
         connection.last_used_ms = begun_s * 1000
         now_ms = self._clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large, begun_s)
         self._last = in_service
+        if self.charging is not None:
+            in_service.charge = self.charging.begin(in_service, size)
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             _failed(connection, in_service, request, error)
             return
+        if in_service.charge is not None:
+            steps = in_service.charge.handled(steps)
         if is_large:
             steps = _with_memory(connection, in_service, steps)
         if steps is not None:

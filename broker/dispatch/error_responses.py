@@ -152,6 +152,9 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (ItemErrors("topics", "topics", _same("name")),),
     ApiKey.CREATE_ACLS: (ItemErrors("creations", "results", {}),),
     ApiKey.DELETE_ACLS: (ItemErrors("filters", "filter_results", {}),),
+    ApiKey.ALTER_CLIENT_QUOTAS: (
+        ItemErrors("entries", "entries", {}, ItemErrors("entity", "entity", _same("entity_type", "entity_name"))),
+    ),
     ApiKey.SHARE_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.STREAMS_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (ItemErrors("groups", "groups", _same("group_id")),),
@@ -180,6 +183,7 @@ WITH_MESSAGE = frozenset(
         ApiKey.FIND_COORDINATOR,
         ApiKey.DESCRIBE_CONFIGS,
         ApiKey.DESCRIBE_QUORUM,
+        ApiKey.ALTER_CLIENT_QUOTAS,
         ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
         ApiKey.ALTER_SHARE_GROUP_OFFSETS,
         ApiKey.DELETE_SHARE_GROUP_OFFSETS,

@@ -31,8 +31,9 @@ DescribeGroups, 390 for a topic in Metadata.
 MAX_BYTES_KEY = "odradek.request.decoded.max.bytes"
 TOTAL_BYTES_KEY = "odradek.request.decoded.total.bytes"
 
-Serve = Callable[[Connection, Route, int, str | None, Any, bool, bool], None]
-"""Serves a decoded request: ``(connection, route, correlation id, client id, request, owns its frame, is large)``."""
+Serve = Callable[[Connection, Route, int, str | None, Any, int, bool, bool], None]
+"""Serves a decoded request: ``(connection, route, correlation id, client id, request, size of its frame, owns its
+frame, is large)``."""
 
 
 class LargeRequests:
@@ -93,7 +94,8 @@ class LargeRequests:
 
     def _decode(self, large: "LargeRequest") -> Iterator[object]:
         request, _ = yield from large.route.decode_steps(large.frame, large.position)
-        self._serve(large.connection, large.route, large.correlation_id, large.client_id, request, True, True)
+        size = len(large.frame)
+        self._serve(large.connection, large.route, large.correlation_id, large.client_id, request, size, True, True)
 
 
 class LargeRequest:

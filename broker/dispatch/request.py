@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from ...protocol.errors import KafkaError
+from ...protocol.steps import Result, Steps
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
+from ..controller.controller import TakePartitions, unlimited
 from ..metadata.controller_link import Requester
 
 Response = TypeVar("Response", contravariant=True)
@@ -23,6 +25,28 @@ class Access(Protocol):
         """Whether an operation on one resource is allowed."""
 
 
+class Charged(Protocol):
+    """What a request is charged for, for handlers that know it better than the dispatcher."""
+
+    def fetch_max_bytes(self, is_follower: bool) -> float:
+        """The most bytes that an answer to Fetch can have without being over the quota by itself. Followers are not
+        charged.
+        """
+
+    def fetched(self, size: int) -> int:
+        """Charges a Fetch with an answer of ``size`` bytes. Returns for how many ms its connection will be muted: with
+        more than 0, the bytes do not count, and the answer has to be without records.
+        """
+
+    def mutations(self, strict: bool) -> TakePartitions:
+        """The function that takes partitions from the quota of the controller's changes. ``strict``: it raises
+        KafkaError THROTTLING_QUOTA_EXCEEDED if none are left; otherwise the answer is throttled.
+        """
+
+    def on_thread(self, steps: Steps[Result]) -> Steps[Result]:
+        """The same steps, whose time is charged, for a thread."""
+
+
 class RequestContext:
     """The origin and the time of a request. There is one object for each request.
 
@@ -30,13 +54,14 @@ class RequestContext:
     take the time from here and never read a clock. ``owns_frame``: the request's views (records) stay valid after the
     handler has returned; otherwise they are valid only inside it. ``in_slices``: the request is served in slices,
     because it has more than 512 elements or its handler asked for it. ``principal`` is ``Type:name``. ``access`` is
-    None without an authorizer: everything is allowed.
+    None without an authorizer: everything is allowed. ``charge`` is None if no client has a quota.
     """
 
     __slots__ = (
         "access",
         "api_key",
         "api_version",
+        "charge",
         "client_host",
         "client_id",
         "connection_id",
@@ -71,6 +96,7 @@ class RequestContext:
         self.in_slices = in_slices
         self.principal = principal
         self.access: Access | None = None
+        self.charge: Charged | None = None
 
     def is_by_token(self) -> bool:
         """Whether the client has logged in with a delegation token. Ask before the answer."""
@@ -122,6 +148,13 @@ def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[
 def may_describe(context: RequestContext, topic: str) -> bool:
     """Whether a request for all topics shows this one. It hides the others without a line in the log."""
     return context.access is None or context.access.topic(AclOperation.DESCRIBE, topic, log=False)
+
+
+def mutations(context: RequestContext, strict_since: int) -> TakePartitions:
+    """What takes partitions from the client's quota (KIP-599). Versions from ``strict_since`` on know the error."""
+    if context.charge is None:
+        return unlimited
+    return context.charge.mutations(context.api_version >= strict_since)
 
 
 class Denial(KafkaError):  # noqa: N818 - an answer, not an error of ours

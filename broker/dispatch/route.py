@@ -7,8 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiDescription
-from ...protocol.codec import ElementCounter, StepDecoder, carries_records, element_counter, step_decoder
-from ...protocol.codec.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
+from ...protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
+from ...protocol.codec.header import (
+    ResponseStepEncoder,
+    request_head_decoder,
+    response_encoder,
+    response_header_version,
+    response_step_encoder,
+)
 from .served import Handler
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ def whole_frame(frame: memoryview, position: int) -> tuple[bytes, int]:
     return bytes(frame), len(frame)
 
 
+CORRELATION_ID_BYTES = 4
 UNDECODED = (skip_body, whole_frame)
 """Decoders that read no body, however large it is."""
 
@@ -116,6 +123,12 @@ class ForwardingRoute(Route):
         super().__init__(description, version, decode, handle)
         self._encode_message = self.encode
         self.encode = self._encode_either
+
+    def message(self, response: bytes) -> Any:
+        """The response in these bytes: a header without tagged fields, and a body. Raises ProtocolError."""
+        head = CORRELATION_ID_BYTES + response_header_version(self.api_key, self.version)
+        body, _ = decoder(self._description.response_class(), self.version)(memoryview(response), head)
+        return body
 
     def _encode_either(self, response: Any, correlation_id: int) -> list[Any]:
         if isinstance(response, bytes):

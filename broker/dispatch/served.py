@@ -57,6 +57,7 @@ SERVED: dict[int, str] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: "describe_client_quotas",
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "describe_user_scram_credentials",
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "alter_user_scram_credentials",
+    ApiKey.ALTER_CLIENT_QUOTAS: "alter_client_quotas",
     ApiKey.DESCRIBE_QUORUM: "describe_quorum",
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
     ApiKey.DESCRIBE_PRODUCERS: "describe_producers",

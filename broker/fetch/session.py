@@ -89,6 +89,10 @@ class SessionPartition:
         self.log_start_offset = wanted.log_start_offset
         self.still = None
 
+    def unsent(self) -> None:
+        """What :meth:`must_answer` stored was not sent: the next answer includes this partition."""
+        self.sent_high_watermark = self.sent_log_start_offset = -1
+
     def must_answer(
         self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, is_elsewhere: bool
     ) -> bool:
@@ -200,6 +204,10 @@ class FetchSessionCache:
             return FetchContext([], None, incremental=False)
         session.epoch = 1 if epoch == MAX_EPOCH else epoch + 1
         return FetchContext(list(session.partitions.values()), session, incremental=True)
+
+    def discard(self, session: FetchSession) -> None:
+        """Removes a session that its client will not hear of."""
+        self._sessions.pop(session.session_id, None)
 
     def _update(
         self,

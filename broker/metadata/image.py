@@ -282,3 +282,4 @@ class MetadataDelta:
     """Ids of ACLs that are new or removed."""
     changed_tokens: dict[str, None] = field(default_factory=dict)
     """Ids of delegation tokens that are new, renewed or removed."""
+    changed_client_quotas: dict[ClientQuotaEntity, None] = field(default_factory=dict)

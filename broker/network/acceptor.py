@@ -23,6 +23,8 @@ ACCEPTED_A_TURN = 16
 """The number of connections accepted before other work gets a turn: about 2 ms of work."""
 RETRY_S = 0.2
 """The interval of checks for room while accepting is paused. A closed connection triggers a check at once."""
+MAX_THROTTLED = 1_000
+"""The number of connections that are held because their addresses connect too often. Others are closed at once."""
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Errors of a system that can't open another connection."""
 
@@ -45,6 +47,8 @@ class Acceptor:
         self._connections = connections
         self._shares = shares
         self._highest_descriptor = shares.limit - shares.reserve
+        self._throttled: set[socket.socket] = set()
+        """Connections of addresses that connect too often: they are closed unserved, within one quota window."""
         self._opening: set[asyncio.Task[object]] = set()
         self._held: tuple[socket.socket, ConnectionFactory] | None = None
         """A connection that was accepted when too few descriptors were left. It is served later, when enough are
@@ -69,6 +73,8 @@ class Acceptor:
             self._retry_timer.cancel()
         if self._held is not None:
             self._held[0].close()
+        for accepted in self._throttled:
+            accepted.close()
         for task in self._opening:
             task.cancel()
         for one, _ in self._listeners:
@@ -95,7 +101,7 @@ class Acceptor:
                 self._pause("max.connections allows no more" if by_key else "the limit of open files allows no more")
                 return
             try:
-                accepted, _ = listener.accept()
+                accepted, address = listener.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
@@ -109,7 +115,23 @@ class Acceptor:
                 self._held = accepted, factory
                 self._pause("the limit of open files is near")
                 return
+            delay_ms = self._connections.quotas.delay_ms
+            if delay_ms is not None and (too_soon_ms := delay_ms(address[0])):
+                self._close_later(accepted, too_soon_ms)
+                continue
             self._open(accepted, factory)
+
+    def _close_later(self, accepted: socket.socket, delay_ms: int) -> None:
+        """Holds a connection of an address that connects too often, so that its client does not try again at once."""
+        if len(self._throttled) >= MAX_THROTTLED:
+            accepted.close()
+            return
+        self._throttled.add(accepted)
+        self._loop.call_later(delay_ms / 1000, self._close_throttled, accepted)
+
+    def _close_throttled(self, accepted: socket.socket) -> None:
+        self._throttled.discard(accepted)
+        accepted.close()
 
     def _is_full(self) -> bool:
         most = min(self._connections.quotas.max_connections, self._shares.connections)

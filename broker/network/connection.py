@@ -31,9 +31,7 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 FRAMES_A_TURN = 32
 """The number of pipelined requests of one connection that are served before other connections get a turn."""
 TURN_S = 0.005
-"""The longest time that pipelined requests of one connection are served in one turn. The request in service is
-finished.
-"""
+"""The longest time that pipelined requests of one connection are served in one turn. The one in service is finished."""
 
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 """Of a client that has not said (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
@@ -95,6 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         "is_authenticated",
         "last_used_ms",
         "listener_name",
+        "muted",
         "principal",
         "reservation",
         "serve_request",
@@ -134,6 +133,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = False
         self._paused_reading = False
         self._resuming = False
+        self.muted: asyncio.TimerHandle | None = None  # the end of the mute, while the client is over a quota
         self.transport: asyncio.Transport | None = None
         self.listener_name = listener_name
         self.client_host = ""
@@ -174,6 +174,8 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting = None
         if self.work is not None:
             self.work.cancel()
+        if self.muted is not None:
+            self.muted.cancel()
         self.release_memory()
         if self._writer is not None:
             self._writer.close()
@@ -208,6 +210,8 @@ class Connection(asyncio.BufferedProtocol):
             self._serve_or_queue(frames[0], False)
         else:
             self._serve_pipelined(frames)
+        if self.muted is not None and self._frames.large is not None:
+            self._pause_reading()
 
     def eof_received(self) -> bool:
         """The client closed its side, so the connection closes."""
@@ -245,7 +249,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def answered(self, parts: list[Part] | None) -> None:
         """Sends the answer to the request in service (None: it wants no answer), and serves the next one."""
-        self._in_service = False
+        self._in_service = self.muted is not None
         if self._closing:
             return
         if parts is not None:
@@ -261,6 +265,11 @@ class Connection(asyncio.BufferedProtocol):
             assert self._writer is not None
             self._writer.write_in_pieces(parts)
         self.answered(None)
+
+    def mute(self, mute_ms: int) -> None:
+        """Serves no further request for so long after the answer, which must follow at once (KIP-219)."""
+        if not self._closing:
+            self.muted = asyncio.get_running_loop().call_later(mute_ms / 1000, self._unmute)
 
     def run(self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served) -> None:
         """Runs the request in service, or a part of it, in slices; it ends with the connection.
@@ -362,9 +371,18 @@ class Connection(asyncio.BufferedProtocol):
             self._waiting = deque()
         self._waiting.append(frame if owned else memoryview(bytes(frame)))
         self._waiting_bytes += len(frame)
-        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
+        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES:
+            self._pause_reading()
+
+    def _pause_reading(self) -> None:
+        if not self._paused_reading and self.transport is not None:
             self._paused_reading = True
             self.transport.pause_reading()
+
+    def _unmute(self) -> None:
+        self.muted, self._in_service = None, False
+        self._connections.used(self)  # it was not idle: it had to wait
+        self._drain()
 
     def _resume_next_turn(self) -> None:
         """Continues after the other connections had a turn."""
@@ -394,6 +412,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._serve_frame(self, frame, True)
         finally:
             self._draining = False
-        if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.transport is not None:
+        if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.muted is None:
             self._paused_reading = False
-            self.transport.resume_reading()
+            if self.transport is not None:
+                self.transport.resume_reading()

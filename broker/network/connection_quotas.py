@@ -21,6 +21,9 @@ class ConnectionQuotas:
         self._max_per_ip = sys.maxsize
         self._max_per_ip_overrides: dict[str, int] = {}
         self._by_host: Counter[str] = Counter()
+        self.delay_ms: Callable[[str], int] | None = None
+        """Counts a connection from an address against its rate. Returns 0, or how long to hold the connection before
+        it is closed unserved. None if no address has a quota."""
         self.on_room: Callable[[], object] = lambda: None
         """Called when a connection has closed, and when the limits have changed."""
 

@@ -33,8 +33,8 @@ def unread(connections: Iterable[Connection]) -> list[Connection]:
     by_descriptor: dict[int, Connection] = {}
     poll = select.poll()
     for connection in connections:
-        if connection.is_closing or connection.transport is None:
-            continue
+        if connection.is_closing or connection.transport is None or connection.muted is not None:
+            continue  # no client waits for what a muted one sends: that may take hours
         if connection.holds_frames:
             found.append(connection)
             continue

@@ -13,6 +13,7 @@ FORWARDED: frozenset[int] = frozenset(
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
         ApiKey.LIST_PARTITION_REASSIGNMENTS,
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        ApiKey.ALTER_CLIENT_QUOTAS,
         ApiKey.DESCRIBE_QUORUM,
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
@@ -22,7 +23,7 @@ FORWARDED: frozenset[int] = frozenset(
         ApiKey.DELETE_ACLS,
     }
 )
-"""What this broker passes on. Requests about quotas are not among them before it enforces those."""
+"""What this broker passes on."""
 
 PREPROCESSED: frozenset[int] = frozenset({ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
 """Those of them of which this broker decides a part: its loggers, and whether its own configs are valid."""

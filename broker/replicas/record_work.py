@@ -123,6 +123,26 @@ class RecordWork:
             raise error
 
 
+class ChargedRecordWork(RecordWork):
+    """The work of one client with a quota of time."""
+
+    def __init__(self, work: RecordWork, charged: Callable[[Steps[Any]], Steps[Any]]) -> None:
+        """``work`` runs it. ``charged`` makes steps whose time is charged."""
+        super().__init__()
+        self._work = work
+        self._charged = charged
+
+    def run(
+        self,
+        owner: object,
+        steps: Steps[Result],
+        then: Callable[[Result | KafkaError], None],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        """See :meth:`RecordWork.run`."""
+        self._work.run(owner, self._charged(steps), then, is_wanted)
+
+
 def _slice(steps: Steps[Any], loop: asyncio.AbstractEventLoop, then: Callable[..., None]) -> None:
     """Called on the thread: runs steps for SLICE_S, or to the end."""
     is_done, result, error = False, None, None

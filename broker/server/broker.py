@@ -4,23 +4,24 @@ Owns: the references to the parts, the current configuration. Never does: I/O, d
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller
+from ..dispatch.request import RequestContext
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.controller_link import ProducerIdSource, TopicCreator
-from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.image import ClientQuotaEntity, MetadataDelta, MetadataImage, ResourceType
 from ..metadata.published import PublishedMetadata
 from ..metadata.service import MetadataService
 from ..network.connections import Connections
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
-from ..replicas.record_work import RecordWork
+from ..replicas.record_work import ChargedRecordWork, RecordWork
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices
 from ..transactions.coordinator import TransactionCoordinator
@@ -29,6 +30,7 @@ from .coordinators import Coordinators
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
     from ..metadata.token_hmacs import TokenHmacs
+    from .quota_enforcement import QuotaEnforcement
 
 logger = logging.getLogger(__name__)
 
@@ -82,11 +84,21 @@ class Broker:
         """Of the delegation tokens; None if they are disabled."""
         self.security_protocols: Mapping[str, str] = {one.name: one.protocol for one in config.listeners}
         """The names of listeners with their security protocols."""
+        self.quotas: QuotaEnforcement | None = None
+        """The quotas of clients; None before there are any."""
+        self.limit_clients: LimitClients = no_limits
+        """Called with all quotas of the metadata, and with the entities that have changed."""
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(
             config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, random
         )
+
+    def record_work_for(self, context: RequestContext) -> RecordWork:
+        """What runs work on a thread for a request."""
+        if context.charge is None:
+            return self.record_work
+        return ChargedRecordWork(self.record_work, context.charge.on_thread)
 
     @property
     def own_metadata(self) -> MetadataService:
@@ -128,6 +140,13 @@ class Broker:
 
 def nothing_changes(image: MetadataImage) -> None:
     """No listener has key stores."""
+
+
+LimitClients = Callable[[Mapping[ClientQuotaEntity, Mapping[str, float]], Collection[ClientQuotaEntity]], None]
+
+
+def no_limits(quotas: Mapping[ClientQuotaEntity, Mapping[str, float]], changed: Collection[ClientQuotaEntity]) -> None:
+    """Before connections are accepted, no client has to be limited."""
 
 
 def no_versions() -> Mapping[int, tuple[int, int]]:

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -28,7 +28,7 @@ from ..log_dirs.failures import DirectoryFailures
 from ..log_dirs.identity import cordoned_paths
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.space_watch import watch_disks
-from ..metadata.image import Endpoint, MetadataImage, ResourceType
+from ..metadata.image import ClientQuotaEntity, Endpoint, MetadataImage, ResourceType
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
@@ -343,6 +343,9 @@ class BrokerServer:
             creates_topics = config.get_boolean("auto.create.topics.enable")
             guard = Guard(broker.authorizer, metadata, creates_topics, parts.role.ask_themselves)
             dispatcher.guard(guard)
+        broker.limit_clients = functools.partial(_limit_clients, broker, dispatcher)
+        if metadata.image.client_quotas:
+            broker.limit_clients(metadata.image.client_quotas, metadata.image.client_quotas)
         disk_watch = None
         if self._read_only is not None:
             broker.own_metadata.refusal = self._read_only.refusal
@@ -423,6 +426,20 @@ class BrokerServer:
         self._undo.close()
         # One turn of the loop lets the transports and the listeners close.
         await asyncio.sleep(0)
+
+
+def _limit_clients(
+    broker: Broker,
+    dispatcher: Dispatcher,
+    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]],
+    changed: Collection[ClientQuotaEntity],
+) -> None:
+    """Enforces the quotas of the metadata."""
+    if broker.quotas is None:
+        from .quota_enforcement import QuotaEnforcement  # a broker without quotas does not need it
+
+        broker.quotas = QuotaEnforcement(broker.config, dispatcher, broker.connections.quotas, broker.timers)
+    broker.quotas.update(quotas, changed)
 
 
 def _abandon(log_dirs: LogDirectories) -> None:

@@ -55,6 +55,8 @@ class BrokerMetadataPublisher:
             broker.authorizer.update(image.acls, delta.changed_acls)
         if broker.token_hmacs is not None and delta.changed_tokens:
             broker.token_hmacs.update(image.delegation_tokens, delta.changed_tokens)
+        if delta.changed_client_quotas:
+            broker.limit_clients(image.client_quotas, delta.changed_client_quotas)
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
             yield from hosting.drop_topic(topic.name, self._clock_ms())

@@ -53,11 +53,6 @@ def carried_security(
             f"the metadata holds delegation tokens ({len(image.delegation_tokens)}), but without "
             f"delegation.token.secret.key no client can log in with one. {KEPT}"
         )
-    if image.client_quotas:
-        yield (
-            f"the metadata holds client quotas ({len(image.client_quotas)}), which are not enforced: "
-            f"no client is slowed down. {KEPT}"
-        )
     layers = [image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id))]
     keys = carried_configs(layers)
     if keys:

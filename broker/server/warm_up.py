@@ -60,6 +60,8 @@ BEFORE = (
 AFTER = (
     "odradek.broker.dispatch.disabled_feature",
     "odradek.broker.dispatch.error_responses",
+    "odradek.broker.server.quota_enforcement",
+    "odradek.broker.fetch.charged",
     "odradek.protocol.error_messages",
     "odradek.broker.groups.consumer.classic_members",
     "odradek.broker.groups.consumer.replay",

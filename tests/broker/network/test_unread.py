@@ -26,6 +26,7 @@ class Peer:
         self.client, self.server = socket.socketpair()
         self.transport: asyncio.Transport | None = cast(asyncio.Transport, Transport(self.server))
         self.is_closing = False
+        self.muted = None
         self.holds_frames = False
 
     @property

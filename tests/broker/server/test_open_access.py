@@ -18,7 +18,6 @@ from odradek.broker.server.listener_security import read_sasl_settings
 from odradek.broker.server.open_access import open_listeners
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
-    ClientQuotaRecord,
     ConfigRecord,
     DelegationTokenRecord,
     UserScramCredentialRecord,
@@ -196,9 +195,6 @@ CARRIED: dict[str, list[Message]] = {
         UserScramCredentialRecord("alice", mechanism, b"salt", b"stored", b"server", 4096) for mechanism in (1, 2)
     ],
     "delegation tokens (1)": [DelegationTokenRecord("User:alice", "User:alice", [], 1, 2, 3, "id")],
-    "client quotas (1)": [
-        ClientQuotaRecord([ClientQuotaRecord.EntityData("user", "alice")], "producer_byte_rate", 1000.0)
-    ],
     "security that is not served: listener.name.x.ssl.client.auth, sasl.enabled.mechanisms": [
         ConfigRecord(ResourceType.BROKER, "1", "listener.name.x.ssl.client.auth", "required"),
         ConfigRecord(ResourceType.BROKER, "", "sasl.enabled.mechanisms", "PLAIN"),

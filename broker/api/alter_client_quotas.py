@@ -1,0 +1,63 @@
+"""AlterClientQuotas (49): sets and removes the quotas of users, client ids and addresses; they count before the answer.
+
+Versions: 0 to 1. 1: flexible.
+Errors, for each entity: INVALID_REQUEST (an unknown type or key, an address with other types or unknown, a value that
+is not positive, too large or a fraction of a byte, an entity or a key that is named twice), POLICY_VIOLATION (more than
+100 host names). Source: KIP-546; ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager``.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+from ..controller.client_quotas import alter_client_quotas, named
+from ..dispatch.request import RequestContext
+from ..network.host_names import is_address, resolve
+from ..quotas.entities import IP
+from ..server.broker import Broker
+
+API_KEY = ApiKey.ALTER_CLIENT_QUOTAS
+MAX_HOST_NAMES = 100
+"""Each may take seconds on a thread."""
+
+
+def handle(
+    broker: Broker,
+    request: AlterClientQuotasRequest,
+    context: RequestContext,
+    reply: Callable[[AlterClientQuotasResponse], None],
+) -> None:
+    """Looks up host names first, if there are any. Then decides, writes the records, answers."""
+    hosts = {name for alteration in request.entries if (name := named(alteration).get(IP))}
+    addresses = set(filter(is_address, hosts))
+    host_names = sorted(hosts - addresses)
+    if len(host_names) > MAX_HOST_NAMES:
+        reply(_refused(request, KafkaError(ErrorCode.POLICY_VIOLATION, f"More than {MAX_HOST_NAMES} host names.")))
+        return
+    metadata = broker.own_metadata
+
+    def answer(outcome: AlterClientQuotasResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    def alter(known: set[str]) -> None:
+        metadata.change(lambda: alter_client_quotas(metadata.image, request, known), context.now_ms, answer)
+
+    if not host_names:
+        alter(addresses)
+        return
+    looked_up = asyncio.get_running_loop().run_in_executor(None, resolve, host_names)
+    looked_up.add_done_callback(lambda done: alter(addresses | done.result().keys()))
+
+
+def _refused(request: AlterClientQuotasRequest, error: KafkaError) -> AlterClientQuotasResponse:
+    entity = AlterClientQuotasResponse.EntityData
+    return AlterClientQuotasResponse(
+        entries=[
+            AlterClientQuotasResponse.EntryData(
+                error.error_code, error.message, [entity(one.entity_type, one.entity_name) for one in alteration.entity]
+            )
+            for alteration in request.entries
+        ]
+    )

@@ -1,0 +1,228 @@
+"""Charges requests to the quotas of their clients, and mutes the connections of those over them (KIP-219).
+
+Owns: what one request has cost: its bytes, its time on the event loop and on threads. Never does: judging
+(:mod:`..quotas`), sending. Invariants: a request is charged once, when it is answered; the longest of its throttle
+times counts. Source: ClientQuotaManager, ClientRequestQuotaManager, RequestHandlerHelper.
+
+Imported with the first quota in the metadata.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from math import inf
+from time import perf_counter_ns, thread_time_ns
+from typing import Any, Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.steps import Result, Steps
+from ..quotas.client_quota import ClientQuota, QuotaSensor
+from ..quotas.client_quotas import ClientQuotas
+from .request import RequestContext
+from .route import ForwardingRoute, Route
+
+NS_A_PERCENT = 10_000_000
+"""A hundredth of a second: a quota of 1 per cent is one of these a second."""
+EXCEEDED = "The throttling quota has been exceeded."
+
+
+class Mutable(Protocol):
+    """A connection that can be muted."""
+
+    def mute(self, mute_ms: int) -> None:
+        """Serves no further request for so long."""
+
+
+class Charging:
+    """Charges the requests of one broker."""
+
+    def __init__(
+        self, quotas: ClientQuotas, now_ms: Callable[[], int], clock_ns: Callable[[], int] = perf_counter_ns
+    ) -> None:
+        """``now_ms``: a monotonic clock for rates. ``clock_ns``: a precise one for the time of requests."""
+        self.quotas = quotas
+        self.now_ms = now_ms
+        self.clock_ns = clock_ns
+
+    def begin(self, context: RequestContext, size: int) -> "Charge":
+        """The charge of a request that begins now. ``size``: that of its frame in bytes."""
+        return Charge(self, context, size)
+
+
+class Charge:
+    """What one request costs."""
+
+    def __init__(self, charging: Charging, context: RequestContext, size: int) -> None:
+        self._charging = charging
+        self._quotas = charging.quotas
+        self._user = context.principal.partition(":")[2]
+        self._client_id = context.client_id or ""
+        self._size = size
+        self._spent_ns = 0
+        self._begun_ns: int | None = charging.clock_ns()
+        """When the present piece of work began; None while the request waits."""
+        self._is_exempt = context.api_key == ApiKey.WRITE_TXN_MARKERS
+        self._own_ms = 0
+        self._own: QuotaSensor | None = None
+        """The sensor of the quota that is not of time, and its throttle time."""
+        self._own_until_ms: int | None = None
+        self._is_timed = False
+        self._is_settled = False
+        self._mute_ms = 0
+
+    # What the handler knows.
+
+    def fetch_max_bytes(self, is_follower: bool) -> float:
+        """See :class:`Charged`."""
+        self._is_exempt = is_follower
+        quota = self._quotas.fetch
+        return inf if is_follower or not quota.is_enabled else quota.most_in_window(self._sensor(quota))
+
+    def fetched(self, size: int) -> int:
+        """See :class:`Charged`."""
+        quota, now_ms = self._quotas.fetch, self._charging.now_ms()
+        if quota.is_enabled:
+            self._own = self._sensor(quota)
+            self._own_ms = quota.throttle_ms(self._own, size, now_ms)
+        self._charge_time(now_ms)
+        if (self._mute_ms or self._own_ms) and self._own is not None:
+            self._own.rate.record(-size, now_ms)
+        return max(self._mute_ms, self._own_ms)
+
+    def mutations(self, strict: bool) -> Callable[[int], None]:
+        """See :class:`Charged`."""
+        quota = self._quotas.mutation
+
+        def take(partitions: int) -> None:
+            if not quota.is_enabled:
+                return
+            now_ms = self._charging.now_ms()
+            self._own = self._sensor(quota)
+            if not strict:
+                missing_ms = quota.throttle_ms(self._own, partitions, now_ms)
+            else:
+                missing_ms = quota.missing_ms(self._own, now_ms)
+                if not missing_ms:
+                    quota.take(self._own, partitions, now_ms)
+            if missing_ms:
+                self._own_until_ms = now_ms + missing_ms
+            if missing_ms and strict:
+                raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, EXCEEDED)
+
+        return take
+
+    # Time.
+
+    def handled(self, steps: Iterator[object] | None) -> Iterator[object] | None:
+        """The handler has returned, with steps or without: what follows is waiting."""
+        self._pause()
+        return None if steps is None else self.timed(steps)
+
+    def timed(self, steps: Iterator[object]) -> Iterator[object]:
+        """The same steps; the time of each is charged."""
+        try:
+            while True:
+                self._begun_ns = self._charging.clock_ns()
+                try:
+                    step = next(steps)
+                except StopIteration:
+                    return
+                finally:
+                    self._pause()
+                yield step
+        finally:
+            close = getattr(steps, "close", None)
+            if close is not None:
+                close()
+
+    def on_thread(self, steps: Steps[Result]) -> Steps[Result]:
+        """See :class:`Charged`. Counts the processor's time: a thread also waits for the event loop."""
+        try:
+            while True:
+                begun_ns = thread_time_ns()
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    result: Result = end.value
+                    return result
+                finally:
+                    self._spent_ns += thread_time_ns() - begun_ns
+                yield
+        finally:
+            steps.close()
+
+    def _pause(self) -> None:
+        if self._begun_ns is not None:
+            self._spent_ns += self._charging.clock_ns() - self._begun_ns
+            self._begun_ns = None
+
+    # The answer.
+
+    def settle(self, route: Route, response: Any) -> Any:
+        """Charges the request. Returns its response, with the throttle time if there is any. ``response`` is None if
+        the client wants none, or gets none.
+        """
+        if not self._is_settled:
+            self._is_settled = True
+            self._charge(route.api_key, response is None)
+        if isinstance(response, bytes) and isinstance(route, ForwardingRoute):
+            response = self._settle_forwarded(route, response)
+        if self._mute_ms and hasattr(response, "throttle_time_ms"):
+            response = copy(response)  # handlers may use one object for several answers
+            response.throttle_time_ms = self._mute_ms
+        return response
+
+    def mute(self, connection: Mutable) -> None:
+        """The answer has been encoded and is about to be sent: mutes the connection if it has to be."""
+        if self._begun_ns is not None:
+            self._pause()
+        if self._is_timed and self._spent_ns:
+            # Encoding. As in Kafka the time of sending counts for later requests.
+            quota = self._quotas.request
+            self._sensor(quota).rate.record(self._spent_ns / NS_A_PERCENT, self._charging.now_ms())
+            self._spent_ns = 0
+        if self._mute_ms:
+            connection.mute(self._mute_ms)
+
+    def _settle_forwarded(self, route: ForwardingRoute, response: bytes) -> Any:
+        """The longer one counts of this throttle time and that of the controllers."""
+        message = route.message(response)
+        theirs_ms = getattr(message, "throttle_time_ms", 0)
+        if theirs_ms >= self._mute_ms:
+            self._mute_ms = theirs_ms
+            return response
+        return message
+
+    def _charge(self, api_key: int, is_unanswered: bool) -> None:
+        now_ms = self._charging.now_ms()
+        if api_key == ApiKey.PRODUCE:
+            quota = self._quotas.produce
+            if quota.is_enabled:
+                self._own = self._sensor(quota)
+                self._own_ms = quota.throttle_ms(self._own, self._size, now_ms)
+        elif self._own_until_ms is not None:
+            self._own_ms = max(0, self._own_until_ms - now_ms)
+        if not self._is_timed and not is_unanswered:
+            self._charge_time(now_ms)
+        request_ms = self._mute_ms
+        self._mute_ms = max(request_ms, self._own_ms)
+        if self._mute_ms:
+            sensor = self._own if self._own_ms > request_ms else self._sensor(self._quotas.request)
+            assert sensor is not None
+            sensor.throttled(self._mute_ms, now_ms)
+
+    def _charge_time(self, now_ms: int) -> None:
+        """Charges the time until now to the quota of requests."""
+        quota = self._quotas.request
+        if self._is_exempt or not quota.is_enabled:
+            return
+        self._is_timed = True
+        begun_ns = self._begun_ns
+        self._pause()
+        if begun_ns is not None:
+            self._begun_ns = self._charging.clock_ns()
+        spent_ns, self._spent_ns = self._spent_ns, 0
+        self._mute_ms = quota.throttle_ms(self._sensor(quota), spent_ns / NS_A_PERCENT, now_ms)
+
+    def _sensor(self, quota: ClientQuota) -> QuotaSensor:
+        return quota.sensor(self._user, self._client_id, self._charging.now_ms())

@@ -1,0 +1,44 @@
+"""Charges consumers for the bytes that they fetch.
+
+Owns: the size that counts, and the answer to a consumer that is over a quota. Never does: judging, sending. Invariant:
+after an answer without records, the session is as before the request. Source: ``KafkaApis.handleFetchRequest``,
+``FetchResponse.sizeOf``, ``FetchContext.getThrottledResponse``; KIP-219.
+"""
+
+from collections.abc import Iterable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.codec.header import response_encoder, response_header_version
+from ...protocol.messages.fetch import FetchResponse
+from ..dispatch.request import Charged
+from .read import PartitionRead
+from .session import NO_SESSION_ID, FetchContext, FetchSessionCache
+
+CORRELATION_ID_BYTES = 4
+
+
+def charged(
+    sessions: FetchSessionCache,
+    fetch: FetchContext,
+    reads: Iterable[PartitionRead],
+    response: FetchResponse,
+    charge: Charged,
+    version: int,
+) -> FetchResponse:
+    """The response, or one without partitions if the client is over a quota."""
+    if not charge.fetched(_size(response, version)):
+        return response
+    for one in reads:
+        one.close()
+        one.wanted.unsent()
+    if fetch.session is not None and not fetch.incremental:
+        sessions.discard(fetch.session)
+    session_id = fetch.session_id if fetch.incremental else NO_SESSION_ID
+    return FetchResponse(session_id=session_id, node_endpoints=response.node_endpoints)
+
+
+def _size(response: FetchResponse, version: int) -> int:
+    """The bytes that count: the length field and the body, but not the header."""
+    encoded = response_encoder(FetchResponse, version)(response, 0)
+    header_bytes = CORRELATION_ID_BYTES + response_header_version(ApiKey.FETCH, version)
+    return sum(map(len, encoded)) - header_bytes

@@ -1,0 +1,97 @@
+"""Sums over the last windows of time, and the rates made of them.
+
+Pure. Owns: the samples. Never does: reading a clock. Invariant: each sum and rate is that of Kafka's classes with the
+same events. Source: SampledStat, WindowedSum, Rate, SimpleRate.
+"""
+
+from collections import deque
+
+
+class RateWindow:
+    """The sum of one window."""
+
+    __slots__ = ("last_event_ms", "start_ms", "total")
+
+    def __init__(self, now_ms: int) -> None:
+        self.start_ms = now_ms
+        self.last_event_ms = now_ms
+        self.total = 0.0
+
+
+class SampledSum:
+    """What was recorded in the last windows."""
+
+    __slots__ = ("_expiry_ms", "_kept", "_samples", "_window_ms")
+
+    def __init__(self, samples: int, window_ms: int) -> None:
+        """``samples`` windows of ``window_ms`` count."""
+        self._window_ms = window_ms
+        self._expiry_ms = samples * window_ms
+        self._kept = samples + 1
+        """One more than counts: a sample that began before the oldest window may still reach into it."""
+        self._samples: deque[RateWindow] = deque()
+        """The newest last."""
+
+    def record(self, value: float, now_ms: int) -> None:
+        """Adds ``value``, which may be negative to take back an earlier one."""
+        samples = self._samples
+        if not samples or now_ms - samples[-1].start_ms >= self._window_ms:
+            if len(samples) == self._kept:
+                samples.popleft()
+            samples.append(RateWindow(now_ms))
+        newest = samples[-1]
+        newest.total += value
+        newest.last_event_ms = now_ms
+
+    def total(self, now_ms: int) -> float:
+        """The sum of the windows that have not expired."""
+        self._expire(now_ms)
+        return sum(sample.total for sample in self._samples)
+
+    def elapsed_ms(self, now_ms: int) -> int:
+        """The time since the oldest window began."""
+        self._expire(now_ms)
+        return now_ms - min(sample.start_ms for sample in self._samples)
+
+    def has_expired(self, now_ms: int) -> bool:
+        """Whether nothing that was recorded counts any more: a new sum would be the same."""
+        return all(now_ms - sample.last_event_ms >= self._expiry_ms for sample in self._samples)
+
+    def _expire(self, now_ms: int) -> None:
+        """Empties the samples without an event in the time that counts. They begin again now, as in Kafka."""
+        if not self._samples:
+            self._samples.append(RateWindow(now_ms))
+        for sample in self._samples:
+            if now_ms - sample.last_event_ms >= self._expiry_ms:
+                sample.start_ms = sample.last_event_ms = now_ms
+                sample.total = 0.0
+
+
+class Rate(SampledSum):
+    """A rate for client quotas: the time that it is measured over is all windows but one at least."""
+
+    __slots__ = ()
+
+    def window_ms(self, now_ms: int) -> int:
+        """The time that the rate is measured over."""
+        elapsed_ms = self.elapsed_ms(now_ms)
+        missing = self._kept - 2 - elapsed_ms // self._window_ms
+        if missing > 0:
+            elapsed_ms += missing * self._window_ms
+        return max(elapsed_ms, 1)
+
+    def rate(self, now_ms: int) -> float:
+        """What was recorded, for each second."""
+        total = self.total(now_ms)
+        return total / (self.window_ms(now_ms) / 1000)
+
+
+class SimpleRate(SampledSum):
+    """A rate for replication: the time that it is measured over is one window at least."""
+
+    __slots__ = ()
+
+    def rate(self, now_ms: int) -> float:
+        """What was recorded, for each second."""
+        total = self.total(now_ms)
+        return total / (max(self.elapsed_ms(now_ms), self._window_ms) / 1000)
