@@ -374,15 +374,11 @@ def test_the_tests_are_plain_english() -> None:
     assert not [f"{relative(path)}:{one}" for path in TESTS for one in refused_phrases(prose(path.read_text()))]
 
 
-LATER = {"tests/cluster"}
-"""Folders that are not held to it yet."""
-
-
 def test_docstrings_of_tests_state_facts() -> None:
     assert docstrings_without_a_fact('"""How it ends."""\ndef f() -> None:\n    """Whenever it ends."""') == [
         "1: How it ends."
     ]
-    files = (path for path in TESTS if path.name.startswith("test_") and relative(path.parent) not in LATER)
+    files = (path for path in TESTS if path.name.startswith("test_"))
     assert not [f"{relative(path)}:{one}" for path in files for one in docstrings_without_a_fact(path.read_text())]
 
 

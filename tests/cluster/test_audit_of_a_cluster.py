@@ -64,7 +64,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
 
 
 def audited(directories: Sequence[Path]) -> list[Finding]:
-    """What the audit says of replicas."""
+    """The audit's findings about replicas."""
     found = audit_directories(directories, "local").findings
     return [one for one in found if one.name in REPLICA_FINDINGS]
 

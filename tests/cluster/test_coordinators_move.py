@@ -141,7 +141,7 @@ def commit_request(offset: int) -> OffsetCommitRequest:
 
 
 async def test_a_coordinator_that_was_stopped_for_longer_than_its_session_has_no_say(tmp_path: Path) -> None:
-    """What was sent to it during that time is refused, and changes nothing at the next coordinator."""
+    """Requests that reach it during that time are refused, and change nothing at the next coordinator."""
     with OurCluster(tmp_path, 2, CONFIGS) as cluster:
         for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             create(cluster, topic)

@@ -120,7 +120,7 @@ def write(producer: Any, partition: int, value: str) -> None:
 
 
 def visible(places: Places, partition: int) -> list[str]:
-    """What readers of committed records see up to the last stable offset."""
+    """The records that readers of committed records see up to the last stable offset."""
     consumer: Any = Consumer(
         {
             "bootstrap.servers": places.bootstrap_servers,

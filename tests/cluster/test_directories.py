@@ -91,7 +91,7 @@ class Two:
         return self.asking.partition(self.topic, index)[1] == NO_LEADER
 
     def image(self) -> MetadataImage:
-        """What the controller has written so far."""
+        """The records that the controller has written so far."""
         image = MetadataImage()
         for path in sorted((self.controller.log_dir / "__cluster_metadata-0").glob("*.log")):
             data = path.read_bytes()

@@ -63,7 +63,7 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 
 def done(output: ToolOutput) -> str:
-    """What a tool printed that has ended with exit code 0."""
+    """The output of a tool that has ended with exit code 0."""
     assert output.code == 0, output.out + output.err
     return output.out
 

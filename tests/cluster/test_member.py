@@ -168,7 +168,7 @@ def test_broker_that_is_stopped_by_a_signal_is_fenced_and_comes_back(
 
 
 def refused(broker: OurBroker) -> str:
-    """What a broker says that can't start."""
+    """The message of a broker that can't start."""
     with pytest.raises(AssertionError, match="our broker ended with"):
         broker.start()
     return broker.log()

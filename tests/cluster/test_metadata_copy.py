@@ -50,7 +50,7 @@ def produce(server: OurBroker | RealKafka) -> None:
 
 
 def assert_serves(server: OurBroker | RealKafka, rounds: int) -> None:
-    """What ``rounds`` of :func:`produce` have left is there, in its order."""
+    """The records of ``rounds`` calls of :func:`produce` are there, in their order."""
     consumer = Consumer({"bootstrap.servers": server.bootstrap_servers, "group.id": "none"})
     consumer.assign([TopicPartition("kept", 0, 0)])
     values: list[int] = []
@@ -82,7 +82,7 @@ def assert_equal_batches(ours: Path, theirs: Path) -> None:
 
 
 def image_of(log_dir: Path, node_id: int) -> MetadataImage:
-    """What the latest snapshot and the records after it say."""
+    """The image of the latest snapshot and the records after it."""
     directory = LogDirectory.open(log_dir)
     try:
         config = ServerConfig.load(None, [f"node.id={node_id}"], {})

@@ -29,7 +29,10 @@ ALL = {1, 2, 3}
 
 
 class State(NamedTuple):
-    """What of a partition's state both clusters must have alike. Sets are sorted: their order is an accident."""
+    """The part of a partition's state that both clusters must have alike.
+
+    Sets are sorted, since their order differs between runs.
+    """
 
     leader: int
     isr: list[int]

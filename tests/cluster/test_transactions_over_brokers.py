@@ -76,7 +76,7 @@ def write(producer: Producer, topic: str, value: str) -> None:
 
 
 def committed(cluster: Two, topic: str) -> list[list[str]]:
-    """What a reader of committed data finds in each partition up to its last stable offset."""
+    """The records that a reader of committed data finds in each partition up to its last stable offset."""
     found = []
     for partition in (0, 1):
         consumer = Consumer(
