@@ -1,1 +1,1 @@
-"""What each API asks the authorizer before it is served, and how it answers what is denied (AuthHelper, KafkaApis)."""
+"""The checks of each API before it is served, and its answers for denied resources. Source: AuthHelper, KafkaApis."""

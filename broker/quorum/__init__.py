@@ -1,4 +1,4 @@
-"""What a broker of a cluster does with the controllers: follow their metadata log, register, send heartbeats, forward.
+"""A broker's side of the controllers: it follows their metadata log, registers, sends heartbeats and forwards requests.
 
 Source: KafkaRaftClient (as an observer), BrokerLifecycleManager, NodeToControllerChannelManager, ForwardingManager,
 AssignmentsManager.

@@ -1,4 +1,4 @@
-"""Replicas of other brokers' partitions on this one: what is fetched from leaders, and what becomes of it.
+"""Following leaders: fetches the records of partitions that other brokers lead, and appends them here.
 
 Source: ReplicaFetcherThread, AbstractFetcherThread, ReplicaFetcherManager.
 """
