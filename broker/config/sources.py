@@ -14,7 +14,15 @@ from .security import KEYS_OF_NO_TABLE
 from .service_variables import is_of_a_service
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
-OTHER_VARIABLES = frozenset({"ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_IMAGE", "ODRADEK_PORT", "ODRADEK_REWRITE_SCRIPTS"})
+OTHER_VARIABLES = frozenset(
+    {
+        "ODRADEK_BOOTSTRAP_SERVER",
+        "ODRADEK_COMMAND_CONFIG",
+        "ODRADEK_IMAGE",
+        "ODRADEK_PORT",
+        "ODRADEK_REWRITE_SCRIPTS",
+    }
+)
 """Variables of the other commands, the compose file and the tests: they are not keys, so a broker ignores them."""
 
 PASSED_PREFIXES = (

@@ -7,6 +7,7 @@ name the file and the line; of a key of security they never show the value. Sour
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ ASSIGNORS = {
 }
 """Java's class name without the package -> the name in this client and in Kafka's protocol."""
 
+CONFIG_VARIABLE = "ODRADEK_COMMAND_CONFIG"
 PROPERTIES, FILE = "odradek.command_properties", "odradek.deprecated_config"
 """Where a click context keeps what flags gave that are not parameters of the commands."""
 
@@ -221,9 +223,12 @@ class GivenSetting(NamedTuple):
 
 
 def given_settings(path: str | None, properties: tuple[str, ...]) -> dict[str, GivenSetting]:
-    """What the file, the flags, and their deprecated names set. Raises CommandError, UsageError."""
+    """What the file, the flags, and their deprecated names set. The environment names a file if no flag does.
+
+    Raises CommandError, UsageError.
+    """
     kept = click.get_current_context().meta
-    path = path if path is not None else kept.get(FILE)
+    path = path or kept.get(FILE) or os.environ.get(CONFIG_VARIABLE)
     given: dict[str, GivenSetting] = {}
     if path is not None:
         try:

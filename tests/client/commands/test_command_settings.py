@@ -104,3 +104,19 @@ def test_settings_of_the_consumer_name_its_group_and_where_it_begins(shell: Shel
     assert (code, "--from-beginning and auto.offset.reset=latest" in err) == (2, True)
     by_time = ["--command-property", "auto.offset.reset=by_duration:PT1H"]
     assert shell.out("consume", "--topic", name, "--max-messages", "2", *by_time) == "one\ntwo\n"
+
+
+def test_the_environment_names_a_file_if_no_flag_does(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The health check of a container has no flags of its own."""
+    of_environment, of_flag = tmp_path / "environment.properties", tmp_path / "flag.properties"
+    of_environment.write_text("security.protocol=TLS\n")
+    of_flag.write_text("client.id=ops\n")
+    monkeypatch.setenv("ODRADEK_COMMAND_CONFIG", str(of_environment))
+    code, _, err = shell.run("health")
+    assert (code, f"{of_environment}, line 1: security.protocol is 'TLS'" in err) == (1, True)
+    assert shell.run("health", "--command-config", str(of_flag))[0] == 0
+    monkeypatch.setenv("ODRADEK_COMMAND_CONFIG", str(tmp_path / "missing"))
+    code, _, err = shell.run("health")
+    assert (code, "No such file" in err) == (1, True)

@@ -30,7 +30,7 @@ OF_EVERY_COMMAND = {"--help", "--version"}
 OURS_ALONE = {
     "topics": {"--command-property", "--json", "--output", "--timeout"},
     "configs": {"--command-property", "--json", "--output", "--timeout"},
-    "acls": {"--command-property", "--json", "--output", "--timeout"},
+    "acls": {"-C", "-b", "--command-property", "--json", "--output", "--timeout"},
     "delegation-tokens": {"--command-property", "--json", "--output", "--timeout"},
     "produce": {
         "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--output",
