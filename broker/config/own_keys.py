@@ -79,6 +79,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "If less than this is free on the file system of a log directory, producers are refused with a"
             " retriable error until there is space. -1: 64 MiB, or a sixteenth of a file system below 1 GiB.",
         },
+        "odradek.metrics.credentials": {
+            "type": "PASSWORD",
+            "default": "",
+            "validator": None,
+            "importance": "LOW",
+            "what": "user:password that a client must send to read the metrics (basic authentication); empty: anyone"
+            " may read them.",
+        },
         "odradek.metrics.listener": {
             "type": "STRING",
             "default": "",
@@ -86,6 +94,13 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "importance": "LOW",
             "what": "host:port where Prometheus reads the metrics (docs/metrics.md); port 0 is any free port; empty: no"
             " metrics.",
+        },
+        "odradek.metrics.ssl.enable": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Whether the metrics are served over TLS, with the keys ssl.* that have no listener's name.",
         },
         "odradek.produce.check.records": {
             "type": "BOOLEAN",

@@ -4,15 +4,20 @@
     GET /health     200 while the process answers
     GET /ready      200 while clients can write, else 503 with the reason
 
-Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most, and
+With credentials, only a client that sends them reads the metrics; the other two paths are for probes, which have none.
+
+Owns: its listener. Never does: threads, keeping connections. Invariants: a request is a few KiB at most, and
 arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
 is cut off; one turn of the event loop makes one piece of all answers, and an answer that its client does not read is
 made no further. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
+import base64
 import contextlib
+import hmac
 import logging
+import ssl
 from collections.abc import Callable, Iterator
 
 from prometheus_client.exposition import choose_encoder
@@ -23,14 +28,25 @@ logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 8192
 MAX_WAIT_S = 10.0
+_CHALLENGE = 'WWW-Authenticate: Basic realm="metrics", charset="UTF-8"\r\n'
 PATHS = ("/metrics", "/health", "/ready")
 
 
 class MetricsEndpoint:
     """Listens from `start` to `stop`."""
 
-    def __init__(self, source: MetricsSource, unready: Callable[[], str | None] = lambda: None) -> None:
-        """``source`` is read at each request. ``unready``: why clients can't write now; None if they can."""
+    def __init__(
+        self,
+        source: MetricsSource,
+        unready: Callable[[], str | None] = lambda: None,
+        credentials: str = "",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """``source`` is read at each request. ``unready``: why clients can't write now; None if they can.
+        ``credentials``: ``user:password`` of the readers of metrics; empty: anyone.
+        """
+        self._authorization = b"basic " + base64.b64encode(credentials.encode()) if credentials else b""
+        self._tls = tls
         self._source = source
         self._unready = unready
         self._turn = asyncio.Lock()
@@ -39,9 +55,12 @@ class MetricsEndpoint:
 
     async def start(self, host: str, port: int) -> int:
         """Starts to listen. Returns the port. Raises OSError."""
-        self._server = await asyncio.start_server(self._serve, host, port, limit=MAX_HEAD_BYTES)
+        within_s = None if self._tls is None else MAX_WAIT_S  # asyncio allows it with TLS only
+        self._server = await asyncio.start_server(
+            self._serve, host, port, limit=MAX_HEAD_BYTES, ssl=self._tls, ssl_handshake_timeout=within_s
+        )
         bound: int = self._server.sockets[0].getsockname()[1]
-        logger.info("metrics at http://%s:%d/metrics", host, bound)
+        logger.info("metrics at %s://%s:%d/metrics", "http" if self._tls is None else "https", host, bound)
         return bound
 
     def stop(self) -> None:
@@ -92,7 +111,10 @@ class MetricsEndpoint:
                 else _response("503 Service Unavailable", f"{reason}\n".encode())
             )
             return
-        accepted = next((line.partition(":")[2] for line in head[1:] if line.lower().startswith("accept:")), "")
+        if not self._may_read(_field(head, "authorization")):
+            yield _response("401 Unauthorized", b"the metrics need a password\n", _CHALLENGE)
+            return
+        accepted = _field(head, "accept")
         encode, content_type = choose_encoder(accepted)
         # HTTP/1.0 has no chunks: there the end of the connection ends the answer.
         in_chunks = words[2] != "HTTP/1.0"
@@ -103,6 +125,16 @@ class MetricsEndpoint:
                 yield b"%x\r\n%b\r\n" % (len(piece), piece) if in_chunks else piece
         if in_chunks:
             yield b"0\r\n\r\n"
+
+    def _may_read(self, authorization: str) -> bool:
+        scheme, _, sent = authorization.strip().partition(" ")
+        given = f"{scheme.lower()} {sent.strip()}".encode()
+        return not self._authorization or hmac.compare_digest(given, self._authorization)
+
+
+def _field(head: list[str], name: str) -> str:
+    """The value of a field of a request's head; empty if it is absent."""
+    return next((line.partition(":")[2] for line in head[1:] if line.lower().startswith(f"{name}:")), "")
 
 
 async def _drained(writer: asyncio.StreamWriter) -> bool:
@@ -119,8 +151,10 @@ async def _drained(writer: asyncio.StreamWriter) -> bool:
             return True
 
 
-def _response(status: str, body: bytes) -> bytes:
-    fields = f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+def _response(status: str, body: bytes, more: str = "") -> bytes:
+    fields = (
+        f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{more}\r\n"
+    )
     return f"HTTP/1.1 {status}\r\n{fields}".encode() + body
 
 

@@ -16,6 +16,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
+from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..metrics.replica_state import IsrChanges
 from ..network.listening import BindError
@@ -27,6 +28,8 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
     from ..metrics.pieces import MetricsSource
@@ -119,7 +122,9 @@ class Background:
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
         sources = [ProcessMetrics(), *([] if requests is None else [requests]), replicas, logs]
-        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready)
+        tls = _metrics_tls(config) if config.get_boolean("odradek.metrics.ssl.enable") else None
+        credentials = config.get_string("odradek.metrics.credentials")
+        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, tls)
         try:
             self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
@@ -267,3 +272,13 @@ def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
             or log.offsets.recovery_point < log.segments.active.base_offset
         )
     ]
+
+
+def _metrics_tls(config: ServerConfig) -> "SSLContext":
+    """The TLS of the metrics. Raises ConfigError."""
+    from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, server_tls  # few brokers need it
+
+    try:
+        return server_tls(TlsSettings(config.originals)).context
+    except TlsSettingsError as error:
+        raise ConfigError([f"odradek.metrics.ssl.enable: {error}"]) from None

@@ -44,6 +44,7 @@ NOT_NEEDED = {
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
     "odradek.broker.acls.standard_authorizer": "imported at the start if an authorizer is configured",
     "odradek.broker.authorization.guard": "the same",
+    "odradek.protocol.security.tls_context": "imported at the start if the metrics have TLS",
     "odradek.broker.network.tls_listener": "imported at the start if a listener has TLS",
     "odradek.broker.server.tls_listeners": "the same",
     "odradek.broker.config.sasl": "imported at the start if a listener asks for SASL",
