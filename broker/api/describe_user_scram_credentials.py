@@ -34,7 +34,7 @@ def handle(
     image = broker.metadata.image.view()
     asked = yield from counted([one.name for one in request.users or ()])
     names = asked or dict.fromkeys(name for name, _ in image.scram_credentials)
-    response = DescribeUserScramCredentialsResponse(error_message=None)
+    response = DescribeUserScramCredentialsResponse()
     for number, name in enumerate(names, 1):
         if asked[name] > 1:
             response.results.append(Result(name, ErrorCode.DUPLICATE_RESOURCE, TWICE + name))
@@ -53,4 +53,4 @@ def _described(image: MetadataImage, name: str) -> Result:
     ]
     if not found:
         return Result(name, ErrorCode.RESOURCE_NOT_FOUND, UNKNOWN + name)
-    return Result(name, ErrorCode.NONE, None, found)
+    return Result(name, credential_infos=found)

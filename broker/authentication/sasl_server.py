@@ -169,7 +169,9 @@ class SaslServer:
         response = SaslHandshakeResponse(error_code=code, mechanisms=list(self._mechanisms))
         parts = response_encoder(SaslHandshakeResponse, version)(response, correlation_id)
         if start is None:
-            return Failure(f"SASL mechanism {request.mechanism[:50]!r} is not enabled", parts, True)
+            reason = f"SASL mechanism {request.mechanism[:50]!r} is not enabled"
+            # As Kafka, which has no answer to the first frame of a renewal.
+            return Failure(reason, parts, True) if self._previous is None else Failure(reason)
         if self._previous is not None and request.mechanism != self._previous.mechanism:
             self.state = SaslState.OTHER_MECHANISM
             return SaslAnswer(parts)
@@ -216,11 +218,9 @@ class SaslServer:
             )
             return Failure(self._refusal(refused), encode(failed, correlation_id), True)
         if not isinstance(answer, Authenticated):
-            return SaslAnswer(encode(SaslAuthenticateResponse(error_message=None, auth_bytes=answer), correlation_id))
+            return SaslAnswer(encode(SaslAuthenticateResponse(auth_bytes=answer), correlation_id))
         session_ms = self._session_ms(answer, now_ms)
-        response = SaslAuthenticateResponse(
-            error_message=None, auth_bytes=answer.token, session_lifetime_ms=session_ms or 0
-        )
+        response = SaslAuthenticateResponse(auth_bytes=answer.token, session_lifetime_ms=session_ms or 0)
         return Success(encode(response, correlation_id), answer, self._mechanism, session_ms)
 
     def _respond(self, token: bytes, now_ms: int) -> bytes | Authenticated:

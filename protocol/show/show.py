@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolError
+from ..messages.structure import SECRETS
 from ..table import FieldSpec, MessageSpec, message, message_names, messages
 
 if TYPE_CHECKING:
@@ -163,9 +164,11 @@ def field_lines(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
 
 
 def _hex(note: "Note", data: bytes) -> str:
-    """The bytes of a field; of one that contains others only the length or count that it starts with."""
+    """The bytes of a field, but not of a secret; of one that contains others only the length or count before them."""
     end = note.content if note.holds_others else note.end
     own = data[note.start : end]
+    if note.path.rpartition(".")[2] in SECRETS:
+        return f"hidden: {len(own)} bytes"
     rest = f"… {len(own)} bytes" if len(own) > BYTES_SHOWN else ""
     return own[:BYTES_SHOWN].hex() + rest
 

@@ -1,8 +1,8 @@
-"""The consumer protocol's messages inside group records: subscriptions and assignments.
+"""The documents of records: with the consumer protocol's messages inside group records, and without secrets.
 
 Pure. Kafka's tool shows those of GroupMetadataValue. Those in ConsumerGroupMemberMetadataValue (classic members of a
-KIP-848 group) it prints as base64; here they are decoded with `deeper`. Other bytes are unchanged, as in Kafka. Source:
-DumpLogSegments.OffsetsMessageParser.
+KIP-848 group) it prints as base64; here they are decoded with `deeper`. Other bytes are unchanged, as in Kafka.
+Kafka's tool shows the keys of SCRAM users; here they are hidden. Source: DumpLogSegments.OffsetsMessageParser.
 """
 
 from typing import Any
@@ -16,9 +16,12 @@ from ...protocol.messages.group_records import (
     ConsumerProtocolSubscription,
     GroupMetadataValue,
 )
+from ...protocol.messages.metadata_records import UserScramCredentialRecord
 from .decoders import Typed
 
 CONSUMER_PROTOCOL = "consumer"
+SCRAM_SECRETS = ("salt", "storedKey", "serverKey")
+HIDDEN = "[hidden]"
 
 
 def data_document(typed: Typed, *, deeper: bool) -> Document:
@@ -28,6 +31,8 @@ def data_document(typed: Typed, *, deeper: bool) -> Document:
     """
     found = document(typed.message, typed.version)
     match typed.message:
+        case UserScramCredentialRecord():
+            found |= dict.fromkeys(SCRAM_SECRETS, HIDDEN)
         case GroupMetadataValue(protocol_type=kind) as group if kind == CONSUMER_PROTOCOL:
             for member, shown in zip(group.members, found["members"], strict=True):
                 _replace(shown, "subscription", member.subscription, ConsumerProtocolSubscription)

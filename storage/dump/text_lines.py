@@ -137,9 +137,10 @@ def coordinator_text(typed: Typed, is_key: bool) -> str:
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
-    from ...protocol.message_documents import document, kafka_json
+    from ...protocol.message_documents import kafka_json
+    from .embedded import data_document
 
-    fields = document(typed.message, typed.version)
+    fields = data_document(typed, deeper=False)
     return kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})
 
 
