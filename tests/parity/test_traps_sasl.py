@@ -122,7 +122,7 @@ class Conversation:
 
 
 def answers(port: int, frames: list[bytes]) -> list[str]:
-    """What each frame gets: an answer in hexadecimal digits, or ``closed``. Of ApiVersions only its beginning."""
+    """Each answer in hexadecimal digits (only the beginning of ApiVersions), and ``closed`` if the connection ends."""
     found = []
     talk = Conversation(port)
     for frame in frames:
@@ -228,7 +228,7 @@ def upsertions() -> list[AlterUserScramCredentialsRequest.ScramCredentialUpserti
 
 
 def scram(port: int, mechanism: str, name: str, password: str) -> object:
-    """The lifetime of the session that a login gets, or the error code and sentence, and whether the connection lives
+    """Logs in. Returns the lifetime of the session, or the error code and sentence; and whether the connection lives
     on: its Metadata requests are answered. A session that ends closes it.
     """
     talk = Conversation(port)
