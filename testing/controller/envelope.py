@@ -15,6 +15,7 @@ from ...protocol.codec.header import decode_request_header, encode_response_part
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from ...protocol.messages.structure import Message
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...protocol.wall_clock import clock_ms
 from .active_controller import ActiveController
 
@@ -44,6 +45,15 @@ async def answer_envelope(controller: ActiveController, request: EnvelopeRequest
     response = await _answered(controller, body, context)
     parts = encode_response_parts(response, version, header.correlation_id)
     return EnvelopeResponse(response_data=b"".join(map(bytes, parts))[4:])
+
+
+async def answer_create_topics(controller: ActiveController, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """CreateTopics in a broker's own name: a topic that is created when it is first used."""
+    version = CreateTopicsRequest.VERSIONS[1]
+    context = RequestContext(ApiKey.CREATE_TOPICS, version, None, "", "CONTROLLER", 0, clock_ms())
+    response = await _answered(controller, request, context)
+    assert isinstance(response, CreateTopicsResponse)
+    return response
 
 
 def _refusal(address: Sized) -> EnvelopeResponse | None:

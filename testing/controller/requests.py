@@ -33,7 +33,7 @@ from .active_controller import ActiveController
 from .alter_partition import alter_partition
 from .broker_sessions import BrokerControlState
 from .broker_transitions import leads_any, transition_records
-from .envelope import IN_ENVELOPES, answer_envelope
+from .envelope import IN_ENVELOPES, answer_create_topics, answer_envelope
 from .metadata_requests import answer_fetch, answer_fetch_snapshot
 from .registration import register_broker
 from .replica_directories import assign_replicas
@@ -166,6 +166,7 @@ ANSWERED: Mapping[int, Handler] = {
     ApiKey.ALLOCATE_PRODUCER_IDS: answer_producer_ids,
     ApiKey.ALTER_PARTITION: answer_alter_partition,
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: answer_assignments,
+    ApiKey.CREATE_TOPICS: answer_create_topics,
     ApiKey.ENVELOPE: answer_envelope,
 }
 """API key -> its handler. What comes in an Envelope is in :data:`.envelope.IN_ENVELOPES`."""
