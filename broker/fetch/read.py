@@ -6,7 +6,7 @@ makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fet
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -167,7 +167,18 @@ def second_read(limits: FetchLimits) -> FetchLimits:
     """The limits of the read after a wait, in which a follower's offsets count no more (they are old by then)."""
     if limits.follower is None:
         return limits
-    return replace(limits, follower=limits.follower._replace(is_second_read=True))
+    broker_id, broker_epoch, _ = limits.follower
+    # dataclasses.replace takes 5 us more, for each of the followers that wait for a produce.
+    return FetchLimits(
+        limits.max_bytes,
+        limits.isolation_level,
+        FetchingFollower(broker_id, broker_epoch, is_second_read=True),
+        limits.check_crcs,
+        limits.max_partition_bytes,
+        limits.only_leader,
+        limits.consumer,
+        limits.may_read,
+    )
 
 
 def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:

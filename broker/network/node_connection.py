@@ -39,21 +39,26 @@ class NodeConnection(asyncio.BufferedProtocol):
         """Whether a request can be sent."""
         return self._failure is None and self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes) -> Buffer:
+    async def exchange(self, request: bytes, timeout_s: float | None = None) -> Buffer:
         """Sends a request; the frame that answers it, without its size. One at a time.
 
-        Raises OSError, EOFError or ProtocolError. The caller then closes the connection, also if it is cancelled.
+        ``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError or ProtocolError. The
+        caller then closes the connection, also if it is cancelled.
         """
         if self._failure is not None:
             raise self._failure
         assert self._transport is not None
         assert self._answer is None, "a request is in flight"
-        self._answer = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._answer = loop.create_future()
         self._transport.write(request)
+        timer = None if timeout_s is None else loop.call_later(timeout_s, self._fail, TimeoutError())
         try:
             return await self._answer
         finally:
             self._answer = None
+            if timer is not None:
+                timer.cancel()
 
     def abort(self) -> None:
         """Closes the connection at once."""
