@@ -21,6 +21,7 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.server import broker_server, random_ids
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.surroundings import Surroundings
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.stall_watch import StallWatch
 from odradek.protocol.wall_clock import clock_ms
@@ -83,7 +84,6 @@ def replace_edges(network: Network) -> None:
 
     replace(listening, "_bind_all", bind_all)
     replace(unread, "unread", unread_of)
-    replace(broker_server, "ReservedFiles", _files_of_this_process)
     replace(broker_server, "watch_disks", _EndlessDisk)
     replace(StallWatch, "start", no_watch)
     replace(log_files, "REGION_BYTES", 1 << 40)  # a region would need a real descriptor
@@ -246,7 +246,8 @@ class BrokerNode(Node):
         listener = f"PLAINTEXT://127.0.0.1:{port_of(self.node_id)}"
         keys = {"node.id": self.node_id, "listeners": listener, "log.dirs": self.directory, **BROKER_KEYS}
         self.server = None
-        server = BrokerServer(config_of(keys), on_end=self._ended)
+        surroundings = Surroundings(files=_files_of_this_process)
+        server = BrokerServer(config_of(keys), on_end=self._ended, surroundings=surroundings)
         self.server = server
         await server.start()
 
