@@ -41,10 +41,14 @@ class HandshakeQueue:
         """Takes the steps of this turn, at least one. What is left continues in the next turn."""
         until_s = self._clock_s() + TURN_S
         ready = self._ready
-        while ready:
-            ready[0].continue_handshake()
-            ready.popleft()  # after the step: an empty queue means that no turn is scheduled
-            if self._clock_s() >= until_s:
-                break
-        if ready:
-            asyncio.get_running_loop().call_soon(self.run_some)
+        try:
+            while ready:
+                try:
+                    ready[0].continue_handshake()
+                finally:
+                    ready.popleft()  # after the step: an empty queue means that no turn is scheduled
+                if self._clock_s() >= until_s:
+                    break
+        finally:  # a step that raises ends its own handshake only
+            if ready:
+                asyncio.get_running_loop().call_soon(self.run_some)

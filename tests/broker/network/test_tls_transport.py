@@ -3,6 +3,7 @@
 A failing seed replays with ``-k "[seed]"``.
 """
 
+import asyncio
 import ssl
 from pathlib import Path
 from random import Random
@@ -263,6 +264,28 @@ async def test_mutated_records_end_only_their_own_connection(files: TlsFiles, tl
     await good.until(lambda: good.received == framed(b"still there"))
     assert_only_records(bad.socket.sent)
     assert len(side.connections) == 1
+
+
+async def test_a_step_that_raises_leaves_the_other_handshakes() -> None:
+    done: list[str] = []
+
+    class Broken:
+        def continue_handshake(self) -> None:
+            raise RuntimeError("a fault of ours")
+
+    class Fine:
+        def continue_handshake(self) -> None:
+            done.append("fine")
+
+    queue = HandshakeQueue(lambda: 0.0)
+    queue.put(Broken())
+    queue.put(Fine())
+    with pytest.raises(RuntimeError):
+        queue.run_some()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert done == ["fine"]
+    assert len(queue) == 0
 
 
 async def test_a_turn_takes_a_few_handshakes_and_leaves_the_rest() -> None:
