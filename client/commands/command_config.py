@@ -227,7 +227,8 @@ def given_settings(path: str | None, properties: tuple[str, ...]) -> dict[str, G
 
     Raises CommandError, UsageError.
     """
-    kept = click.get_current_context().meta
+    context = click.get_current_context(silent=True)
+    kept = {} if context is None else context.meta
     path = path or kept.get(FILE) or os.environ.get(CONFIG_VARIABLE)
     given: dict[str, GivenSetting] = {}
     if path is not None:

@@ -153,7 +153,7 @@ async def test_an_answer_to_another_request_ends_the_connection() -> None:
     ("sent", "said"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers there, not a Kafka broker; check host and port$"),
-        (bytes.fromhex("15030300020246"), "wants TLS; .* name a PLAINTEXT listener$"),
+        (bytes.fromhex("15030300020246"), "wants TLS: .* name a PLAINTEXT listener$"),
         (b"", "is it a Kafka broker"),
     ],
 )
