@@ -1,10 +1,11 @@
-"""A cluster in which every connection is secured: ours and a real broker under a real controller, with ACLs.
+"""A cluster in which every connection is secured: two brokers of ours and a real one, a real controller, ACLs.
 
 Each node connects to the others with its own credentials, and only these are super users. A client gets its rights by
 ACLs.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +26,22 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
+from odradek.broker.network.node_client import NodeClient
+from odradek.broker.network.node_login import NodeSecurity
+from odradek.protocol.messages.security import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from odradek.protocol.security.login_mechanisms import ScramLogin
+from odradek.protocol.security.tls_context import TlsSettings, client_context
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers
@@ -33,7 +50,7 @@ from support.security.tls_files import ALICE_PRINCIPAL, tls_files
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
-OURS, KAFKA = 1, 2
+OURS, ALSO_OURS, KAFKA = 1, 2, 3
 RECORDS = 20
 
 
@@ -45,6 +62,8 @@ class SecuredCluster(NamedTuple):
     admin: dict[str, Any]
     alice: dict[str, Any]
     alices_principal: str
+    security: NodeSecurity
+    """Of connections as the super user."""
 
 
 SECRET, ALICES_SECRET = "of-the-brokers", "of-alice"
@@ -58,6 +77,7 @@ def common_keys(protocol: str, super_user: str) -> dict[str, str]:
         "listener.security.protocol.map": f"PLAINTEXT:{protocol},CONTROLLER:{protocol}",
         "authorizer.class.name": STANDARD_AUTHORIZER,
         "super.users": super_user,
+        "delegation.token.secret.key": SECRET,
     }
 
 
@@ -104,10 +124,15 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         stack.enter_context(controllers)
         keys["inter.broker.listener.name"] = "PLAINTEXT"
         ours = stack.enter_context(controllers.broker(place / "ours", OURS, keys))
+        also_ours = stack.enter_context(controllers.broker(place / "also_ours", ALSO_OURS, keys))
         kafka = stack.enter_context(controllers.kafka_broker(place / "kafka", KAFKA, keys))
-        servers = {"bootstrap.servers": f"{ours.bootstrap_servers},{kafka.bootstrap_servers}"}
+        brokers: list[OurBroker | RealKafka] = [ours, also_ours, kafka]
+        servers = {"bootstrap.servers": ",".join(one.bootstrap_servers for one in brokers)}
         principal = ALICE_PRINCIPAL if request.param == "SSL" else "User:alice"
-        made = SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, principal)
+        tls = client_context(TlsSettings(files.listener()))
+        login = None if request.param == "SSL" else lambda: ScramLogin(SCRAM, "broker", SECRET, "nonce")
+        security = NodeSecurity(lambda: tls, login)
+        made = SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, principal, security)
         if request.param == "SASL_SSL":
             create_alice(made)
         yield made
@@ -142,21 +167,21 @@ def allow(cluster: SecuredCluster, kind: ResourceType, name: str, *operations: A
 
 
 def create(cluster: SecuredCluster, topic: str) -> None:
-    """Creates a topic that both replicate, each leading one partition; returns when the replicas are in sync."""
+    """Creates a topic that all replicate, each leading one partition; returns when the replicas are in sync."""
     admin = AdminClient(cluster.admin)
-    replicas = [[OURS, KAFKA], [KAFKA, OURS]]
-    for future in admin.create_topics([NewTopic(topic, 2, replica_assignment=replicas)]).values():
+    replicas = [[OURS, ALSO_OURS, KAFKA], [ALSO_OURS, KAFKA, OURS], [KAFKA, OURS, ALSO_OURS]]
+    for future in admin.create_topics([NewTopic(topic, 3, replica_assignment=replicas)]).values():
         future.result(60)
 
     def is_in_sync() -> bool:
         partitions = admin.list_topics(topic, timeout=60).topics[topic].partitions
-        return len(partitions) == 2 and all(len(one.isrs) == 2 for one in partitions.values())
+        return len(partitions) == 3 and all(len(one.isrs) == 3 for one in partitions.values())
 
     eventually(f"{topic} is in sync", is_in_sync)
 
 
 def write(cluster: SecuredCluster, topic: str, *values: str) -> list[KafkaError | None]:
-    """Writes each value into both partitions as the client; the result of each record."""
+    """Writes each value into all partitions as the client; the result of each record."""
     results: list[KafkaError | None] = []
 
     def wrote(error: KafkaError | None, _: object) -> None:
@@ -164,23 +189,30 @@ def write(cluster: SecuredCluster, topic: str, *values: str) -> list[KafkaError 
 
     producer = Producer({**cluster.alice, "acks": "all"})
     for value in values:
-        for partition in (0, 1):
+        for partition in range(3):
             producer.produce(topic, value, partition=partition, on_delivery=wrote)
     assert producer.flush(60) == 0
     return results
 
 
 def let_write(cluster: SecuredCluster, topic: str) -> None:
-    """Allows the client to write; returns when both brokers know this ACL, and those that were created before."""
+    """Allows the client to write; returns when all brokers know this ACL, and those that were created before."""
     allow(cluster, ResourceType.TOPIC, topic, AclOperation.WRITE, AclOperation.READ)
     for server in cluster.alice["bootstrap.servers"].split(","):
-        eventually(f"{server} knows the ACLs", partial(shows, cluster, server, topic))
+        eventually(f"{server} knows the ACLs", partial(knows_acls_of, cluster, server, topic))
 
 
-def shows(cluster: SecuredCluster, server: str, topic: str) -> bool:
-    """Whether a broker shows the client a topic."""
-    admin = AdminClient({**cluster.alice, "bootstrap.servers": server})
-    return topic in admin.list_topics(timeout=60).topics
+def knows_acls_of(cluster: SecuredCluster, server: str, topic: str) -> bool:
+    """Whether a broker has ACLs of a topic."""
+    request = DescribeAclsRequest(2, topic, 3, None, None, 1, 1)
+
+    async def ask() -> DescribeAclsResponse:
+        client = NodeClient("127.0.0.1", int(server.partition(":")[2]), "test", cluster.security)
+        answer = await client.send(request, DescribeAclsResponse, 60)
+        client.close()
+        return answer
+
+    return bool(asyncio.run(ask()).resources)
 
 
 def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredCluster) -> None:
@@ -190,9 +222,9 @@ def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredClust
     allow(cluster, ResourceType.GROUP, "readers", AclOperation.READ)
     let_write(cluster, "orders")
     numbers = [str(number) for number in range(RECORDS)]
-    assert write(cluster, "orders", *numbers) == [None] * 2 * RECORDS
+    assert write(cluster, "orders", *numbers) == [None] * 3 * RECORDS
     refused = write(cluster, "hidden", "no")
-    assert [error and error.code() for error in refused] == [KafkaError.TOPIC_AUTHORIZATION_FAILED] * 2
+    assert [error and error.code() for error in refused] == [KafkaError.TOPIC_AUTHORIZATION_FAILED] * 3
     consumer = Consumer({**cluster.alice, "group.id": "readers", "auto.offset.reset": "earliest"})
     consumer.subscribe(["orders"])
     values: set[bytes | None] = set()
@@ -204,10 +236,10 @@ def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredClust
     consumer.close()
 
 
-def test_transactions_have_partitions_of_both(cluster: SecuredCluster) -> None:
-    """Markers and their verification go over the secured listener, from either coordinator."""
+def test_transactions_have_partitions_of_all(cluster: SecuredCluster) -> None:
+    """Markers and their verification go over the secured listener, from every coordinator."""
     create(cluster, "payments")
-    names = [f"payer-{number}" for number in range(4)]
+    names = [f"payer-{number}" for number in range(6)]
     for name in names:
         allow(cluster, ResourceType.TRANSACTIONAL_ID, name, AclOperation.WRITE)
     let_write(cluster, "payments")
@@ -215,9 +247,41 @@ def test_transactions_have_partitions_of_both(cluster: SecuredCluster) -> None:
         producer = Producer({**cluster.alice, "transactional.id": name})
         producer.init_transactions(60)
         producer.begin_transaction()
-        for partition in (0, 1):
+        for partition in range(3):
             producer.produce("payments", name, partition=partition)
         producer.commit_transaction(60)
+
+
+async def eventually_known(look: Callable[[], Awaitable[bool]]) -> None:
+    """Asks again until the answer is true."""
+    for _ in range(1_000):
+        if await look():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("not seen")
+
+
+async def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluster) -> None:
+    """A token that is created, renewed and expired at ours is known at the real broker."""
+    ours, kafka = (NodeClient("127.0.0.1", one.port, "test", cluster.security) for one in (cluster.ours, cluster.kafka))
+    created = await ours.send(CreateDelegationTokenRequest(), CreateDelegationTokenResponse, 60)
+    assert created.error_code == 0
+
+    async def is_renewed() -> bool:
+        """The active controller finds a token once it has replayed its record."""
+        request = RenewDelegationTokenRequest(created.hmac, 60_000)
+        return not (await ours.send(request, RenewDelegationTokenResponse, 60)).error_code
+
+    async def is_known_at_the_real_one() -> bool:
+        answer = await kafka.send(DescribeDelegationTokenRequest(None), DescribeDelegationTokenResponse, 60)
+        return created.token_id in [one.token_id for one in answer.tokens]
+
+    await eventually_known(is_renewed)
+    await eventually_known(is_known_at_the_real_one)
+    expired = await ours.send(ExpireDelegationTokenRequest(created.hmac, -1), ExpireDelegationTokenResponse, 60)
+    assert expired.error_code == 0
+    ours.close()
+    kafka.close()
 
 
 def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:
