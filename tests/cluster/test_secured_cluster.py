@@ -5,10 +5,10 @@ ACLs.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
@@ -40,6 +40,7 @@ from odradek.protocol.messages.security import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
+from odradek.protocol.messages.structure import Message
 from odradek.protocol.security.login_mechanisms import ScramLogin
 from odradek.protocol.security.tls_context import TlsSettings, client_context
 from support.brokers.our_broker import OurBroker
@@ -49,6 +50,8 @@ from support.kafka.real_kafka import RealKafka
 from support.security.tls_files import ALICE_PRINCIPAL, tls_files
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+Answer = TypeVar("Answer", bound=Message)
 
 OURS, ALSO_OURS, KAFKA = 1, 2, 3
 RECORDS = 20
@@ -202,17 +205,22 @@ def let_write(cluster: SecuredCluster, topic: str) -> None:
         eventually(f"{server} knows the ACLs", partial(knows_acls_of, cluster, server, topic))
 
 
-def knows_acls_of(cluster: SecuredCluster, server: str, topic: str) -> bool:
-    """Whether a broker has ACLs of a topic."""
-    request = DescribeAclsRequest(2, topic, 3, None, None, 1, 1)
+def ask(cluster: SecuredCluster, port: int, request: Message, response_type: type[Answer]) -> Answer:
+    """The answer of one broker to the super user."""
 
-    async def ask() -> DescribeAclsResponse:
-        client = NodeClient("127.0.0.1", int(server.partition(":")[2]), "test", cluster.security)
-        answer = await client.send(request, DescribeAclsResponse, 60)
+    async def exchange() -> Answer:
+        client = NodeClient("127.0.0.1", port, "test", cluster.security)
+        answer = await client.send(request, response_type, 60)
         client.close()
         return answer
 
-    return bool(asyncio.run(ask()).resources)
+    return asyncio.run(exchange())
+
+
+def knows_acls_of(cluster: SecuredCluster, server: str, topic: str) -> bool:
+    """Whether a broker has ACLs of a topic."""
+    request = DescribeAclsRequest(2, topic, 3, None, None, 1, 1)
+    return bool(ask(cluster, int(server.partition(":")[2]), request, DescribeAclsResponse).resources)
 
 
 def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredCluster) -> None:
@@ -252,36 +260,25 @@ def test_transactions_have_partitions_of_all(cluster: SecuredCluster) -> None:
         producer.commit_transaction(60)
 
 
-async def eventually_known(look: Callable[[], Awaitable[bool]]) -> None:
-    """Asks again until the answer is true."""
-    for _ in range(1_000):
-        if await look():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("not seen")
-
-
-async def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluster) -> None:
+def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluster) -> None:
     """A token that is created, renewed and expired at ours is known at the real broker."""
-    ours, kafka = (NodeClient("127.0.0.1", one.port, "test", cluster.security) for one in (cluster.ours, cluster.kafka))
-    created = await ours.send(CreateDelegationTokenRequest(), CreateDelegationTokenResponse, 60)
+    ours, kafka = cluster.ours.port, cluster.kafka.port
+    created = ask(cluster, ours, CreateDelegationTokenRequest(), CreateDelegationTokenResponse)
     assert created.error_code == 0
 
-    async def is_renewed() -> bool:
+    def is_renewed() -> bool:
         """The active controller finds a token once it has replayed its record."""
         request = RenewDelegationTokenRequest(created.hmac, 60_000)
-        return not (await ours.send(request, RenewDelegationTokenResponse, 60)).error_code
+        return not ask(cluster, ours, request, RenewDelegationTokenResponse).error_code
 
-    async def is_known_at_the_real_one() -> bool:
-        answer = await kafka.send(DescribeDelegationTokenRequest(None), DescribeDelegationTokenResponse, 60)
+    def is_known_at_the_real_one() -> bool:
+        answer = ask(cluster, kafka, DescribeDelegationTokenRequest(None), DescribeDelegationTokenResponse)
         return created.token_id in [one.token_id for one in answer.tokens]
 
-    await eventually_known(is_renewed)
-    await eventually_known(is_known_at_the_real_one)
-    expired = await ours.send(ExpireDelegationTokenRequest(created.hmac, -1), ExpireDelegationTokenResponse, 60)
+    eventually("the token is renewed", is_renewed)
+    eventually("the real broker knows the token", is_known_at_the_real_one)
+    expired = ask(cluster, ours, ExpireDelegationTokenRequest(created.hmac, -1), ExpireDelegationTokenResponse)
     assert expired.error_code == 0
-    ours.close()
-    kafka.close()
 
 
 def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:
