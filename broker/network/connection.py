@@ -36,6 +36,11 @@ TURN_S = 0.005
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 """Of a client that has not said (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
 
+UNAUTHENTICATED_FRAMES = 4
+"""The number of requests of a client that has not authenticated which may wait for an answer. Clients send one at a
+time; 65,536 empty ones in one receive buffer would take 15 MB.
+"""
+
 ServeFrame = Callable[["Connection", memoryview, bool], None]
 """Serves a frame. The flag: whether the bytes stay valid after the call; otherwise they are valid only inside it."""
 
@@ -369,9 +374,12 @@ class Connection(asyncio.BufferedProtocol):
             return
         if self._waiting is None:
             self._waiting = deque()
+        if len(self._waiting) == UNAUTHENTICATED_FRAMES and not self.is_authenticated:
+            self.refuse(f"more than {UNAUTHENTICATED_FRAMES} requests wait before it has authenticated")
+            return
         self._waiting.append(frame if owned else memoryview(bytes(frame)))
         self._waiting_bytes += len(frame)
-        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES:
+        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES or not self.is_authenticated:
             self._pause_reading()
 
     def _pause_reading(self) -> None:

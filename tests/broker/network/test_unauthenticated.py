@@ -28,6 +28,8 @@ class Password:
         return self.serve
 
     def serve(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        if bytes(frame) == b"wait":
+            return
         if bytes(frame).startswith(b"user:"):
             connection.authenticated(bytes(frame).decode())
             connection.answered([b"welcome "])
@@ -174,3 +176,17 @@ async def test_half_of_all_connections_stay_for_those_that_have_authenticated() 
         assert await first.is_closed()
         assert await second.ask(b"user:odd", 8) == b"welcome "
         assert await third.ask(b"user:new", 8) == b"welcome "
+
+
+async def test_few_requests_wait_before_authentication(caplog: pytest.LogCaptureFixture) -> None:
+    """Thousands of empty frames after one that is not answered yet close the connection, and take no memory."""
+    setup = Setup()
+    async with serving(setup) as port:
+        client = Client(port)
+        await client.send(struct.pack(">i", 4) + b"wait" + bytes(4 * 10_000))
+        assert await client.is_closed()
+        patient = Client(port)
+        pipelined = b"".join(struct.pack(">i", len(one)) + one for one in (b"hello", b"user:odd", b"abc"))
+        await patient.send(pipelined)
+        assert await patient.read(28) == b"and who?welcome user:odd\0\0\0\3"
+    assert "more than 4 requests wait before it has authenticated" in caplog.text
