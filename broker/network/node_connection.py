@@ -3,8 +3,8 @@
 Owns: the socket, the bytes of an answer that has not wholly arrived, the one request in flight. Never does: encoding,
 decoding, retries. Invariants: an answer is never larger than its limit; what arrives without a request is an error.
 
-A protocol of its own instead of asyncio's streams: a follower's fetch spends 35 us less in the event loop, once for
-each produce with acks=all.
+A protocol of its own instead of asyncio's streams: an answer wakes its request through one future. A produce with
+acks=all waits for one fetch of each follower.
 """
 
 import asyncio
