@@ -34,7 +34,7 @@ AUTHORIZER = {
 TOPIC = "orders"
 CONNECTIONS, IN_FLIGHT = 8, 50
 ACLS_A_REQUEST = 2_000
-SECONDS = 4.0
+SECONDS = 3.0
 
 REQUESTS: dict[str, tuple[Message, int]] = {
     "ListOffsets of one partition": (

@@ -1,4 +1,4 @@
-"""Which connections may ask for delegation tokens, and the removal of tokens that have expired."""
+"""Only clients that are known by something else than a token may ask for tokens; expired tokens are removed."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
