@@ -122,6 +122,7 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.ALTER_REPLICA_LOG_DIRS: (
         ItemErrors("dirs.topics", "results", {"topic_name": "name"}, ItemErrors("partitions", "partitions", _NUMBER)),
     ),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (ItemErrors("users", "results", {}),),  # without names, as Kafka
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (
         ItemErrors("deletions", "results", {"user": "name"}),
         ItemErrors("upsertions", "results", {"user": "name"}),

@@ -11,7 +11,13 @@ from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
-from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from odradek.protocol.messages.security import (
+    AlterUserScramCredentialsResponse,
+    CreateAclsRequest,
+    DeleteAclsRequest,
+    DescribeAclsRequest,
+    DescribeUserScramCredentialsRequest,
+)
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from odradek.protocol.table import message
 from support.data.messages import random_message, seed_of
@@ -45,6 +51,8 @@ def random_request(api_key: int, version: int, instance: int) -> Message:
             marker.topics = list({topic.name: topic for topic in marker.topics}.values())
             for topic in marker.topics:
                 topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+    elif isinstance(request, DescribeUserScramCredentialsRequest):
+        request.users = request.users or []  # Kafka's class fails on null
     for acl in acls_of(request):
         for field in ACL_ENUMS:
             if hasattr(acl, field):
@@ -86,6 +94,9 @@ def in_order(response: Message) -> Message:
             marker.topics.sort(key=lambda topic: topic.name)
             for topic in marker.topics:
                 topic.partitions.sort(key=lambda partition: partition.partition_index)
+    elif isinstance(response, AlterUserScramCredentialsResponse):
+        users = {result.user: result for result in response.results}  # a set of names in Kafka
+        response.results = [users[name] for name in sorted(users)]
     return response
 
 
