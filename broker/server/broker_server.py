@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 from ...protocol.steps import run_to_end
@@ -28,30 +27,24 @@ from ..log_dirs.failures import DirectoryFailures
 from ..log_dirs.identity import cordoned_paths
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.space_watch import watch_disks
-from ..metadata.image import ClientQuotaEntity, Endpoint, MetadataImage, ResourceType
+from ..metadata.image import ClientQuotaEntity, MetadataImage, ResourceType
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
-from ..network.connecting import IDLE_CHECK_MS, connection_factory, connections_for
+from ..network.connecting import IDLE_CHECK_MS, connection_factory
 from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
-from ..network.unread import Unread
-from ..replicas.group_commit import GroupCommit
 from ..replicas.hosted_replicas import HostedReplicas
-from ..replicas.moves import ReplicaMoves
-from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
-from ..timers.patient_timers import PatientTimers, suspended_ms
-from ..timers.slices import Slices, slice_clock_ms
-from ..timers.stall_watch import StallWatch
+from ..timers.patient_timers import suspended_ms
 from .background import Background
-from .broker import Broker, config_under
-from .coordinators import Coordinators
+from .broker import Broker
 from .listener_security import ListenerSecurity, accepts_anyone, read_sasl_settings
-from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
+from .metadata_publisher import BrokerMetadataPublisher
 from .open_access import warn_of_open_access
+from .parts import put_together
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
 from .standalone import Standalone
@@ -173,7 +166,7 @@ class BrokerServer:
         metadata = role.metadata
         if self._tls is not None:
             role.controller = role.controller._replace(check_listeners=self._tls.check)
-        parts = self._make_parts(log_dirs, role, advertised)
+        parts = put_together(self._config, self._surroundings, log_dirs, role, advertised, self._undo)
         parts.broker.update_dynamic_configs(metadata.image)
         if self._tls is not None:
             self._reload_tls(self._tls, parts)
@@ -216,67 +209,6 @@ class BrokerServer:
         """The role of this broker has ended."""
         if self._running is not None:
             self._abort(self._running.broker, reason)
-
-    def _make_parts(self, log_dirs: LogDirectories, role: Role, advertised: list[Endpoint]) -> OpenedBroker:
-        """Puts the broker together; does no I/O."""
-        loop, config, metadata = asyncio.get_running_loop(), self._config, role.metadata
-        timer_loop = self._surroundings.timer_loop(loop)
-        timers, stalls = LoopTimers(timer_loop), StallWatch()
-        connections = connections_for(config, timers.now_ms)
-        patient = PatientTimers(timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
-        slices = Slices(loop.call_soon, slice_clock_ms)
-        for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
-            self._undo.callback(end)
-        partitions = Partitions()
-        group_commit = GroupCommit(log_dirs.online, timers, self._clock_ms)
-        hosting = HostedReplicas(
-            log_dirs,
-            partitions,
-            lambda topic: log_config(broker.config, metadata.image, topic),
-            self._clock_ms,
-            group_commit,
-            metadata.node_id,
-        )
-        moves = ReplicaMoves(
-            log_dirs,
-            hosting,
-            partitions,
-            metadata,
-            role.announce,
-            role.assign,
-            group_commit,
-            self._clock_ms,
-            lambda: move_throttle(metadata.image, metadata.node_id),
-            config["num.replica.alter.log.dirs.threads"],
-        )
-        hosting.dropped = moves.replica_dropped
-        coordinators = Coordinators(
-            config_under(metadata.image, config, metadata.node_id),
-            metadata,
-            lambda: role.producer_ids.next_id(self._clock_ms()),
-            partitions,
-            patient,
-            self._clock_ms,
-            patient.lost_ms,
-            role.inter_broker,
-        )
-        self._undo.callback(coordinators.abort)
-        broker = Broker(
-            config,
-            metadata,
-            role.controller,
-            role.topic_creator,
-            role.producer_ids,
-            partitions,
-            coordinators,
-            timers,
-            connections,
-            Random(),
-            log_dirs,
-            moves,
-            slices,
-        )
-        return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
 
     async def _recover(self, parts: OpenedBroker, now_ms: int) -> None:
         """Recovers logs that were not closed, on threads: the event loop can then stop the broker."""

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from odradek.broker.server import broker_server
 from odradek.broker.server.commands import START_ERRORS
 from odradek.storage.files.disk_reserve import ReservedFiles
+from odradek.testing.files import FullDisk
 from odradek.testing.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.eventually import eventually
@@ -154,7 +154,7 @@ def test_a_file_that_the_disk_refuses(
     path = victim(home, "two", name)
     monkeypatch.setattr(RefusingFiles, "refused", path, raising=False)
     monkeypatch.setattr(RefusingFiles, "error", error, raising=False)
-    monkeypatch.setattr(broker_server, "ReservedFiles", RefusingFiles)
+    monkeypatch.setattr(FullDisk, "files_for", lambda disk, directory: RefusingFiles(directory))
     other_directory_serves(home, "one", outcome(home, caplog, path))
 
 
@@ -177,7 +177,7 @@ def test_a_directory_with_the_metadata_ends_the_start_with_one_line(
         shutil.copytree(victim(home, "one", name).parent, path.parent)
     monkeypatch.setattr(RefusingFiles, "refused", path, raising=False)
     monkeypatch.setattr(RefusingFiles, "error", errno.EIO, raising=False)
-    monkeypatch.setattr(broker_server, "ReservedFiles", RefusingFiles)
+    monkeypatch.setattr(FullDisk, "files_for", lambda disk, directory: RefusingFiles(directory))
     with pytest.raises(START_ERRORS) as raised:
         made(home).start()
     assert str(path) in str(raised.value)

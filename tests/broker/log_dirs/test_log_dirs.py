@@ -16,6 +16,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Buffer
+from odradek.testing.files import FullDisk
 from odradek.testing.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.brokers.two_log_dirs import PARTITIONS, TwoLogDirs
@@ -114,7 +115,7 @@ class FailingFiles(ReservedFiles):
 
 @pytest.mark.parametrize("operation", ["write", "sync", "read"])
 def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
-    monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", FailingFiles)
+    monkeypatch.setattr(FullDisk, "files_for", lambda disk, directory: FailingFiles(directory))
     two = TwoLogDirs(tmp_path, {"odradek.acks.all.fsync": "true"})
     try:
         records = two.fill()
@@ -282,7 +283,7 @@ def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_som
 ) -> None:
     """``share``: of the mark of free space, below which producers are refused; below twice that it is low."""
     caplog.set_level("INFO")
-    monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", ShortOfRoom)
+    monkeypatch.setattr(FullDisk, "files_for", lambda disk, directory: ShortOfRoom(directory))
     monkeypatch.setattr(ShortOfRoom, "directory", tmp_path / "b")
     two = TwoLogDirs(tmp_path, {"odradek.log.dirs.min.free.bytes": "1000000"})
     try:
