@@ -53,6 +53,7 @@ from odradek.protocol.messages.transactions import (
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from parity.authorization_names import GROUPS, TOPICS
+from parity.authorization_of_clients import alter_quotas, alter_users, describe_users
 from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
 
 TRANSACTIONAL_ID = "payer"
@@ -427,6 +428,9 @@ QUESTIONS: tuple[Question, ...] = (
     Question("AlterPartitionReassignments", 1, reassignments),
     Question("ListPartitionReassignments", 0, _always(ListPartitionReassignmentsRequest)),
     Question("DescribeClientQuotas", 1, _always(lambda: DescribeClientQuotasRequest([], False))),
+    Question("AlterClientQuotas", 1, alter_quotas),
+    Question("DescribeUserScramCredentials", 0, describe_users),
+    Question("AlterUserScramCredentials", 0, alter_users),
     Question(
         "DescribeQuorum",
         2,

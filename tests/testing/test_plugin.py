@@ -249,7 +249,7 @@ def examples(page: str, heading: str) -> list[str]:
     ("page", "heading", "tests"),
     [
         ("README.md", "Brokers for tests", 1),
-        ("docs/testing.md", "A broker for your tests", 3),
+        ("docs/testing.md", "A broker for your tests", 4),
         ("docs/testing.md", "Look inside and wait", 1),
         ("docs/testing.md", "Faults", 1),
         ("docs/testing.md", "A cluster for your tests", 2),

@@ -178,6 +178,8 @@ def test_a_throttle_time_is_told(kafka: InProcessBroker) -> None:
     metadata = api(ApiKey.METADATA).request_class()
     assert ask(kafka, metadata(), 12).throttle_time_ms == 250
     with pytest.raises(ValueError, match="not an API that is served"):
+        kafka.faults.throttle("ControlledShutdown", 250)
+    with pytest.raises(ValueError, match="answers to SaslHandshake have no throttle time"):
         kafka.faults.throttle("SaslHandshake", 250)
 
 

@@ -1,0 +1,27 @@
+"""Requests for quotas and SCRAM users that change nothing."""
+
+from odradek.protocol.messages.quotas import AlterClientQuotasRequest
+from odradek.protocol.messages.security import (
+    AlterUserScramCredentialsRequest,
+    DescribeUserScramCredentialsRequest,
+)
+from odradek.protocol.messages.structure import Message
+
+SHA_256 = 1
+
+
+def alter_quotas(_: dict[str, bytes]) -> Message:
+    entity = AlterClientQuotasRequest.EntityData("client-id", "nobody")
+    operation = AlterClientQuotasRequest.OpData("producer_byte_rate", 1e9)
+    return AlterClientQuotasRequest([AlterClientQuotasRequest.EntryData([entity], [operation])], validate_only=True)
+
+
+def describe_users(_: dict[str, bytes]) -> Message:
+    """Of one user: a Kafka never answers a denied request for all."""
+    return DescribeUserScramCredentialsRequest([DescribeUserScramCredentialsRequest.UserName("unknown")])
+
+
+def alter_users(_: dict[str, bytes]) -> Message:
+    return AlterUserScramCredentialsRequest(
+        deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion("unknown", SHA_256)]
+    )
