@@ -15,7 +15,7 @@ from odradek.testing.marks import MarkedTopic, configs_of_lines, marked_topic
 pytest_plugins = ["pytester"]
 RESETS = 100
 CPU_MS_A_RESET = 60
-"""Processor time, four times what it takes: 500 tests add less than 10 s on an idle machine."""
+"""Processor time, several times what it takes."""
 
 
 def test_a_reset_forgets_everything(kafka: InProcessBroker) -> None:
