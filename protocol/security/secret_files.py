@@ -7,6 +7,7 @@ after the library has read it; deleted blocks of such a disk may keep it.
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from pathlib import Path
 @contextmanager
 def secret_file(content: bytes) -> Iterator[str]:
     """The path of a file with this content, valid inside the block."""
-    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+    if sys.platform == "linux" and hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         descriptor = os.memfd_create("odradek", os.MFD_CLOEXEC)
         try:
             with os.fdopen(os.dup(descriptor), "wb") as file:

@@ -97,7 +97,8 @@ class RealMember(RealKafka):
 
     def _format(self, configuration: Path) -> None:
         """As Kafka's tool does, but for the bootstrap snapshot, which only controllers read."""
-        _identify(self.log_dir, self.node_id)
+        for directory in self.properties()["log.dirs"].split(","):
+            _identify(Path(directory), self.node_id)
 
     def properties(self) -> dict[str, str]:
         """The broker's configuration."""
