@@ -148,6 +148,7 @@ class ProducerChecks:
         opened = self._transactions.open_offset(entry.producer_id)
         if opened is not None and entry.transaction_first_offset is None:
             return f"it has no open transaction, the log has one from offset {opened}"
-        if opened is None and (entry.transaction_first_offset or -1) >= log_start_offset:
+        is_lost = opened is None and self._task.policy.is_compacted is False  # compaction removes batches
+        if is_lost and (entry.transaction_first_offset or -1) >= log_start_offset:
             return f"it has an open transaction from offset {entry.transaction_first_offset}, the log none"
         return None
