@@ -185,7 +185,8 @@ class _JournalWalk:
             if transaction is not None:
                 history.transactions[transaction].values.append(value)
         elif event == "acked":
-            history.acknowledged[facts[0]] = Place(facts[1], facts[2])
+            value, partition, offset = facts  # a batch that the leader knew already is acknowledged without an offset
+            history.acknowledged[value] = Place(partition, -1 if offset is None else offset)
         elif event == "begin":
             history.transactions[facts[0]] = Transaction(facts[0], self._process)
         elif event == "committing":
