@@ -1,6 +1,7 @@
 """Coordinators move between brokers of ours: committed offsets and transactions survive the broker that had them."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,7 @@ def test_transactions_are_refused_below_the_minimum_isr_and_commits_time_out(tmp
         commit(consumer, 1)
         cluster[2].kill()
         cluster.until_fenced(2)
+        eventually("the broker knows its ISR", partial(is_alone, cluster[1].port, TRANSACTION_STATE_TOPIC))
         log = cluster[1].log_dir / f"{TRANSACTION_STATE_TOPIC}-0" / f"{0:020}.log"
         size = log.stat().st_size
         answers = asyncio.run(below_the_minimum(cluster[1].port))
@@ -224,6 +226,12 @@ def test_transactions_are_refused_below_the_minimum_isr_and_commits_time_out(tmp
         in_sync(cluster, OFFSETS_TOPIC)
         assert committed(consumer) == 7, "the commit stayed in the log, and counts since it is replicated"
         consumer.close()
+
+
+def is_alone(port: int, topic: str) -> bool:
+    """Whether a broker itself has one replica in the ISR of a topic: it hears of it after the controller decided."""
+    metadata = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(topic, TIMEOUT_S)
+    return len(metadata.topics[topic].partitions[0].isrs) == 1
 
 
 async def below_the_minimum(port: int) -> tuple[int, int]:

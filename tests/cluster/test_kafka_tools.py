@@ -82,7 +82,7 @@ def test_topics_and_configs(cluster: ThreeBrokers, run: Run, topic: str) -> None
     assert f"Created topic {topic}." in done(
         run("topics", *server, "--create", "--topic", topic, "--replica-assignment", EACH_LEADS)
     )
-    assert topic in done(run("topics", *server, "--list")).split()
+    eventually("the broker that is asked knows it", lambda: topic in done(run("topics", *server, "--list")).split())
     done(run("topics", *server, "--alter", "--topic", topic, "--partitions", "6"))
     entity = ("--entity-type", "topics", "--entity-name", topic)
     done(run("configs", *server, "--alter", *entity, "--add-config", "min.insync.replicas=2,retention.ms=1234567"))
