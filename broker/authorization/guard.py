@@ -13,6 +13,7 @@ from ...protocol.steps import run_to_end
 from ..acls.standard_authorizer import StandardAuthorizer
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..dispatch.served import Handler
+from ..dispatch.wrapped_reply import RefusingReply, WrappedReply
 from ..metadata.published import PublishedMetadata
 from .asking import Asking
 from .checked import Check, Checked
@@ -82,24 +83,7 @@ def _serve(
     return handle(broker, checked.request, context, reply)
 
 
-class GuardedReply:
-    """A reply function behind a check."""
-
-    __slots__ = ("_reply",)
-
-    def __init__(self, reply: Reply[Any]) -> None:
-        self._reply = reply
-
-    def refuse(self, reason: str) -> None:
-        """Closes the connection instead."""
-        self._reply.refuse(reason)
-
-    def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """See :class:`Reply`."""
-        self._reply.run_steps(request, steps)
-
-
-class CompletedReply(GuardedReply):
+class CompletedReply(WrappedReply):
     """Adds what was denied to the answer of the handler."""
 
     __slots__ = ("_complete",)
@@ -111,17 +95,3 @@ class CompletedReply(GuardedReply):
     def __call__(self, response: Any) -> None:
         """Completes and answers."""
         self._reply(self._complete(response))
-
-
-class RefusingReply(GuardedReply):
-    """Closes the connection once the handler answers."""
-
-    __slots__ = ("_reason",)
-
-    def __init__(self, reply: Reply[Any], reason: str) -> None:
-        super().__init__(reply)
-        self._reason = reason
-
-    def __call__(self, response: Any) -> None:
-        """Drops the answer."""
-        self._reply.refuse(self._reason)

@@ -10,6 +10,7 @@ from typing import Any
 from ...protocol.api_keys import ApiKey
 from ..metrics.topic_meters import TopicMeters
 from .served import Handler
+from .wrapped_reply import WrappedReply
 
 
 def metered(topics: TopicMeters) -> Callable[[int, Handler], Handler]:
@@ -42,13 +43,13 @@ def _before_fetch(topics: TopicMeters, handle: Handler) -> Handler:
     return serve
 
 
-class MeteredReply:
+class MeteredReply(WrappedReply):
     """A reply function that counts the answer."""
 
-    __slots__ = ("_count", "_reply")
+    __slots__ = ("_count",)
 
     def __init__(self, reply: Any, count: Callable[[Any], None]) -> None:
-        self._reply = reply
+        super().__init__(reply)
         self._count = count
 
     def __call__(self, response: Any) -> None:
@@ -56,11 +57,3 @@ class MeteredReply:
         if response is not None:
             self._count(response)
         self._reply(response)
-
-    def refuse(self, reason: str) -> None:
-        """Closes the connection instead."""
-        self._reply.refuse(reason)
-
-    def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """Runs further steps of the request."""
-        self._reply.run_steps(request, steps)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...broker.dispatch.error_responses import error_response
 from ...broker.dispatch.request import ConnectionRefusal
 from ...broker.dispatch.served import Handler
+from ...broker.dispatch.wrapped_reply import RefusingReply, WrappedReply
 from ...protocol.errors import ErrorCode
 from .fault import Hold, RequestFault
 from .selection import Divider, join
@@ -76,7 +77,7 @@ def disconnect(call: Call, divider: Divider, fault: RequestFault, served: bool) 
     reason = f"{fault.description}, as the test wants"
     if not served:
         raise ConnectionRefusal(reason)
-    return call.serve(reply=BrokenReply(call.reply, reason))
+    return call.serve(reply=RefusingReply(call.reply, reason))
 
 
 def delay(call: Call, divider: Divider, fault: RequestFault, delay_ms: int) -> Any:
@@ -115,23 +116,6 @@ def _is_met(call: Call, divider: Divider, fault: RequestFault) -> bool:
     return divider.divide(call.request)[0] is not None and fault.note()
 
 
-class WrappedReply:
-    """A reply function behind a fault."""
-
-    __slots__ = ("_reply",)
-
-    def __init__(self, reply: Any) -> None:
-        self._reply = reply
-
-    def refuse(self, reason: str) -> None:
-        """Closes the connection instead."""
-        self._reply.refuse(reason)
-
-    def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """Runs further steps of the request."""
-        self._reply.run_steps(request, steps)
-
-
 class ChangedReply(WrappedReply):
     """Answers what a function makes of the response, or the response if the function returns None."""
 
@@ -147,20 +131,6 @@ class ChangedReply(WrappedReply):
             changed = self._change(response)
             response = response if changed is None else changed
         self._reply(response)
-
-
-class BrokenReply(WrappedReply):
-    """Closes the connection when the handler answers."""
-
-    __slots__ = ("_reason",)
-
-    def __init__(self, reply: Any, reason: str) -> None:
-        super().__init__(reply)
-        self._reason = reason
-
-    def __call__(self, response: Any) -> None:
-        """Drops the answer."""
-        self._reply.refuse(self._reason)
 
 
 class LaterReply(WrappedReply):
