@@ -10,7 +10,7 @@ from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import error_name
 from .pieces import Sample, in_pieces
 from .request_meters import ApiMeter, RequestMeters
 from .topic_meters import TopicMeter, TopicMeters
@@ -78,7 +78,7 @@ class RequestMetrics:
         yield from in_pieces(
             partial(CounterMetricFamily, f"{prefix}errors", "Answers with an error.", labels=("request", "error")),
             (
-                Sample((meter.name, _error_name(code)), count)
+                Sample((meter.name, error_name(code)), count)
                 for meter in self._requests
                 for code, count in sorted(meter.errors.items())
             ),
@@ -122,7 +122,3 @@ def bounded(counts: "Counter[Connected]") -> "Counter[Connected]":
         if (listener, software) not in most:
             most[listener, OTHERS] += count
     return most
-
-
-def _error_name(code: int) -> str:
-    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)
