@@ -49,7 +49,7 @@ class Acceptor:
         self._highest_descriptor = shares.limit - shares.reserve
         self._throttled: set[socket.socket] = set()
         """Connections of addresses that connect too often: they are closed unserved, within one quota window."""
-        self._opening: set[asyncio.Task[object]] = set()
+        self._opening: dict[asyncio.Task[object], socket.socket] = {}
         self._held: tuple[socket.socket, ConnectionFactory] | None = None
         """A connection that was accepted when too few descriptors were left. It is served later, when enough are
         free.
@@ -75,8 +75,9 @@ class Acceptor:
             self._held[0].close()
         for accepted in self._throttled:
             accepted.close()
-        for task in self._opening:
+        for task, accepted in self._opening.items():
             task.cancel()
+            accepted.close()  # a task that has not begun will not
         for one, _ in self._listeners:
             one.close()
 
@@ -139,7 +140,7 @@ class Acceptor:
 
     def _open(self, accepted: socket.socket, factory: ConnectionFactory) -> None:
         task = self._loop.create_task(self._connect(accepted, factory))
-        self._opening.add(task)
+        self._opening[task] = accepted
         task.add_done_callback(self._opened)
 
     async def _connect(self, accepted: socket.socket, factory: ConnectionFactory) -> object:
@@ -151,7 +152,7 @@ class Acceptor:
             return None
 
     def _opened(self, task: "asyncio.Task[object]") -> None:
-        self._opening.discard(task)
+        self._opening.pop(task, None)
         if not task.cancelled():
             task.result()
 
