@@ -17,7 +17,10 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 TESTS = sorted(path for room in ("tests", "bench") for path in (ROOT / room).rglob("*.py"))
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")]
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(path for room in ("docs", "examples", ".github") for path in (ROOT / room).rglob("*.md")),
+]
 GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 
 # What must say `Pure.` (tests/tools/purity.py): a package in its `__init__.py`, a module itself or in its package.

@@ -1,0 +1,37 @@
+"""The projects of ``examples/`` pass their own tests, each in a process of its own where warnings are errors."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.pipeline.wheel import ROOT
+
+PROJECTS = sorted(path.parent for path in (ROOT / "examples").glob("*/requirements.txt"))
+# kafka-python 3.0 calls functions that Python 3.11 deprecates.
+WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning")
+
+pytestmark = pytest.mark.ci
+
+
+def test_there_is_one_for_each_library() -> None:
+    listed = (ROOT / "examples" / "README.md").read_text()
+    assert [project.name for project in PROJECTS] == [
+        "with-aiokafka",
+        "with-confluent-kafka",
+        "with-faststream",
+        "with-kafka-python",
+    ]
+    assert all(f"[{project.name}]({project.name})" in listed for project in PROJECTS)
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(project), *WARNINGS]
+    command += ["-p", "no:cacheprovider", "--basetemp", str(tmp_path), "test_shipping.py"]
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONDONTWRITEBYTECODE": "1"}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
