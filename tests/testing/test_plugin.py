@@ -3,7 +3,6 @@
 import gc
 import importlib.metadata
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -237,44 +236,3 @@ def test_the_plugin_imports_nothing_of_the_broker() -> None:
     program = "import sys, odradek.testing.plugin; print([m for m in sys.modules if m.startswith('odradek')])"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.plugin']"
-
-
-def examples(page: str, heading: str) -> list[str]:
-    """The Python programs below a heading of a page of ours."""
-    text = (Path(__file__).parent.parent.parent / page).read_text().partition(f"\n## {heading}\n")[2]
-    return re.findall(r"^```python\n(.*?)^```", text.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("page", "heading", "tests"),
-    [
-        ("README.md", "Brokers for tests", 1),
-        ("docs/testing.md", "A broker for your tests", 4),
-        ("docs/testing.md", "Look inside and wait", 1),
-        ("docs/testing.md", "Faults", 1),
-        ("docs/testing.md", "A cluster for your tests", 2),
-    ],
-)
-def test_the_examples_of_the_docs_pass(tmp_path: Path, page: str, heading: str, tests: int) -> None:
-    """A user's tests in a directory of their own: no conftest, no import of ours, only the names of the fixtures.
-
-    The tests are there twice, so an example that needs a broker without data is found out, and run by two processes of
-    pytest-xdist.
-    """
-    found = examples(page, heading)
-    for number, program in enumerate(found):
-        if "def test_" in program:
-            for copy in range(2):
-                (tmp_path / f"test_example_{number}_{copy}.py").write_text(program)
-        else:
-            (tmp_path / f"program_{number}.py").write_text(program)
-    done = run_here(tmp_path, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path))
-    assert f"{2 * tests} passed" in done
-    for path in tmp_path.glob("program_*.py"):
-        assert "127.0.0.1:" in run_here(tmp_path, path.name)
-
-
-def run_here(directory: Path, *arguments: str) -> str:
-    done = subprocess.run([sys.executable, *arguments], cwd=directory, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
