@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
-CI_WORKERS ?= 3
+CI_WORKERS ?= 4
 SERVE_ARGUMENTS ?= conf/server.properties
 
 .DEFAULT_GOAL := help
@@ -48,7 +48,7 @@ test-long-crash: LONG = tests/storage/log/test_crashes.py
 test-long-cleaning: LONG = tests/storage/compaction
 
 ## test-long-compaction: thousands of partitions compacted by ours and by Kafka's cleaner, and 200 compactions killed
-test-long-compaction: LONG = tests/pipeline/compact/test_compaction_random.py tests/faults/test_compact_killed.py
+test-long-compaction: LONG = tests/pipeline/compact tests/faults/test_compact_killed.py
 
 ## test-long-appends: small and large appends interleaved with everything else that touches a log
 test-long-appends: LONG = tests/broker/replicas/test_large_appends.py
@@ -113,10 +113,13 @@ test-long-mixed: LONG = tests/faults/test_mixed_load.py
 ## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
 test-long-bombs: LONG = tests/pipeline/test_bombs.py
 
+## test-long-pages: the programs of docs/getting-started.md that need Node or Go
+test-long-pages: LONG = tests/pages
+
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization pages)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -20,6 +20,8 @@ from support.rolling.places import ADMIN_TIMEOUT_S, Kind, Places
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 TIMEOUT_S = 60
+LOOK_S = 5
+"""The patience of one look at the metadata; another look follows."""
 FIRST, SECOND = 1, 2
 TOPIC = "t"
 COMMITTING, ABORTING, LEAVING = 0, 1, 2
@@ -155,7 +157,10 @@ def until_led_by(places: Places, node_id: int) -> None:
     """Until a broker leads every partition."""
 
     def leads() -> bool:
-        topics = places.admin.list_topics(timeout=TIMEOUT_S).topics.values()
+        try:
+            topics = places.admin.list_topics(timeout=LOOK_S).topics.values()
+        except KafkaException:
+            return False  # librdkafka kept the request for the broker that is gone
         return all(one.leader == node_id for topic in topics for one in topic.partitions.values())
 
     eventually(f"broker {node_id} leads everything", leads)

@@ -73,11 +73,12 @@ def batches(log_dir: Path) -> dict[int, bytes]:
     return found
 
 
-def assert_equal_batches(ours: Path, theirs: Path) -> None:
+def assert_equal_batches(ours: Path, theirs: Path, at_least: int = 1) -> None:
+    """Batches that both copies have are equal. A late copy may have few: it begins at a snapshot."""
     own, leaders = batches(ours), batches(theirs)
     low, high = max(min(own), min(leaders)), min(max(own), max(leaders))
     common = {offset: batch for offset, batch in own.items() if low <= offset <= high}
-    assert len(common) > 5
+    assert len(common) >= at_least
     assert common == {offset: batch for offset, batch in leaders.items() if low <= offset <= high}
 
 
@@ -129,7 +130,7 @@ def test_snapshot_is_fetched_and_kafka_takes_the_directory_over_and_back(tmp_pat
         assert_serves(broker, 1)
         produce(broker)
         assert broker.stop() == 0
-        assert_equal_batches(broker.log_dir, controller.log_dir)
+        assert_equal_batches(broker.log_dir, controller.log_dir, at_least=6)
         kafka = controllers.kafka_broker(tmp_path / "kafka", 1)
         kafka.log_dir = broker.log_dir
         kafka.start()

@@ -187,7 +187,7 @@ class KilledAt(UnsyncedFiles):
         super().sync_directory(path)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_killed_at_any_step_it_resumes_to_the_same_bytes(tmp_path: Path, seed: int) -> None:
     original = compactable_directory(tmp_path / "original", seed, steps=35)
     expected_directory = tmp_path / "expected"
