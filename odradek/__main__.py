@@ -23,6 +23,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "show transactions, find and end hanging ones",
     ),
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
+    "client-metrics": (
+        "odradek.client.commands.client_metrics:client_metrics",
+        "show or change the client metrics subscriptions",
+    ),
     "acls": ("odradek.client.commands.acls:acls", "add, remove or list access control lists"),
     "delegation-tokens": (
         "odradek.client.commands.delegation_tokens:delegation_tokens",
@@ -77,6 +81,7 @@ RENAMED_TOOLS = {
 SAME_NAMES = (
     "acls",
     "broker-api-versions",
+    "client-metrics",
     "cluster",
     "configs",
     "delegation-tokens",

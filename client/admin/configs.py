@@ -10,6 +10,8 @@ from ...protocol.messages.configs import (
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 from ..errors import broker_error
 from .base import CONTROLLERS, AdminBase
@@ -82,6 +84,16 @@ class ConfigAdmin(AdminBase):
             errors.update(failed)
             results.update({name: [_config_entry(entry) for entry in r.configs] for name, r in found.items()})
         return all_or_raise(errors, results)
+
+    async def list_config_resources(self, resource_type: str) -> list[str]:
+        """The names of all resources of a type that have configurations (KIP-1142). Raises KafkaError."""
+        wanted = RESOURCE_TYPES[resource_type]
+        request = ListConfigResourcesRequest(resource_types=[wanted])
+        connection = await self._node_or_any(None)
+        response = await connection.call(request, ListConfigResourcesResponse, timeout_ms=self._timeout_ms)
+        if response.error_code:
+            raise broker_error(response.error_code, f"the names of type {resource_type}")
+        return [found.resource_name for found in response.config_resources if found.resource_type == wanted]
 
     async def incremental_alter_configs(
         self,

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from ...protocol.wall_clock import clock_ms
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
@@ -12,10 +13,10 @@ from ..command_line import interruptible, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL
 from ..engine.job import EngineError, EngineMissingError
-from .job import compact_directory
-from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
-from .plan import CompactionOrder, CompactionProgress
-from .topic_config import ConfigValueError
+
+if TYPE_CHECKING:
+    from .partition_job import PartitionOutcome
+    from .plan import CompactionOrder, CompactionProgress
 
 WIDTH_OF_A_FILE = 160
 """Characters of a line without a terminal: nothing is cut off."""
@@ -61,7 +62,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--memory",
         type=size,
-        default=DEFAULT_MAP_BYTES,
         metavar="SIZE",
         help="memory for keys, per partition (default: 256m); with more keys the log is read more than once",
     )
@@ -83,9 +83,13 @@ def parser() -> argparse.ArgumentParser:
 )
 def compact(arguments: Sequence[str]) -> int:
     """Runs the command. Returns 0: done, 1: a partition was left unchanged, 3: nothing was started."""
+    options = parser().parse_args(arguments)
+    # Imported here: `--help` and wrong usage do not need them.
     from rich.console import Console
 
-    options = parser().parse_args(arguments)
+    from .job import compact_directory
+    from .topic_config import ConfigValueError
+
     outcomes: list[PartitionOutcome] = []
     console = Console(stderr=True, markup=False)
     try:
@@ -116,7 +120,7 @@ def compact(arguments: Sequence[str]) -> int:
     return REFUSED_PARTITIONS if any(outcome.refusal for outcome in outcomes) else DONE
 
 
-def in_words(progress: CompactionProgress) -> str:
+def in_words(progress: "CompactionProgress") -> str:
     """The progress line on a terminal."""
     from rich.filesize import decimal
 
@@ -124,14 +128,17 @@ def in_words(progress: CompactionProgress) -> str:
     return f"compacting … {partitions}, {decimal(progress.bytes_done)} of {decimal(progress.bytes)}"
 
 
-def _order(options: argparse.Namespace, progress: Callable[[CompactionProgress], None]) -> CompactionOrder:
+def _order(options: argparse.Namespace, progress: "Callable[[CompactionProgress], None]") -> "CompactionOrder":
+    from .partition_job import DEFAULT_MAP_BYTES
+    from .plan import CompactionOrder
+
     return CompactionOrder(
         options.directory,
         options.now if options.now is not None else clock_ms(),
         tuple(dict.fromkeys(options.topic)),
         tuple(options.partition),
         dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options.config),
-        options.memory,
+        options.memory or DEFAULT_MAP_BYTES,
         options.throttle or float("inf"),
         options.dry_run,
         options.engine,
@@ -139,7 +146,7 @@ def _order(options: argparse.Namespace, progress: Callable[[CompactionProgress],
     )
 
 
-def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
+def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
     """Prints the table, with a line for the total if there are several partitions."""
     from rich.console import Console
     from rich.table import Table
@@ -165,7 +172,7 @@ def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
         print(f"{unkeyed} records without a key are removed by compaction.")
 
 
-def _figures(outcomes: Iterable[PartitionOutcome]) -> list[str]:
+def _figures(outcomes: "Iterable[PartitionOutcome]") -> list[str]:
     """Segments, bytes, records, rounds and the part of the bytes that was freed, of one partition or of several."""
     done = list(outcomes)
     before, after = sum(one.bytes_before for one in done), sum(one.bytes_after for one in done)

@@ -12,7 +12,8 @@ from support.brokers.command_shell import Shell
 
 OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
-    "delegation-tokens",
+    "delegation-tokens", "client-metrics", "log-dirs", "delete-records", "leader-election", "broker-api-versions",
+    "cluster", "features", "metadata-quorum", "reassign-partitions",
 ]  # fmt: skip
 
 
@@ -37,10 +38,18 @@ UNREACHABLE = {
     "health": [],
     "acls": ["--list"],
     "delegation-tokens": ["--describe"],
+    "client-metrics": ["--list"],
+    "log-dirs": ["--describe"],
+    "leader-election": ["--election-type", "preferred", "--all-topic-partitions"],
+    "broker-api-versions": [],
+    "cluster": ["cluster-id"],
+    "features": ["describe"],
+    "metadata-quorum": ["describe", "--status"],
+    "reassign-partitions": ["--list"],
 }
 
 
-@pytest.mark.parametrize("command", OURS)
+@pytest.mark.parametrize("command", UNREACHABLE)
 def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     module, _, function = COMMANDS[command][0].partition(":")
     run = getattr(import_module(module), function)
@@ -96,3 +105,14 @@ def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootst
     arguments = ["--bootstrap-server", bootstrap, *A_REQUEST[command]]
     loaded = imported_by(f"import {module} as m; assert m.{function}({arguments}) == 0")
     assert not not_wanted(command, loaded)
+
+
+@pytest.mark.parametrize("command", ["audit", "compact", "export", "import"])
+def test_the_help_of_a_job_imports_no_job(command: str) -> None:
+    """`--help` takes as long as its imports; what reads and writes logs is imported after the arguments are right."""
+    module = COMMANDS[command][0].partition(":")[0]
+    loaded = imported_by(f"import {module}")
+    assert not loaded & HEAVY
+    assert not {name for name in loaded if name.startswith("odradek.pipeline") and name.endswith((".job", "_job"))} - {
+        "odradek.pipeline.engine.job"
+    }

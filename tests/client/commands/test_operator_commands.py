@@ -57,6 +57,39 @@ def test_delete_records(bootstrap: str, topic: str, tmp_path: Path, both: BothTo
         assert both.same("delete-records", *arguments) == ""
 
 
+def said(text: str) -> list[str]:
+    """The lines, without that in which Kafka's tool calls the exit that the tests catch an error."""
+    return [line for line in text.splitlines() if not line.startswith("Error while executing")]
+
+
+@pytest.mark.java
+def test_client_metrics(bootstrap: str, name: str, both: BothTools) -> None:
+    server, one = ("--bootstrap-server", bootstrap), ("--name", name)
+
+    def same(*arguments: str) -> str:
+        return both.same("client-metrics", *server, *arguments, of=said)
+
+    same("--alter", *one, "--metrics", "org.a,org.b", "--interval", "1000", "--match", "client_id=x")
+    assert name in same("--list").splitlines()
+    assert f"Client metrics configs for {name} are:" in same("--describe")
+    assert "  metrics=org.a,org.b\n" in same("--describe", *one)
+    same("--alter", *one, "--interval", "", "--match", "client_id=y", "--match", "client_software_name=z")
+    described = same("--describe", *one)
+    assert "  interval.ms=300000\n  match=client_id=y,client_software_name=z\n" in described
+    for wrong in (("--interval", "5"), ("--match", "color=red")):
+        refused = both.ours("client-metrics", *server, "--alter", *one, *wrong)
+        assert refused.code == both.theirs("client-metrics", *server, "--alter", *one, *wrong).code == 1
+        assert wrong[1] in refused.err
+    assert same("--delete", *one) == same("--delete", *one)
+    assert "doesn't exist" in same("--describe", *one)
+    made = both.ours("client-metrics", *server, "--alter", "--generate-name", "--metrics", "org.c").out
+    generated = made.split()[-1].rstrip(".")
+    assert len(generated) == 22
+    same("--delete", "--name", generated)
+    for incomplete in (["--delete"], ["--alter", "--metrics", "org.d"], ["--list", "--describe"]):
+        assert both.ours("client-metrics", *server, *incomplete).code == 2
+
+
 @pytest.mark.java
 def test_leader_election(bootstrap: str, topic: str, tmp_path: Path, both: BothTools) -> None:
     file = tmp_path / "partitions.json"

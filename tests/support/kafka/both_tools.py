@@ -13,6 +13,7 @@ PACKAGE = "org.apache.kafka.tools"
 TOOLS = {
     "topics": f"{PACKAGE}.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
+    "client-metrics": f"{PACKAGE}.ClientMetricsCommand",
     "acls": f"{PACKAGE}.AclCommand",
     "delegation-tokens": f"{PACKAGE}.DelegationTokenCommand",
     "groups": f"{PACKAGE}.consumer.group.ConsumerGroupCommand",
