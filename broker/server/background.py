@@ -95,12 +95,12 @@ class Background:
         partitions: Partitions,
         leaders: Leaders | None,
         replication: ReplicaFollowing | None,
-        requests: "MetricsSource | None",
+        served: "Sequence[MetricsSource]",
     ) -> None:
         """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
 
-        ``leaders``, ``replication``: None for a broker that is its own controller. ``requests``: the metrics of
-        requests, which are there with this key.
+        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics
+        of requests and coordinators, which are there with this key.
         """
         address = config.get_string("odradek.metrics.listener")
         if not address:
@@ -121,7 +121,7 @@ class Background:
         )
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
-        sources = [ProcessMetrics(), *([] if requests is None else [requests]), replicas, logs]
+        sources = [ProcessMetrics(), *served, replicas, logs]
         tls = _metrics_tls(config) if config.get_boolean("odradek.metrics.ssl.enable") else None
         credentials = config.get_string("odradek.metrics.credentials")
         self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, tls)

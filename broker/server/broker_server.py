@@ -52,6 +52,7 @@ from .surroundings import Surroundings
 from .token_expiry import know_tokens, remove_expired_tokens
 
 if TYPE_CHECKING:
+    from ..metrics.pieces import MetricsSource
     from .tls_listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
@@ -261,11 +262,13 @@ class BrokerServer:
         broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
-        request_metrics = None
+        served_metrics: list[MetricsSource] = []
         if config.get_string("odradek.metrics.listener"):
-            from .request_metering import meter_requests  # a broker without metrics does not need it
+            from .coordinator_metering import coordinator_metrics  # a broker without metrics needs neither
+            from .request_metering import meter_requests
 
-            request_metrics = meter_requests(dispatcher, metadata, connections)
+            requests = meter_requests(dispatcher, metadata, connections)
+            served_metrics = [requests, coordinator_metrics(broker, self._clock_ms)]
         if self._surroundings.intercept is not None:
             dispatcher.intercept(self._surroundings.intercept)
         parts.role.route(broker, dispatcher)
@@ -315,7 +318,7 @@ class BrokerServer:
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(config, lambda: broker.config)
         await background.show_metrics(
-            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, request_metrics
+            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, served_metrics
         )
         snapshots = SnapshotGenerator(metadata, timers, self._clock_ms)
         snapshots.start()
