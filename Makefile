@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
-CI_WORKERS ?= 4
+CI_WORKERS ?= 3
 SERVE_ARGUMENTS ?= conf/server.properties
 
 .DEFAULT_GOAL := help

@@ -95,20 +95,8 @@ class OurBroker:
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Starts it and waits until it says that it serves."""
-        ready = self.directory / "ready.json"
-        ready.unlink(missing_ok=True)
-        overrides = [part for key, value in self.keys().items() for part in ("--override", f"{key}={value}")]
-        command = [
-            *self._command_prefix,
-            sys.executable,
-            *self.program,
-            *overrides,
-            "--ready-file",
-            str(ready),
-        ]
-        with self.log_file.open("ab") as out:
-            self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        process = self._process
+        process = self.launch()
+        ready = self._ready_file
 
         def is_ready() -> bool:
             code = process.poll()
@@ -123,6 +111,26 @@ class OurBroker:
             self.kill()
             raise
         self.port = _port(json.loads(ready.read_text())["listeners"])
+
+    @property
+    def _ready_file(self) -> Path:
+        return self.directory / "ready.json"
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Starts the process, and waits for nothing."""
+        self._ready_file.unlink(missing_ok=True)
+        overrides = [part for key, value in self.keys().items() for part in ("--override", f"{key}={value}")]
+        command = [
+            *self._command_prefix,
+            sys.executable,
+            *self.program,
+            *overrides,
+            "--ready-file",
+            str(self._ready_file),
+        ]
+        with self.log_file.open("ab") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        return self._process
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
