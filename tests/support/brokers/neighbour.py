@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,7 @@ from support.eventually import eventually
 INTERVAL_S = 0.005
 OFFSETS_TOPIC_PARTITIONS = 50
 PATIENCE_S = 120.0
+HIGHEST_PRIORITY = -20
 SESSION_MS = 6_000
 TESTS = Path(__file__).parent.parent.parent
 
@@ -173,6 +175,8 @@ def percentile(waits_ms: list[float], share: float) -> float:
 
 def observe(port: int, pid: int, stop: threading.Event) -> Seen:
     """Asks until told to stop."""
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
     line, member = Line(port), Member(port)
     frame = encode_request(ApiVersionsRequest(), 0, 7, "neighbour")
     line.exchange(frame)
