@@ -7,6 +7,7 @@ called from any thread, also from a test that runs in an event loop, which they 
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,13 +33,13 @@ QUIET_MS = 100
 STABLE = ("Stable", "STABLE")
 
 
-class Inspection:
+class Inspection(ABC):
     """The helpers of a broker or a cluster."""
 
     @property
+    @abstractmethod
     def bootstrap_servers(self) -> str:
         """``host:port``, as clients want it."""
-        raise NotImplementedError
 
     def _client_settings(self) -> dict[str, Any]:
         """Further arguments of the clients of these helpers, for a broker with security."""

@@ -5,7 +5,6 @@ docker/entrypoint.py. Names and ports of the containers become ports of 127.0.0.
 """
 
 import contextlib
-import importlib.util
 import os
 import re
 import subprocess
@@ -20,13 +19,13 @@ import yaml  # type: ignore[import-untyped]
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
+from support.docker.entry_points import DOCKER, entry_point
 from support.eventually import eventually
 from support.kafka.java import java_arguments, java_or_skip, run_class
 from support.kafka.real_kafka import free_ports
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
-DOCKER = Path(__file__).parent.parent.parent / "docker"
 COMPOSE = DOCKER / "compose.cluster.yaml"
 CONTROLLERS = ("controller-1", "controller-2", "controller-3")
 BROKERS = ("broker-1", "broker-2", "broker-3")
@@ -90,11 +89,7 @@ def controller(directory: Path, environment: Mapping[str, str]) -> subprocess.Po
 
 def entrypoint(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """The command that our image's entry point runs."""
-    spec = importlib.util.spec_from_file_location("odradek-entrypoint", DOCKER / "entrypoint.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = entry_point("entrypoint.py")
     command: list[str] = module.command(arguments, environment, False)
     own = str(DOCKER / "server.properties")
     return [own if part == module.OWN_CONFIGURATION else part for part in command]

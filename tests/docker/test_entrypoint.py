@@ -1,11 +1,8 @@
 """The image's entry point as a function: from arguments and environment to the command that runs."""
 
-import importlib.util
 import shlex
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -14,20 +11,9 @@ from odradek.broker.config.security import unserved_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.server.serve_options import parser
 from support.docker.apache_image import SINGLE_NODE
+from support.docker.entry_points import DOCKER, entry_point
 
-DOCKER = Path(__file__).parent.parent.parent / "docker"
-
-
-def _module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"odradek-{name}", DOCKER / name)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-entrypoint = _module("entrypoint.py")
+entrypoint = entry_point("entrypoint.py")
 OWN = entrypoint.OWN_CONFIGURATION
 MOUNTED = entrypoint.MOUNTED_CONFIGURATION
 OWN_TEXT = (DOCKER / "server.properties").read_text()
@@ -212,7 +198,7 @@ def test_the_age_of_process_1_is_known() -> None:
 
 
 def test_the_jobs_image_runs_commands_of_spark_and_of_odradek() -> None:
-    jobs = _module("jobs/entrypoint.py")
+    jobs = entry_point("jobs/entrypoint.py")
     assert jobs.command(["spark-submit", "--version"]) == ["spark-submit", "--version"]
     assert jobs.command(["audit", "/logs"]) == ["odradek", "audit", "/logs"]
     assert jobs.command([]) == ["odradek"]

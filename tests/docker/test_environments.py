@@ -4,7 +4,6 @@ Each starts a broker in this machine's file system: only ports and directories a
 images' own pages, and Sentry's self-hosted edition.
 """
 
-import importlib.util
 import os
 import re
 import signal
@@ -12,16 +11,15 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from kafka import KafkaAdminClient
 
 from odradek.testing.forked import no_fork
 from support.docker.apache_image import SINGLE_NODE
+from support.docker.entry_points import DOCKER, entry_point
 from support.eventually import eventually
 
-DOCKER = Path(__file__).parent.parent.parent / "docker"
 BIN = Path(sys.executable).parent
 
 CONFLUENT_KRAFT = {
@@ -157,16 +155,7 @@ CREATED = {
 }
 
 
-def _module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"odradek-{name}", DOCKER / name)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-entrypoint = _module("entrypoint.py")
+entrypoint = entry_point("entrypoint.py")
 
 
 def free_ports(count: int) -> list[int]:
