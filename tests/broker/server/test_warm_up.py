@@ -40,6 +40,7 @@ NOT_NEEDED = {
     "odradek.broker.metrics.pieces": "the same",
     "odradek.broker.metrics.process_metrics": "the same",
     "odradek.broker.server.request_metering": "the same",
+    "odradek.broker.server.coordinator_metering": "the same",
     "odradek.broker.metrics.replica_metrics": "the same",
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
     "odradek.broker.acls.standard_authorizer": "imported at the start if an authorizer is configured",
