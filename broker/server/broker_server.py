@@ -353,13 +353,14 @@ class BrokerServer:
     async def crash(self) -> None:
         """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""
         running = self.running
+        running.acceptor.close()  # first: a connection that is accepted later would not be aborted
         running.broker.connections.abort_all()
         if running.disk_watch is not None:
             await running.disk_watch.stop()
         await running.background.stop()
         await running.snapshots.stop()
         self._undo.close()
-        # One turn of the loop lets the transports and the listeners close.
+        # One turn of the loop lets the transports and the listeners close, and ends what the acceptor has cancelled.
         await asyncio.sleep(0)
 
 
