@@ -57,9 +57,15 @@ def run(request: pytest.FixtureRequest, both: BothTools) -> Run:
 
 
 @pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    """A name of its own for each test."""
-    return re.sub(r"[\W_]+", "-", request.node.name).strip("-").removeprefix("test-")
+def topic(request: pytest.FixtureRequest, cluster: ThreeBrokers) -> Iterator[str]:
+    """A name of its own for each test. The topic is deleted after a failure: a reassignment of it would go on, and
+    Kafka's tool would refuse those of the next tests.
+    """
+    name = re.sub(r"[\W_]+", "-", request.node.name).strip("-").removeprefix("test-")
+    failed_before = request.session.testsfailed
+    yield name
+    if request.session.testsfailed > failed_before:
+        cluster.delete(name)
 
 
 def done(output: ToolOutput) -> str:
@@ -216,17 +222,18 @@ def test_reassignments(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Pa
     refused = run("reassign-partitions", *with_more, "--execute")
     assert (refused.code, "Use --additional" in refused.out + refused.err) == (1, True)
     described = ("--describe", "--entity-type", "topics", "--entity-name", topic)
-    assert "leader.replication.throttled.replicas=0:1,0:2" in done(run("configs", *server, *described))
+    throttled = "leader.replication.throttled.replicas=0:1,0:2"
+    eventually("the broker knows what is throttled", lambda: throttled in done(run("configs", *server, *described)))
     done(run("reassign-partitions", *with_more, "--execute", "--additional", "--throttle", SLOW))
     listed = done(run("reassign-partitions", *server, "--list"))
     assert (f"{topic}-0" in listed, f"{topic}-1" in listed) == (True, True)
     cancelled = done(run("reassign-partitions", *with_file, "--cancel", "--preserve-throttles"))
     assert f"Successfully cancelled partition reassignment for: {topic}-0" in cancelled
-    assert sorted(cluster.state(topic)[1]) == [1, 2]
+    eventually("the cancellation is known", lambda: sorted(cluster.state(topic)[1]) == [1, 2])
     done(run("reassign-partitions", *with_more, "--execute", "--additional", "--throttle", FAST))
     eventually("the other one ends", lambda: "is completed" in run("reassign-partitions", *with_more, "--verify").out)
     assert "No partition reassignments found." in done(run("reassign-partitions", *server, "--list"))
-    assert "throttled" not in done(run("configs", *server, *described))
+    eventually("nothing is throttled", lambda: "throttled" not in done(run("configs", *server, *described)))
     eventually("all know the replicas", lambda: sorted(cluster.state(topic, 1)[1]) == [1, 3])
     eventually("equal bytes", lambda: cluster.segments(1, topic, 1) == cluster.segments(3, topic, 1))
 

@@ -87,6 +87,11 @@ class ThreeBrokers:
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
         admin.create_topics([wanted])[topic].result(TIMEOUT_S)
 
+    def delete(self, topic: str) -> None:
+        """Deletes a topic. A reassignment of it ends."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        admin.delete_topics([topic])[topic].result(TIMEOUT_S)
+
     def state(self, topic: str, index: int = 0) -> tuple[int, list[int], set[int]]:
         """The leader, the replicas and the ISR of a partition."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
