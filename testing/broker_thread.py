@@ -92,6 +92,10 @@ class BrokerThread:
 
         self._await(advance())
 
+    def upkeep(self, work: Callable[[BrokerServer], Coroutine[Any, Any, None]]) -> None:
+        """Runs a coroutine about the broker in its loop; raises what it raises."""
+        self._await(work(self.server))
+
     @property
     def is_paused(self) -> bool:
         """Whether the loop does nothing until :meth:`resume`."""

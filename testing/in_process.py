@@ -27,6 +27,7 @@ from .faults.faults import Faults
 from .files import FullDisk
 from .forked import no_fork, watch
 from .inspection import Inspection
+from .upkeep import apply_retention, compact
 
 HOST = "127.0.0.1"
 
@@ -194,6 +195,22 @@ class InProcessBroker(Inspection):
         with self._turn:
             assert self._running is not None, "the broker does not run"
             self._running.advance(self._clock, round(span.total_seconds() * 1000))
+
+    def apply_retention(self) -> None:
+        """Removes now what retention would remove at its next check (``log.retention.check.interval.ms``)."""
+        with self._turn:
+            assert self._running is not None, "the broker does not run"
+            self._running.upkeep(apply_retention)
+
+    def compact(self, topic: str | None = None) -> None:
+        """Compacts a topic now (None: all compacted topics but internal ones), to its end and however little of it is
+        dirty. ``min.compaction.lag.ms`` and ``delete.retention.ms`` count as always: :meth:`advance` passes them.
+
+        Raises ValueError for a topic without ``cleanup.policy=compact``, KafkaError for one that does not exist.
+        """
+        with self._turn:
+            assert self._running is not None, "the broker does not run"
+            self._running.upkeep(lambda server: compact(server, topic, self._clock.clock_ms()))
 
     @property
     def disk_is_full(self) -> bool:

@@ -96,6 +96,18 @@ class LogCleaner:
         if self._rounds:
             await asyncio.wait(self._rounds)
 
+    async def clean_now(self, key: TopicPartition) -> None:
+        """Cleans a compacted log once, even if it is not due: its sealed segments, as far as they may be cleaned.
+
+        Waits for a round of the same log first. A failure is kept in the state, as that of any round.
+        """
+        while key in self.state.in_progress:
+            await asyncio.wait(self._rounds, return_when=asyncio.FIRST_COMPLETED)
+        for directory, found, log in self.compacted_logs():
+            if found == key and len(log.segments) > 1:
+                to_clean = self._inspect_log(directory, key, log, self._clock_ms())
+                await self._start_round(directory, log, to_clean)
+
     async def _begin_rounds(self) -> None:
         """Starts the rounds that are due, then retention and checkpoints."""
         threads = self._config().get_int("log.cleaner.threads")
@@ -103,7 +115,7 @@ class LogCleaner:
             if not await self._begin_round():
                 break
         if threads:
-            await self._delete_old_segments()
+            await self.delete_old_segments()
         await self._checkpoint_removed_partitions()
 
     async def _run(self) -> None:
@@ -127,11 +139,15 @@ class LogCleaner:
         directory, log, to_clean = chosen
         if directory.logs.get(to_clean.key) is not log:
             return True  # deleted while other logs were checked
+        self._start_round(directory, log, to_clean)
+        return True
+
+    def _start_round(self, directory: LogDirectory, log: Log, to_clean: LogToClean) -> asyncio.Task[None]:
         self.state.in_progress.add(to_clean.key)
         task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
         self._rounds.add(task)
         task.add_done_callback(partial(self._round_ended, directory, to_clean))
-        return True
+        return task
 
     def _round_ended(self, directory: LogDirectory, to_clean: LogToClean, task: asyncio.Task[None]) -> None:
         """Logs an unexpected error, too. The partition then waits for its next try."""
@@ -256,7 +272,7 @@ class LogCleaner:
 
     # Between rounds ------------------------------------------------------------
 
-    async def _delete_old_segments(self) -> None:
+    async def delete_old_segments(self) -> None:
         """Retention of compacted logs. With ``compact`` alone, only segments before the log's start are removed."""
         async for directory, key, log in self._in_turns():
             try:

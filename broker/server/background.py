@@ -12,6 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Never
 
 from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
@@ -25,7 +26,7 @@ from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
-from ..timers.slices import SlicedWork, Slices
+from ..timers.slices import SlicedWork, Slices, run_in_slices
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -70,6 +71,8 @@ class Background:
         """The log cleaner; None before it has started."""
         self._metrics: MetricsEndpoint | None = None
         self._worker_code = WorkerCode()
+        self._cleaner_config: Callable[[], ServerConfig] | None = None
+        """The current configuration, for the log cleaner; None if it is not enabled."""
         self.metrics_port: int | None = None
         """The port of the metrics; None without metrics."""
 
@@ -86,8 +89,22 @@ class Background:
             first_ms,
         )
         self._every(flush_interval_ms, self._flush)
-        cleans = config.get_boolean("log.cleaner.enable")
-        self._timers.schedule(WARM_UP_MS, lambda: self._warm_up(current_config if cleans else None))
+        if config.get_boolean("log.cleaner.enable"):
+            self._cleaner_config = current_config
+        self._timers.schedule(WARM_UP_MS, self._warm_up)
+
+    def start_cleaner(self) -> "LogCleaner | None":
+        """Starts the log cleaner, which otherwise starts with the warm-up. Returns it; None if it is not enabled."""
+        if self.cleaner is None and self._cleaner_config is not None:
+            from ..cleaner.cleaner import LogCleaner  # not before the broker serves
+
+            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms, self._worker_code)
+            self.cleaner.start()
+        return self.cleaner
+
+    async def apply_retention(self) -> None:
+        """Applies retention now, as each ``log.retention.check.interval.ms`` does; returns when it is done."""
+        await run_in_slices(self._slices, self._retention_steps())
 
     async def show_metrics(
         self,
@@ -154,22 +171,15 @@ class Background:
         if self.cleaner is not None:
             await self.cleaner.stop()
 
-    def _warm_up(self, cleaner_config: Callable[[], ServerConfig] | None) -> None:
-        """Imports the modules that requests need, then starts the cleaner if it is enabled (``cleaner_config``)."""
+    def _warm_up(self) -> None:
+        """Imports the modules that requests need, then starts the cleaner if it is enabled."""
         from . import warm_up  # not before the broker serves
 
         def finished() -> None:
             warm_up.log_imported()
-            if cleaner_config is not None:
-                self._start_cleaner(cleaner_config)
+            self.start_cleaner()
 
         warm_up.WarmUp(self._timers.schedule, self._worker_code, finished).step()
-
-    def _start_cleaner(self, current_config: Callable[[], ServerConfig]) -> None:
-        from ..cleaner.cleaner import LogCleaner  # not before the broker serves
-
-        self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms, self._worker_code)
-        self.cleaner.start()
 
     def _every(self, interval_ms: int, work: Callable[[], object], first_ms: int | None = None) -> None:
         def run() -> None:
@@ -195,7 +205,7 @@ class Background:
         if self._retaining is None or self._retaining.is_done:
             self._retaining = self._slices.start(self._retention_steps(), _report)
 
-    def _retention_steps(self) -> Iterator[None]:
+    def _retention_steps(self) -> Steps[None]:
         """Each step removes some segments of a log, or finds nothing to remove."""
         for directory in self._directories:
             try:
