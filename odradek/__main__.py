@@ -11,6 +11,10 @@ from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("odradek.broker.server.serve_options:serve", "run a broker"),
+    "test-broker": (
+        "odradek.testing.admin.command:test_broker",
+        "run a broker for tests in any language, controlled over HTTP",
+    ),
     "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),
     "produce": ("odradek.client.commands.produce:produce", "send a record for each line of input"),
     "consume": ("odradek.client.commands.consume:consume", "print the records of a topic"),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from ..broker.config.server_config import ServerConfig
 from ..broker.server.broker_server import BrokerServer
@@ -112,7 +113,7 @@ class InProcessBroker(Inspection):
             try:
                 with no_fork():
                     running.begin()
-                    self._port = max([self._port, *(one.port for one in running.server.listeners[:1])])
+                    self._keep_ports(running.server)
                 running.finish_start()
             except BaseException:
                 self._alive = None
@@ -180,7 +181,7 @@ class InProcessBroker(Inspection):
             self._running = None
             with no_fork():
                 running.exchange(lambda: self._server(self._config()), self._forget_data)
-                self._port = running.server.listeners[0].port
+                self._keep_ports(running.server)
             self._running = running
 
     def advance(
@@ -221,8 +222,16 @@ class InProcessBroker(Inspection):
     def disk_is_full(self, is_full: bool) -> None:
         self._disk.is_full = is_full
 
+    def _keep_ports(self, server: BrokerServer) -> None:
+        """Keeps the port that was bound, for the next start. A start that failed early has bound none."""
+        self._port = max([self._port, *(one.port for one in server.listeners[:1])])
+
+    def _own_keys(self) -> dict[str, str]:
+        """The keys that say where it listens and keeps its data; the configs of a test have precedence."""
+        return {"listeners": f"PLAINTEXT://{HOST}:{self._port}", "log.dirs": str(self.log_dir)}
+
     def _config(self) -> ServerConfig:
-        keys = {"listeners": f"PLAINTEXT://{HOST}:{self._port}", "log.dirs": str(self.log_dir), **self._configs}
+        keys = {**self._own_keys(), **self._configs}
         return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
 
     def _server(self, config: ServerConfig) -> BrokerServer:
@@ -245,7 +254,7 @@ class InProcessBroker(Inspection):
                 finally:
                     self._alive = None
 
-    def __enter__(self) -> "InProcessBroker":
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -1,22 +1,14 @@
 """What the mark ``kafka`` and the ini option say. Pure."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import pytest
 
 from .config_values import ConfigValue
+from .marked_topic import MarkedTopic, marked_topic
 
 MARK = "kafka"
 ARGUMENTS = {"topics", "configs"}
-
-
-class MarkedTopic(NamedTuple):
-    """A topic that a test begins with."""
-
-    name: str
-    partitions: int = 1
-    configs: Mapping[str, ConfigValue] = {}
 
 
 def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, ConfigValue]]:
@@ -31,21 +23,13 @@ def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, 
             )
         named = mark.kwargs.get("topics", ())
         for topic in [named] if isinstance(named, str) else named:
-            found = marked_topic(topic)
+            try:
+                found = marked_topic(topic)
+            except ValueError as error:
+                raise pytest.UsageError(f"{node.nodeid}: {error}") from error
             topics[found.name] = found
         configs.update(mark.kwargs.get("configs", {}))
     return list(topics.values()), configs
-
-
-def marked_topic(text: str) -> MarkedTopic:
-    """A topic from ``name``, ``name:partitions`` or ``name:partitions:cleanup.policy``. Raises UsageError."""
-    name, _, rest = text.partition(":")
-    partitions, _, policy = rest.partition(":")
-    if not name or (partitions and not partitions.isdecimal()):
-        raise pytest.UsageError(
-            f"{text!r} does not name a topic: write 'name', 'name:partitions' or 'name:partitions:compact'"
-        )
-    return MarkedTopic(name, int(partitions or 1), {"cleanup.policy": policy} if policy else {})
 
 
 def configs_of_lines(lines: Iterable[str]) -> dict[str, ConfigValue]:

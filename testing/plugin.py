@@ -38,6 +38,19 @@ def pytest_configure(config: pytest.Config) -> None:
         "kafka(topics=[...], configs={...}): what the broker of the fixture `kafka` begins with; topics are 'name', "
         "'name:partitions' or 'name:partitions:cleanup.policy'",
     )
+    _keep_asserts(config)
+
+
+def _keep_asserts(config: pytest.Config) -> None:
+    """Keeps pytest from rewriting the asserts of this package, as it does with every package that has a plugin.
+
+    The asserts of a broker are not those of a test, and rewriting costs a second at the first import. Worse, two
+    threads that rewrite at the same time, the test's and the broker's, can meet a bug of Python 3.11 (SystemError:
+    "AST constructor recursion depth mismatch"). pytest has no public way to say this.
+    """
+    rewritten = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(rewritten, set):
+        rewritten.discard("odradek")
 
 
 @pytest.fixture(scope="session")

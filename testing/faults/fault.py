@@ -81,6 +81,7 @@ class Hold(RequestFault):
         with self._changed:
             if not self._is_open:
                 self._waiting.append(answer)
+                self._changed.notify_all()
                 return
         answer()
 
@@ -88,6 +89,14 @@ class Hold(RequestFault):
     def held(self) -> int:
         """The number of answers that wait."""
         return len(self._waiting)
+
+    def wait_until_held(self, answers: int = 1, timeout_s: float = WAIT_S) -> None:
+        """Returns when so many answers wait: their requests have been served. Raises TimeoutError after ``timeout_s``
+        seconds.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.held >= answers, timeout_s):
+                raise TimeoutError(f"{self.description}: {self.held} of {answers} answers wait after {timeout_s:g} s")
 
     def release(self) -> None:
         """Sends the answers that wait, in their order, and holds no more."""

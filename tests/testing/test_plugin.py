@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import confluent_kafka.admin
@@ -236,3 +237,11 @@ def test_the_plugin_imports_nothing_of_the_broker() -> None:
     program = "import sys, odradek.testing.plugin; print([m for m in sys.modules if m.startswith('odradek')])"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.plugin']"
+
+
+def test_the_asserts_of_the_package_are_not_rewritten() -> None:
+    """pytest rewrites those of every package with a plugin, unless the plugin prevents it."""
+    from odradek.broker.api import fetch
+
+    assert fetch.__spec__ is not None
+    assert isinstance(fetch.__spec__.loader, SourceFileLoader)

@@ -56,11 +56,11 @@ def test_compaction_after_a_restart(kafka: InProcessBroker) -> None:
 def test_what_can_not_be_compacted(kafka: InProcessBroker, kafka_broker_factory) -> None:  # type: ignore[no-untyped-def]
     """A topic without the policy, one that does not exist, and a broker without a cleaner are refused by name."""
     kafka.create_topic("orders")
-    with pytest.raises(ValueError, match="orders has no cleanup.policy=compact"):
+    with pytest.raises(ValueError, match=r"orders has no cleanup\.policy=compact"):
         kafka.compact("orders")
     with pytest.raises(KafkaError, match="'nothing' does not exist"):
         kafka.compact("nothing")
-    with pytest.raises(ValueError, match="log.cleaner.enable is false"):
+    with pytest.raises(ValueError, match=r"log\.cleaner\.enable is false"):
         kafka_broker_factory({"log.cleaner.enable": False}).compact()
 
 

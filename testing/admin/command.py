@@ -1,0 +1,112 @@
+"""``odradek test-broker``: a broker for tests in any language, with an HTTP port that controls it."""
+
+import argparse
+import json
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...broker.config.errors import ConfigError
+from ...broker.network.listening import BindError
+from ...protocol.errors import KafkaError
+from ..marked_topic import marked_topic
+from .controlled_broker import ControlledBroker
+from .routes import AdminControl
+from .server import AdminServer
+
+START_ERRORS = (BindError, ConfigError, KafkaError, OSError)
+ADMIN_PORT = 9644
+KAFKA_PORT = 9092
+
+
+def test_broker(arguments: Sequence[str]) -> int:
+    """Entry point: takes the arguments after ``odradek test-broker``, returns the exit code."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        configs = dict(_config(one) for one in options.override)
+        topics = [marked_topic(one) for one in options.create_topic]
+        broker = ControlledBroker(options.host, options.port, options.advertised_host, configs)
+        admin = AdminServer(options.host, options.admin_port, AdminControl(broker, lambda: broker.advertised))
+    except (ConfigError, ValueError) as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"--admin-port {options.admin_port} can't be bound: {error.strerror}")
+    try:
+        with _signalled() as stopped, broker:
+            for topic in topics:
+                broker.create_topic(topic.name, topic.partitions, configs=topic.configs)
+            admin.start()
+            _say(options, broker.advertised, admin.port)
+            stopped.wait()
+    except START_ERRORS as error:
+        return _fail(str(error))
+    finally:
+        if options.ready_file:
+            Path(options.ready_file).unlink(missing_ok=True)
+    admin.stop()
+    return 0
+
+
+@contextmanager
+def _signalled() -> Iterator[threading.Event]:
+    """An event that SIGTERM and Ctrl-C set during the block."""
+    event = threading.Event()
+    earlier = {one: signal.signal(one, lambda *_: event.set()) for one in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield event
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+def _parser() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(
+        prog="odradek test-broker",
+        description="Runs a broker for tests, with an empty temporary directory, until SIGTERM or Ctrl-C. "
+        "Tests in any language control it over HTTP: reset, faults, time, kill, restart (docs/testing-over-http.md).",
+    )
+    options.add_argument("--host", default="127.0.0.1", help="both ports listen on this address (%(default)s)")
+    options.add_argument("--port", type=int, default=KAFKA_PORT, help="for Kafka clients; 0: any (%(default)s)")
+    options.add_argument("--admin-port", type=int, default=ADMIN_PORT, help="for tests; 0: any (%(default)s)")
+    options.add_argument(
+        "--advertised-host", metavar="HOST[:PORT]", help="the address that clients connect to, if it is another one"
+    )
+    options.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one of Kafka's keys"
+    )
+    options.add_argument(
+        "--create-topic",
+        action="append",
+        default=[],
+        metavar="NAME[:PARTITIONS[:CLEANUP.POLICY]]",
+        help="may be repeated",
+    )
+    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with both addresses, when it serves")
+    return options
+
+
+def _config(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"--override {text}: write KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+def _say(options: argparse.Namespace, bootstrap_servers: str, admin_port: int) -> None:
+    admin = f"http://{options.host}:{admin_port}"
+    if options.ready_file:
+        ready = Path(options.ready_file)
+        written = ready.with_name(ready.name + ".tmp")
+        written.write_text(json.dumps({"bootstrap_servers": bootstrap_servers, "admin": admin}) + "\n")
+        written.replace(ready)
+    print(f"Kafka clients: {bootstrap_servers}; tests: {admin}; Ctrl-C or SIGTERM stops it", flush=True)
+
+
+def _fail(reason: str) -> int:
+    print(f"odradek test-broker: {reason}", file=sys.stderr)
+    return 1

@@ -1,0 +1,56 @@
+"""The broker behind the admin port.
+
+Owns: its two listeners, one for clients, one for the helpers of this process. The address for clients may be one that
+only they can reach, such as the published port of a container.
+"""
+
+from collections.abc import Mapping
+
+from ...broker.server.broker_server import BrokerServer
+from ..config_values import ConfigValue
+from ..in_process import InProcessBroker
+
+CLIENTS, HELPERS = "PLAINTEXT", "HELPERS"
+EVERYWHERE = ("0.0.0.0", "::")
+
+
+class ControlledBroker(InProcessBroker):
+    """A broker on a given address, with a temporary directory."""
+
+    def __init__(self, host: str, port: int, advertised_host: str | None, configs: Mapping[str, ConfigValue]) -> None:
+        """``advertised_host`` is ``host`` or ``host:port``, as clients reach it; None takes the address itself, or
+        localhost for every address. Raises ValueError for configs of listeners: the arguments say these.
+        """
+        wrong = sorted(key for key in configs if key.split(".")[-1] in ("listeners", "map") or key == "log.dirs")
+        if wrong:
+            raise ValueError(f"{wrong[0]} can't be set: --host, --port and --advertised-host say where it listens")
+        super().__init__(None, configs)
+        self._client_host, self._client_port = host, port
+        self._advertised = advertised_host or ("localhost" if host in EVERYWHERE else host)
+
+    @property
+    def advertised(self) -> str:
+        """``host:port`` for clients."""
+        _, colon, port = self._advertised.rpartition(":")
+        if colon and port.isdecimal():
+            return self._advertised
+        return f"{self._advertised}:{self.client_port}"
+
+    @property
+    def client_port(self) -> int:
+        """The port that clients connect to; the same after a restart."""
+        return self._client_port
+
+    def _keep_ports(self, server: BrokerServer) -> None:
+        super()._keep_ports(server)
+        bound = {one.listener.name: one.port for one in server.listeners}
+        self._client_port = bound.get(CLIENTS, self._client_port)
+
+    def _own_keys(self) -> dict[str, str]:
+        return {
+            **super()._own_keys(),
+            "listeners": f"{HELPERS}://127.0.0.1:{self._port},{CLIENTS}://{self._client_host}:{self._client_port}",
+            "advertised.listeners": f"{HELPERS}://127.0.0.1:{self._port},{CLIENTS}://{self.advertised}",
+            "listener.security.protocol.map": f"{HELPERS}:PLAINTEXT,{CLIENTS}:PLAINTEXT",
+            "inter.broker.listener.name": HELPERS,
+        }

@@ -1,0 +1,343 @@
+"""What the admin port serves: each method and path with the function that does it.
+
+Owns: the table. Never does: HTTP, or anything that :class:`InProcessBroker` can't do. Invariant: a function gets the
+control and the arguments, and returns what goes out as JSON. Functions that wait are called in a thread of their own.
+"""
+
+from collections.abc import Callable
+from urllib.parse import unquote
+
+from ...broker.config.errors import ConfigError
+from ...protocol.errors import ErrorCode, KafkaError
+from ..in_process import InProcessBroker
+from ..inspection import TIMEOUT_S
+from ..marked_topic import marked_topic
+from .errors import AdminPortError
+from .kept_faults import KeptFaults
+from .values import Arguments, Json, by_partition, content, group_as, place_as, record_as, topic_as
+
+SPANS = ("days", "hours", "minutes", "seconds", "milliseconds")
+NEED_NO_BROKER = ("/", "/start", "/stop", "/restart", "/kill", "/resume", "/reset", "/disk", "/faults")
+"""The beginnings of paths that are served while the broker does not run."""
+
+
+class AdminControl:
+    """One broker and its faults."""
+
+    def __init__(self, broker: InProcessBroker, bootstrap_servers: Callable[[], str]) -> None:
+        """``bootstrap_servers`` returns the address for clients."""
+        self.broker = broker
+        self.faults = KeptFaults(broker.faults)
+        self.bootstrap_servers = bootstrap_servers
+
+
+Action = Callable[[AdminControl, Arguments], Json]
+
+
+def state(control: AdminControl, _: Arguments) -> Json:
+    """GET /: the address for clients, and whether it runs."""
+    broker = control.broker
+    return {
+        "bootstrap_servers": control.bootstrap_servers(),
+        "is_running": broker.is_running,
+        "is_paused": broker.is_paused,
+        "disk_is_full": broker.disk_is_full,
+    }
+
+
+def reset(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /reset: a new, empty broker on the same port, with ``configs`` and ``topics`` if they are given."""
+    configs = arguments.get("configs", dict)
+    topics = [marked_topic(text) for text in arguments.names("topics")]
+    arguments.refuse_others()
+    control.faults.clear()
+    control.broker.reset(configs)
+    for topic in topics:
+        control.broker.create_topic(topic.name, topic.partitions, configs=topic.configs)
+    return state(control, arguments)
+
+
+def start(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /start: harmless if it runs."""
+    if not control.broker.is_running:
+        control.broker.start()
+    return state(control, arguments)
+
+
+def stop(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /stop: as SIGTERM does."""
+    control.broker.stop()
+    return state(control, arguments)
+
+
+def restart(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /restart: a clean stop and a start; the data stays."""
+    control.broker.restart()
+    return state(control, arguments)
+
+
+def kill(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /kill: as a crash does; the data stays."""
+    control.broker.kill()
+    return state(control, arguments)
+
+
+def pause(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /pause: as SIGSTOP does."""
+    control.broker.pause()
+    return state(control, arguments)
+
+
+def resume(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /resume: as SIGCONT does."""
+    control.broker.resume()
+    return state(control, arguments)
+
+
+def advance(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /advance: sets the clock forward by ``days``, ``hours``, ``minutes``, ``seconds``, ``milliseconds``."""
+    span = {name: arguments.get(name, float, 0.0) for name in SPANS}
+    arguments.refuse_others()
+    control.broker.advance(**span)
+    return {}
+
+
+def apply_retention(control: AdminControl, _: Arguments) -> Json:
+    """POST /apply-retention: removes what retention would remove at its next check."""
+    control.broker.apply_retention()
+    return {}
+
+
+def compact(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /compact: compacts ``topic``, or all compacted topics."""
+    control.broker.compact(arguments.get("topic", str))
+    return {}
+
+
+def set_disk(control: AdminControl, arguments: Arguments) -> Json:
+    """PUT /disk: ``is_full`` true or false."""
+    control.broker.disk_is_full = arguments.need("is_full", bool)
+    return state(control, arguments)
+
+
+def list_topics(control: AdminControl, _: Arguments) -> Json:
+    """GET /topics: the names of all topics but internal ones."""
+    return control.broker.topics()
+
+
+def create_topic(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /topics: creates ``name`` with ``partitions`` (1) and ``configs``."""
+    name, partitions = arguments.need("name", str), arguments.get("partitions", int, 1)
+    configs = arguments.get("configs", dict)
+    arguments.refuse_others()
+    return topic_as(control.broker.create_topic(name, partitions, configs=configs))
+
+
+def show_topic(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /topics/{topic}: its id, its partitions with leaders and replicas."""
+    return topic_as(control.broker.topic(arguments.need("topic", str)))
+
+
+def delete_topic(control: AdminControl, arguments: Arguments) -> Json:
+    """DELETE /topics/{topic}."""
+    control.broker.delete_topic(arguments.need("topic", str))
+    return {}
+
+
+def produce(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /topics/{topic}/records: writes ``records``, a list of objects with ``value``, and ``key``, ``partition``,
+    ``headers``, ``timestamp_ms`` if they are wanted. Returns where each is.
+    """
+    topic, records = arguments.need("topic", str), arguments.need("records", list)
+    arguments.refuse_others()
+    places = []
+    for record in records:
+        if not isinstance(record, dict):
+            raise AdminPortError(400, "each of records must be an object")
+        one = Arguments(record)
+        partition, timestamp_ms = one.get("partition", int), one.get("timestamp_ms", int)
+        headers = one.get("headers", dict, {})
+        key, value = content(record, "key"), content(record, "value")
+        for name in ("key", "value"):
+            one.get(name, (str, dict))
+        one.refuse_others()
+        places += control.broker.produce(
+            topic,
+            value,
+            key=key,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+            headers={name: content(headers, name) or b"" for name in headers},
+        )
+    return [place_as(place) for place in places]
+
+
+def records(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /topics/{topic}/records: all records that it holds. With ``count``: waits for so many, and returns those.
+
+    ``partition``, ``isolation_level``; ``timeout_s`` for the wait.
+    """
+    topic, count = arguments.need("topic", str), arguments.get("count", int)
+    partition = arguments.get("partition", int)
+    level = arguments.get("isolation_level", str, "read_uncommitted")
+    timeout_s = arguments.get("timeout_s", float, TIMEOUT_S)
+    arguments.refuse_others()
+    if level not in ("read_uncommitted", "read_committed"):
+        raise AdminPortError(400, f"isolation_level must be read_uncommitted or read_committed, not {level!r:.100}")
+    if count is None:
+        found = control.broker.records(topic, partition=partition, isolation_level=level)
+    else:
+        found = control.broker.consume(topic, count, partition=partition, isolation_level=level, timeout_s=timeout_s)
+    return [record_as(record) for record in found]
+
+
+def show_group(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /groups/{group}: its state and members. With ``members`` or ``wait=stable``: waits until it has its
+    assignment, and so many members; ``timeout_s``.
+    """
+    group, members = arguments.need("group", str), arguments.get("members", int)
+    wait, timeout_s = arguments.get("wait", str), arguments.get("timeout_s", float, TIMEOUT_S)
+    arguments.refuse_others()
+    if wait not in (None, "stable"):
+        raise AdminPortError(400, f"wait must be stable, not {wait!r:.100}")
+    if wait is None and members is None:
+        return group_as(control.broker.describe_group(group))
+    return group_as(control.broker.wait_group_stable(group, members, timeout_s=timeout_s))
+
+
+def committed(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /groups/{group}/offsets: what it has committed."""
+    return by_partition(control.broker.committed(arguments.need("group", str)), "offset")
+
+
+def lag(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /groups/{group}/lag: records behind its committed offsets; ``topics`` counts those as a whole.
+
+    With ``wait=consumed``: waits until it is 0 everywhere; ``timeout_s``.
+    """
+    group, topics = arguments.need("group", str), arguments.names("topics")
+    wait, timeout_s = arguments.get("wait", str), arguments.get("timeout_s", float, TIMEOUT_S)
+    arguments.refuse_others()
+    if wait not in (None, "consumed"):
+        raise AdminPortError(400, f"wait must be consumed, not {wait!r:.100}")
+    if wait is not None:
+        control.broker.wait_until_consumed(group, *topics, timeout_s=timeout_s)
+    return by_partition(control.broker.lag(group, topics), "lag")
+
+
+def list_faults(control: AdminControl, _: Arguments) -> Json:
+    """GET /faults: all, with how often each has happened."""
+    return control.faults.show_all()
+
+
+def add_fault(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /faults: adds a ``fault``; returns its id."""
+    added = control.faults.add(arguments)
+    try:
+        arguments.refuse_others()
+    except AdminPortError:
+        control.faults.remove(added["id"])
+        raise
+    return added
+
+
+def show_fault(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /faults/{id}: with ``fired``: waits until it has met so many requests; with ``held``: until it holds so many
+    answers; ``timeout_s``.
+    """
+    number, fired, held = arguments.need("id", int), arguments.get("fired", int), arguments.get("held", int)
+    timeout_s = arguments.get("timeout_s", float, TIMEOUT_S)
+    arguments.refuse_others()
+    if fired is not None:
+        control.faults.find(number).wait_until_fired(fired, timeout_s)
+    if held is not None:
+        control.faults.hold(number).wait_until_held(held, timeout_s)
+    return control.faults.show(number)
+
+
+def release_fault(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /faults/{id}/release: sends the answers that it holds."""
+    return control.faults.release(arguments.need("id", int))
+
+
+def remove_fault(control: AdminControl, arguments: Arguments) -> Json:
+    """DELETE /faults/{id}."""
+    control.faults.remove(arguments.need("id", int))
+    return {}
+
+
+def clear_faults(control: AdminControl, _: Arguments) -> Json:
+    """DELETE /faults: ends all."""
+    control.faults.clear()
+    return {}
+
+
+ROUTES: dict[tuple[str, str], Action] = {
+    ("GET", "/"): state,
+    ("POST", "/reset"): reset,
+    ("POST", "/start"): start,
+    ("POST", "/stop"): stop,
+    ("POST", "/restart"): restart,
+    ("POST", "/kill"): kill,
+    ("POST", "/pause"): pause,
+    ("POST", "/resume"): resume,
+    ("POST", "/advance"): advance,
+    ("POST", "/apply-retention"): apply_retention,
+    ("POST", "/compact"): compact,
+    ("PUT", "/disk"): set_disk,
+    ("GET", "/topics"): list_topics,
+    ("POST", "/topics"): create_topic,
+    ("GET", "/topics/{topic}"): show_topic,
+    ("DELETE", "/topics/{topic}"): delete_topic,
+    ("POST", "/topics/{topic}/records"): produce,
+    ("GET", "/topics/{topic}/records"): records,
+    ("GET", "/groups/{group}"): show_group,
+    ("GET", "/groups/{group}/offsets"): committed,
+    ("GET", "/groups/{group}/lag"): lag,
+    ("GET", "/faults"): list_faults,
+    ("POST", "/faults"): add_fault,
+    ("DELETE", "/faults"): clear_faults,
+    ("GET", "/faults/{id}"): show_fault,
+    ("DELETE", "/faults/{id}"): remove_fault,
+    ("POST", "/faults/{id}/release"): release_fault,
+}
+"""Method and path -> what does it. ``{...}`` is one part of the path, and an argument."""
+
+
+def check_running(control: AdminControl, path: str) -> None:
+    """Raises AdminPortError (409) if the path needs a broker that runs, and it does not."""
+    is_needed = not any(path == one or path.startswith(f"{one}/") for one in NEED_NO_BROKER)
+    if is_needed and not control.broker.is_running:
+        raise AdminPortError(409, "the broker does not run: POST /start starts it")
+
+
+def find(method: str, path: str) -> tuple[Action, dict[str, str]]:
+    """The function for a request, and the arguments in its path (percent-decoded). Raises AdminPortError: 404, 405."""
+    parts = path.strip("/").split("/")
+    allowed = []
+    for (served, template), action in ROUTES.items():
+        named = template.strip("/").split("/")
+        if len(named) != len(parts):
+            continue
+        pairs = list(zip(named, parts, strict=True))
+        if all(name == part or (name.startswith("{") and part) for name, part in pairs):
+            if served == method:
+                return action, {name[1:-1]: unquote(part) for name, part in pairs if name.startswith("{")}
+            allowed.append(served)
+    if allowed:
+        raise AdminPortError(405, f"{path} takes {', '.join(allowed)}, not {method}")
+    raise AdminPortError(404, f"{path} is not there; the paths are: {', '.join(sorted({one for _, one in ROUTES}))}")
+
+
+def refusal(error: Exception) -> AdminPortError | None:
+    """What a known error is answered with; None for one that is a bug."""
+    if isinstance(error, AdminPortError):
+        return error
+    if isinstance(error, TimeoutError):
+        return AdminPortError(408, str(error))
+    if isinstance(error, KafkaError):
+        missing = error.error_code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.GROUP_ID_NOT_FOUND)
+        return AdminPortError(404 if missing else 422, str(error))
+    if isinstance(error, ValueError | TypeError | ConfigError):
+        return AdminPortError(400, str(error))
+    return None

@@ -1,0 +1,111 @@
+"""The HTTP server of the admin port.
+
+Owns: requests and answers as JSON. Never does: anything with the broker (:mod:`.routes` does). Invariants: each
+connection has a thread, since requests may wait; a body has at most MOST_BYTES. It is for tests: it has no
+authentication, and listens on 127.0.0.1 by default.
+"""
+
+import json
+import logging
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from .errors import AdminPortError
+from .routes import AdminControl, check_running, find, refusal
+from .values import Arguments
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 64 << 20
+METHODS = ("GET", "POST", "PUT", "DELETE")
+
+
+class AdminServer:
+    """An admin port that serves in a thread of its own."""
+
+    def __init__(self, host: str, port: int, control: AdminControl) -> None:
+        """Binds the port; 0 takes any free one. Raises OSError."""
+        self._server = _Server((host, port), _Handler)
+        self._server.control = control
+        self._thread = Thread(target=self._server.serve_forever, name="odradek-admin", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Serves from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Closes the port. Requests that wait are not answered."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    control: AdminControl
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Answers a request of any of METHODS."""
+        try:
+            status, answer = 200, self._answer()
+        except AdminPortError as error:
+            status, answer = error.status, {"error": error.message}
+        body = json.dumps(answer).encode() + b"\n"
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+
+    def _answer(self) -> Any:
+        body = self._body()
+        split = urlsplit(self.path)
+        action, named = find(self.command, split.path)
+        check_running(self.server.control, split.path)
+        try:
+            return action(self.server.control, Arguments({**dict(parse_qsl(split.query)), **body, **named}))
+        except Exception as error:
+            known = refusal(error)
+            if known is None:
+                logger.exception("%s %s has failed", self.command, self.path)
+                known = AdminPortError(500, f"{type(error).__name__}: {error}")
+            raise known from error
+
+    def _body(self) -> dict[str, Any]:
+        """The JSON object in the body; empty without one. Raises AdminPortError: 400, 413."""
+        try:
+            length = int(self.headers.get("Content-Length") or 0)
+        except ValueError:
+            length = -1
+        if not 0 <= length <= MOST_BYTES:
+            self.close_connection = True
+            raise AdminPortError(
+                413 if length > 0 else 400, f"a body has at most {MOST_BYTES} bytes, and says its size"
+            )
+        try:
+            found = json.loads(self.rfile.read(length) or b"{}")
+        except ValueError as error:
+            raise AdminPortError(400, f"the body is not JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise AdminPortError(400, "the body must be a JSON object")
+        return found
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests are logged for debugging only."""
+        logger.debug(format, *args)

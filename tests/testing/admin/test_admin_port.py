@@ -1,0 +1,283 @@
+"""The HTTP port that controls a broker for tests in any language."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import TopicPartition as ConfluentPartition
+
+from odradek.testing.admin.controlled_broker import ControlledBroker
+from odradek.testing.admin.routes import ROUTES, AdminControl, find
+from odradek.testing.admin.server import AdminServer
+
+
+class AdminPort:
+    """Asks the port as a test in another language does."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """The status and the answer, read from JSON."""
+        connection = HTTPConnection("127.0.0.1", self._port)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    def done(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer of a request that succeeds."""
+        status, answer = self.ask(method, path, body)
+        assert status == 200, answer
+        return answer
+
+    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        """The status and the reason of one that does not."""
+        status, answer = self.ask(method, path, body)
+        assert list(answer) == ["error"]
+        return status, answer["error"]
+
+
+@contextmanager
+def admin_port(broker: ControlledBroker) -> Iterator[AdminPort]:
+    """An admin port for a broker."""
+    server = AdminServer("127.0.0.1", 0, AdminControl(broker, lambda: broker.advertised))
+    server.start()
+    try:
+        yield AdminPort(server.port)
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def admin() -> Iterator[AdminPort]:
+    """An admin port with its broker."""
+    with ControlledBroker("127.0.0.1", 0, None, {}) as broker, admin_port(broker) as asked:
+        yield asked
+
+
+@pytest.fixture
+def port(admin: AdminPort) -> AdminPort:
+    """The port, with an empty broker that runs."""
+    admin.done("POST", "/reset", {"configs": {}})
+    return admin
+
+
+def produced(bootstrap_servers: str, topic: str, value: bytes, **settings: Any) -> list[Any]:
+    """The errors of one record that confluent-kafka writes; the list has None for a success."""
+    errors: list[Any] = []
+    producer = Producer({"bootstrap.servers": bootstrap_servers, **settings})
+    producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
+    producer.flush()
+    return errors
+
+
+def test_records_go_in_and_come_out(port: AdminPort) -> None:
+    created = port.done("POST", "/topics", {"name": "orders", "partitions": 2, "configs": {"retention.ms": 60_000}})
+    assert [one["partition"] for one in created["partitions"]] == [0, 1]
+    assert port.done("GET", "/topics") == ["orders"]
+    assert port.done("GET", "/topics/orders") == created
+    places = port.done(
+        "POST",
+        "/topics/orders/records",
+        {
+            "records": [
+                {"key": "k", "value": "ä", "partition": 1, "timestamp_ms": 1_000, "headers": {"kind": "new"}},
+                {"value": {"base64": "/w=="}, "partition": 1},
+                {"key": "k", "value": None, "partition": 0},
+            ]
+        },
+    )
+    assert [(one["partition"], one["offset"]) for one in places] == [(1, 0), (1, 1), (0, 0)]
+    first, second, third = port.done("GET", "/topics/orders/records")
+    assert first | {"timestamp_ms": 0} == {
+        "partition": 0, "offset": 0, "timestamp_ms": 0, "key": "k", "value": None, "headers": []
+    }  # fmt: skip
+    assert second == {
+        "partition": 1,
+        "offset": 0,
+        "timestamp_ms": 1_000,
+        "key": "k",
+        "value": "ä",
+        "headers": [{"name": "kind", "value": "new"}],
+    }
+    assert (third["key"], third["value_base64"]) == (None, "/w==")
+    assert port.done("GET", "/topics/orders/records?partition=1&count=1&isolation_level=read_committed") == [second]
+    port.done("DELETE", "/topics/orders")
+    assert port.done("GET", "/topics") == []
+
+
+def test_an_unmodified_client_meets_a_fault(port: AdminPort) -> None:
+    servers = port.done("POST", "/reset", {"topics": ["orders:2"]})["bootstrap_servers"]
+    fault = port.done(
+        "POST", "/faults", {"fault": "fail", "apis": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "topic": "orders"}
+    )
+    assert fault == {
+        "id": fault["id"],
+        "description": "NOT_LEADER_OR_FOLLOWER for Produce",
+        "fired": 0,
+        "is_over": False,
+    }
+    assert produced(servers, "orders", b"one") == [None]
+    assert port.done("GET", f"/faults/{fault['id']}?fired=1") == {**fault, "fired": 1, "is_over": True}
+    port.done("DELETE", f"/faults/{fault['id']}")
+    assert port.done("GET", "/faults") == []
+    lasting = port.done("POST", "/faults", {"fault": "fail", "apis": ["Produce"], "error": 29, "times": "all"})
+    (error,) = produced(servers, "orders", b"two")
+    assert error.name() == "TOPIC_AUTHORIZATION_FAILED"
+    assert port.done("GET", f"/faults/{lasting['id']}")["fired"] == 1
+    port.done("DELETE", "/faults")
+    assert produced(servers, "orders", b"three") == [None]
+
+
+def test_held_answers_are_released(port: AdminPort) -> None:
+    servers = port.done("POST", "/reset", {"topics": "orders"})["bootstrap_servers"]
+    hold = port.done("POST", "/faults", {"fault": "hold", "apis": "Produce"})
+    errors: list[Any] = []
+    writer = threading.Thread(target=lambda: errors.extend(produced(servers, "orders", b"one")))
+    writer.start()
+    assert port.done("GET", f"/faults/{hold['id']}?held=1")["held"] == 1
+    port.done("POST", f"/faults/{hold['id']}/release")
+    writer.join()
+    assert errors == [None]
+
+
+def test_groups_are_seen_and_awaited(port: AdminPort) -> None:
+    servers = port.done("POST", "/reset", {"topics": "orders"})["bootstrap_servers"]
+    port.done("POST", "/topics/orders/records", {"records": [{"value": "one"}, {"value": "two"}]})
+    assert port.refused("GET", "/groups/readers/lag?topics=orders&wait=consumed&timeout_s=0") == (
+        408,
+        "group readers lags behind by orders-0: 2, after 0 s",
+    )
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "readers", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    try:
+        assert len(consumer.consume(2, 60)) == 2
+        group = port.done("GET", "/groups/readers?members=1&wait=stable")
+        assert group["state"] == "Stable"
+        assert group["members"][0]["assignment"] == [{"topic": "orders", "partition": 0}]
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+    assert port.done("GET", "/groups/readers/offsets") == [{"topic": "orders", "partition": 0, "offset": 2}]
+    assert port.done("GET", "/groups/readers/lag?wait=consumed") == [{"topic": "orders", "partition": 0, "lag": 0}]
+
+
+def test_time_retention_and_compaction(port: AdminPort) -> None:
+    port.done("POST", "/topics", {"name": "prices", "configs": {"cleanup.policy": "compact"}})
+    port.done("POST", "/topics", {"name": "orders", "configs": {"retention.ms": 3_600_000}})
+    for topic in ("prices", "orders"):
+        port.done("POST", f"/topics/{topic}/records", {"records": [{"key": "k", "value": str(n)} for n in range(3)]})
+    port.done("POST", "/compact", {"topic": "prices"})
+    port.done("POST", "/advance", {"days": 1})
+    port.done("POST", "/apply-retention")
+    assert [record["value"] for record in port.done("GET", "/topics/prices/records")] == ["2"]
+    assert port.done("GET", "/topics/orders/records") == []
+
+
+def test_the_broker_stops_and_starts_on_its_port(port: AdminPort) -> None:
+    """The data outlives a kill; while the broker does not run, the port says so."""
+    servers = port.done("GET", "/")["bootstrap_servers"]
+    port.done("POST", "/topics", {"name": "orders"})
+    port.done("POST", "/topics/orders/records", {"records": [{"value": "one"}]})
+    assert port.done("POST", "/kill") == {
+        "bootstrap_servers": servers, "is_running": False, "is_paused": False, "disk_is_full": False
+    }  # fmt: skip
+    assert port.refused("GET", "/topics") == (409, "the broker does not run: POST /start starts it")
+    assert port.done("POST", "/start")["bootstrap_servers"] == servers
+    assert [record["value"] for record in port.done("GET", "/topics/orders/records")] == ["one"]
+    assert port.done("POST", "/pause")["is_paused"]
+    assert not port.done("POST", "/resume")["is_paused"]
+    assert port.done("POST", "/restart")["bootstrap_servers"] == servers
+    assert port.done("POST", "/stop")["is_running"] is False
+    assert port.done("POST", "/reset")["bootstrap_servers"] == servers
+    assert port.done("GET", "/topics") == []
+
+
+def test_a_full_disk(port: AdminPort) -> None:
+    servers = port.done("POST", "/reset", {"topics": "orders"})["bootstrap_servers"]
+    assert port.done("PUT", "/disk", {"is_full": True})["disk_is_full"]
+    (error,) = produced(servers, "orders", b"one", **{"message.timeout.ms": 1_000})
+    assert error is not None
+    assert not port.done("PUT", "/disk", {"is_full": False})["disk_is_full"]
+    assert produced(servers, "orders", b"two") == [None]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "reason"),
+    [
+        ("GET", "/topics/none", None, 404, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("GET", "/topics/none/records", None, 404, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("GET", "/groups/none", None, 404, "GROUP_ID_NOT_FOUND"),
+        ("GET", "/nothing", None, 404, "the paths are: /, /advance"),
+        ("PUT", "/topics", None, 405, "/topics takes GET, POST, not PUT"),
+        ("POST", "/topics", {}, 400, "name is missing"),
+        ("POST", "/topics", {"name": "a", "partition": 3}, 400, "partition is unknown here; known are: configs, name"),
+        (
+            "POST",
+            "/topics",
+            {"name": "a", "partitions": "three"},
+            400,
+            "partitions must be a whole number, not 'three'",
+        ),
+        ("POST", "/topics", {"name": "a", "partitions": True}, 400, "partitions must be a whole number, not True"),
+        ("POST", "/topics", {"name": "a", "configs": {"no.key": "1"}}, 422, "INVALID_CONFIG"),
+        ("POST", "/topics", ["a"], 400, "the body must be a JSON object"),
+        ("POST", "/topics/a/records", {"records": [{"value": 3}]}, 400, "value must be a text, null, or"),
+        ("POST", "/topics/a/records", {"records": [{"values": "x"}]}, 400, "values is unknown here"),
+        ("POST", "/reset", {"topics": ["a:b"]}, 400, "'a:b' does not name a topic"),
+        ("POST", "/reset", {"configs": {"retention.days": 3}}, 400, "retention.days"),
+        ("POST", "/advance", {"days": -1}, 400, "a clock can't go back"),
+        ("POST", "/compact", {"topic": "none"}, 404, "'none' does not exist"),
+        ("POST", "/faults", {"apis": "Produce"}, 400, "fault is missing"),
+        ("POST", "/faults", {"fault": "explode"}, 400, "fault must be one of delay, disconnect, fail"),
+        ("POST", "/faults", {"fault": "fail", "apis": "Prduce", "error": 1}, 400, "did you mean Produce?"),
+        ("POST", "/faults", {"fault": "fail", "apis": "Heartbeat", "error": 1, "topic": "a"}, 400, "names a topic"),
+        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "tims": 1}, 400, "tims is unknown here"),
+        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "times": "many"}, 400, 'a whole number or "all"'),
+        ("POST", "/faults/77/release", None, 404, "fault 77 does not exist"),
+        ("GET", "/faults/77", None, 404, "fault 77 does not exist"),
+        ("GET", "/groups/none?wait=done", None, 400, "wait must be stable"),
+    ],
+)
+def test_what_is_refused(port: AdminPort, method: str, path: str, body: Any, status: int, reason: str) -> None:
+    """The answer has the reason, and nothing has changed."""
+    refused, text = port.refused(method, path, body)
+    assert (refused, reason in text) == (status, True), text
+    assert port.done("GET", "/faults") == []
+    if not port.done("GET", "/")["is_running"]:
+        assert path == "/reset"  # configs that keep a broker from starting
+        port.done("POST", "/reset", {"configs": {}})
+
+
+def test_every_path_is_found_with_its_arguments() -> None:
+    for (method, path), action in ROUTES.items():
+        assert find(method, path.replace("{topic}", "a%2Fb").replace("{group}", "g").replace("{id}", "7"))[0] is action
+    assert find("GET", "/topics/a%2Fb/records")[1] == {"topic": "a/b"}
+
+
+def test_clients_get_another_address_than_the_helpers() -> None:
+    """As with a published port of a container: the helpers do not need it."""
+    with ControlledBroker("127.0.0.1", 0, "localhost:1", {}) as broker, admin_port(broker) as asked:
+        assert asked.done("GET", "/")["bootstrap_servers"] == "localhost:1"
+        asked.done("POST", "/topics", {"name": "orders"})
+        asked.done("POST", "/topics/orders/records", {"records": [{"value": "one"}]})
+        consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{broker.client_port}", "group.id": "g"})
+        try:
+            with pytest.raises(KafkaException):  # the leader's address is the advertised one, where nothing listens
+                consumer.get_watermark_offsets(ConfluentPartition("orders", 0), timeout=1)
+        finally:
+            consumer.close()
+
+
+@pytest.mark.parametrize("key", ["listeners", "advertised.listeners", "log.dirs"])
+def test_listeners_are_not_configs(key: str) -> None:
+    with pytest.raises(ValueError, match=f"{key} can't be set"):
+        ControlledBroker("127.0.0.1", 0, None, {key: "x"})
