@@ -139,12 +139,12 @@ def test_every_way_leaves_the_same_bytes(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.ci
 def test_every_way_leaves_the_same_bytes_in_more_histories(tmp_path: Path) -> None:
-    assert max(compare_ways(tmp_path / "histories", seed) for seed in range(6, 18)) > 20, "no limit was ever met"
+    assert max(compare_ways(tmp_path / "histories", seed) for seed in range(6, 12)) > 20, "no limit was ever met"
 
 
 @pytest.mark.long
 def test_every_way_leaves_the_same_bytes_in_very_many_histories(tmp_path: Path) -> None:
-    for seed in range(18, 1040):
+    for seed in range(12, 1040):
         compare_ways(tmp_path / "histories", seed)
 
 
