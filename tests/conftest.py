@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.order import place
+from support.order import places, unit
 
 NO_LIMIT_S = 0
 
@@ -34,8 +34,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Lets long tests take the time that they take, and puts what takes longest first."""
-    items.sort(key=lambda item: place(item.nodeid))
+    """Lets long tests take the time that they take, and sorts the files (``support/order.py``)."""
+    order = places(item.nodeid for item in items)
+    items.sort(key=lambda item: order[unit(item.nodeid)])
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(pytest.mark.timeout(NO_LIMIT_S))

@@ -1,23 +1,41 @@
-"""The order of the tests, and which of them one worker of pytest-xdist takes at once (``make test`` has two workers).
+"""The order of the tests, and which of them one worker of pytest-xdist takes at once (``make test`` has three workers).
 
-A worker takes one file after the other, or a whole folder where its tests share what is dear to start. What takes
-longest comes first, so that no worker is left alone with it at the end. Without workers the order is the same.
+A worker takes one file after the other, or a whole folder where its tests share what is dear to start. Files whose
+tests mostly wait (for sessions to end, for JVMs to start) are spread evenly among those that mostly compute, so that
+the workers neither compete for the processors nor leave them idle. Of both, what takes longest comes first, so that no
+worker is left alone with it at the end. Without workers the order is the same.
 """
+
+from collections.abc import Iterable
+from functools import partial
 
 TOGETHER = ("tests/parity/", "tests/docker/")
 """Folders of one Kafka beside one broker of ours, and of one Docker engine."""
-FIRST = (
-    *TOGETHER,
-    "tests/pipeline/compact/",
-    "tests/pipeline/importing/",
+WAITING = (
+    "tests/parity/",
+    "tests/cluster/test_fire.py",
+    "tests/cluster/test_same_script.py",
+    "tests/cluster/test_rolling.py",
+    "tests/cluster/test_cluster_bench.py",
+    "tests/cluster/test_eligible_leaders.py",
+    "tests/cluster/",
     "tests/clients/",
     "tests/door/",
+    "tests/client/",
+    "tests/examples/",
+    "tests/pages/",
+)
+"""Tests that use 0.2 to 0.8 of a processor."""
+COMPUTING = (
+    "tests/docker/",
+    "tests/pipeline/compact/",
+    "tests/pipeline/importing/",
     "tests/faults/",
     "tests/testing/",
     "tests/pipeline/",
-    "tests/client/",
     "tests/scale/",
 )
+"""The first of the others."""
 
 
 def unit(node_id: str) -> str:
@@ -25,6 +43,16 @@ def unit(node_id: str) -> str:
     return next((folder for folder in TOGETHER if node_id.startswith(folder)), node_id.partition("::")[0])
 
 
-def place(node_id: str) -> int:
-    """The place in the order of all tests; tests of the same place keep their order."""
-    return next((number for number, folder in enumerate(FIRST) if node_id.startswith(folder)), len(FIRST))
+def places(node_ids: Iterable[str]) -> dict[str, tuple[float, bool]]:
+    """Unit -> what to sort it by. Units of which one list says no more keep their order."""
+    units = list(dict.fromkeys(map(unit, node_ids)))
+    found: dict[str, tuple[float, bool]] = {}
+    for is_waiting, first in ((True, WAITING), (False, COMPUTING)):
+        lane = [one for one in units if one.startswith(WAITING) == is_waiting]
+        lane.sort(key=partial(_place, first))
+        found |= {one: ((number + 0.5) / len(lane), is_waiting) for number, one in enumerate(lane)}
+    return found
+
+
+def _place(first: tuple[str, ...], one: str) -> int:
+    return next((number for number, name in enumerate(first) if one.startswith(name)), len(first))
