@@ -1,4 +1,7 @@
-"""Client libraries log in with OAUTHBEARER through their token callbacks: signed tokens, and tokens that are not."""
+"""Clients log in with OAUTHBEARER: tokens that are refused, whose name is the principal, tokens without a signature.
+
+test_security_matrix.py has each client library with a good token.
+"""
 
 import json
 import time
@@ -8,14 +11,10 @@ from typing import Any
 
 import jwt
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.abc import AbstractTokenProvider as AsyncTokenProvider
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
-from kafka import KafkaConsumer, KafkaProducer
-from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from support.brokers.our_broker import OurBroker
 from support.brokers.sasl_line import LoginFailed, SaslLine
@@ -25,7 +24,6 @@ from support.kafka.tools import KafkaTools
 KEY = rsa.generate_private_key(65537, 2048)
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
-RECORDS = [b"%d" % number for number in range(20)]
 
 
 def config(jwks: Path) -> dict[str, str]:
@@ -83,63 +81,6 @@ def confluent(broker: TwoListeners, text: str) -> dict[str, Any]:
         "sasl.mechanism": "OAUTHBEARER",
         "oauth_cb": lambda _: (text, time.time() + 3600),
     }
-
-
-def python(broker: TwoListeners, provider: object) -> dict[str, Any]:
-    return {
-        "bootstrap_servers": bootstrap(broker),
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "OAUTHBEARER",
-        "sasl_oauth_token_provider": provider,
-    }
-
-
-class Provider(AbstractTokenProvider):  # type: ignore[misc]
-    def token(self) -> str:
-        return token()
-
-
-class AsyncProvider(AsyncTokenProvider):  # type: ignore[misc]
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    async def token(self) -> str:
-        return self._text
-
-
-def test_confluent_kafka(broker: TwoListeners) -> None:
-    settings = confluent(broker, token())
-    admin = AdminClient(settings)
-    admin.poll(0)  # serves the callback
-    admin.create_topics([NewTopic("confluent", 1, 1)])["confluent"].result(60)
-    producer = Producer(settings)
-    for record in RECORDS:
-        producer.produce("confluent", record)
-    assert producer.flush(60) == 0
-    consumer = Consumer(settings | {"group.id": "confluent", "auto.offset.reset": "earliest"})
-    consumer.subscribe(["confluent"])
-    messages = [consumer.poll(60) for _ in RECORDS]
-    consumer.close()
-    assert [message.value() for message in messages if message is not None] == RECORDS
-
-
-def test_kafka_python(broker: TwoListeners) -> None:
-    settings = python(broker, Provider())
-    with KafkaProducer(**settings) as producer:
-        for record in RECORDS:
-            producer.send("python", record)
-    with KafkaConsumer("python", **settings, group_id="python", auto_offset_reset="earliest") as consumer:
-        assert [next(consumer).value for _ in RECORDS] == RECORDS
-
-
-async def test_aiokafka(broker: TwoListeners) -> None:
-    settings = python(broker, AsyncProvider(token()))
-    async with AIOKafkaProducer(**settings) as producer:
-        for record in RECORDS:
-            await producer.send_and_wait("aiokafka", record)
-    consumer = AIOKafkaConsumer("aiokafka", **settings, group_id="aiokafka", auto_offset_reset="earliest")
-    async with consumer:
-        assert [(await consumer.getone()).value for _ in RECORDS] == RECORDS
 
 
 @pytest.mark.parametrize("claims", [{"aud": "other"}, {"iss": "other"}, {"exp": 1}, {"sub": ""}], ids=str)

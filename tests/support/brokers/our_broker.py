@@ -46,6 +46,11 @@ class OurBroker:
         """The address that clients connect to."""
         return f"127.0.0.1:{self.port}"
 
+    def ports(self) -> dict[str, int]:
+        """The ports by listener name."""
+        listeners = json.loads(self._ready_file.read_text())["listeners"]
+        return {name: one["port"] for name, one in listeners.items()}
+
     @property
     def log_dirs(self) -> list[Path]:
         """Its log directories; the first one is ``log_dir``."""

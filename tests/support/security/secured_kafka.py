@@ -105,7 +105,7 @@ def sasl(mechanism: str, user: str, password: str, **more: str) -> dict[str, str
 
 def quoted(text: str) -> str:
     """A value in quotes for JAAS. The escapes of JSON are among those of Java's tokenizer."""
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def write_properties(path: Path, settings: Mapping[str, str]) -> Path:
