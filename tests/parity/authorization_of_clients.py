@@ -1,9 +1,13 @@
-"""Requests for quotas and SCRAM users that change nothing."""
+"""Requests for quotas, SCRAM users and delegation tokens that change nothing."""
 
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.protocol.messages.security import (
     AlterUserScramCredentialsRequest,
+    CreateDelegationTokenRequest,
+    DescribeDelegationTokenRequest,
     DescribeUserScramCredentialsRequest,
+    ExpireDelegationTokenRequest,
+    RenewDelegationTokenRequest,
 )
 from odradek.protocol.messages.structure import Message
 
@@ -25,3 +29,21 @@ def alter_users(_: dict[str, bytes]) -> Message:
     return AlterUserScramCredentialsRequest(
         deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion("unknown", SHA_256)]
     )
+
+
+def create_token(_: dict[str, bytes]) -> Message:
+    """For another user, with a renewer who is refused after the check."""
+    renewer = CreateDelegationTokenRequest.CreatableRenewers("Group", "readers")
+    return CreateDelegationTokenRequest("User", "admin", [renewer], -1)
+
+
+def renew_token(_: dict[str, bytes]) -> Message:
+    return RenewDelegationTokenRequest(b"unknown", -1)
+
+
+def expire_token(_: dict[str, bytes]) -> Message:
+    return ExpireDelegationTokenRequest(b"unknown", -1)
+
+
+def describe_tokens(_: dict[str, bytes]) -> Message:
+    return DescribeDelegationTokenRequest(None)

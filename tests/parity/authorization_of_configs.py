@@ -43,6 +43,10 @@ def legacy(_: dict[str, bytes]) -> Message:
     entry = AlterConfigsRequest.AlterableConfig
     resource = AlterConfigsRequest.AlterConfigsResource
     resources = [resource(2, topic, [entry("retention.ms", "9000000")]) for topic in TOPICS[:2]]
+    resources += [
+        resource(4, "", [entry("log.cleaner.threads", "1")]),
+        resource(32, GROUPS[0], [entry("consumer.session.timeout.ms", "46000")]),
+    ]
     return AlterConfigsRequest(resources, True)
 
 

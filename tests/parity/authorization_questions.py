@@ -52,8 +52,16 @@ from odradek.protocol.messages.transactions import (
 )
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from parity.authorization_names import GROUPS, TOPICS
-from parity.authorization_of_clients import alter_quotas, alter_users, describe_users
+from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
+from parity.authorization_of_clients import (
+    alter_quotas,
+    alter_users,
+    create_token,
+    describe_tokens,
+    describe_users,
+    expire_token,
+    renew_token,
+)
 from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
 
 TRANSACTIONAL_ID = "payer"
@@ -76,8 +84,11 @@ def _batch(is_transactional: bool = False) -> bytes:
     return encode_batch(records, producer_id=4_000, producer_epoch=0, base_sequence=0, is_transactional=True)
 
 
-def produce(ids: dict[str, bytes], by_id: bool, transactional_id: str | None = None) -> Message:
-    batch = _batch(transactional_id is not None)
+def produce(
+    ids: dict[str, bytes], by_id: bool, transactional_id: str | None = None, is_flagged: bool = False
+) -> Message:
+    """``is_flagged``: whether the batch says that it is of a transaction, whatever the request says."""
+    batch = _batch(is_flagged)
     topics = [
         ProduceRequest.TopicProduceData(
             "" if by_id else topic,
@@ -194,7 +205,9 @@ def heartbeat_of_consumer(_: dict[str, bytes]) -> Message:
 QUESTIONS: tuple[Question, ...] = (
     Question("Produce by name", 12, lambda ids: produce(ids, by_id=False)),
     Question("Produce by id", 13, lambda ids: produce(ids, by_id=True)),
-    Question("Produce in a transaction", 12, lambda ids: produce(ids, by_id=False, transactional_id=TRANSACTIONAL_ID)),
+    Question("Produce in a transaction", 12, lambda ids: produce(ids, False, TRANSACTIONAL_ID, is_flagged=True)),
+    Question("Produce in a transaction without its id", 12, lambda ids: produce(ids, False, None, is_flagged=True)),
+    Question("Produce with an id without a transaction", 12, lambda ids: produce(ids, False, TRANSACTIONAL_ID)),
     Question("Fetch by name", 12, lambda ids: fetch(ids, by_id=False)),
     Question("Fetch by id", 17, lambda ids: fetch(ids, by_id=True)),
     Question("Fetch of a follower", 12, lambda ids: fetch(ids, by_id=False, replica_id=2)),
@@ -431,6 +444,10 @@ QUESTIONS: tuple[Question, ...] = (
     Question("AlterClientQuotas", 1, alter_quotas),
     Question("DescribeUserScramCredentials", 0, describe_users),
     Question("AlterUserScramCredentials", 0, alter_users),
+    Question("CreateDelegationToken", 3, create_token),
+    Question("RenewDelegationToken", 2, renew_token),
+    Question("ExpireDelegationToken", 2, expire_token),
+    Question("DescribeDelegationToken", 3, describe_tokens),
     Question(
         "DescribeQuorum",
         2,
@@ -448,7 +465,11 @@ QUESTIONS: tuple[Question, ...] = (
             lambda: DescribeProducersRequest([DescribeProducersRequest.TopicRequest(name, [0]) for name in TOPICS])
         ),
     ),
-    Question("DescribeTransactions", 0, _always(lambda: DescribeTransactionsRequest([TRANSACTIONAL_ID, "unknown"]))),
+    Question(
+        "DescribeTransactions",
+        0,
+        _always(lambda: DescribeTransactionsRequest([TRANSACTIONAL_ID, LASTING_TRANSACTION, "unknown"])),
+    ),
     Question("ListTransactions", 1, _always(ListTransactionsRequest)),
     Question("ListConfigResources", 1, _always(lambda: ListConfigResourcesRequest([2]))),
     Question("ConsumerGroupHeartbeat", 1, heartbeat_of_consumer),

@@ -1,12 +1,13 @@
 """The same request to two brokers with an authorizer, from clients at different loopback addresses.
 
-All clients are ``User:ANONYMOUS``. One may do everything and changes the ACLs, the other asks.
+One client may do everything and changes the ACLs, three others ask. They log in with PLAIN if the brokers have users
+(:data:`USER_KEYS`), or are all ``User:ANONYMOUS``.
 """
 
 import os
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -15,41 +16,89 @@ from odradek.broker.acls.acl import CLUSTER_NAME, Acl, AclOperation, AclPermissi
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest
 from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from odradek.protocol.messages.security import (
+    CreateAclsRequest,
+    CreateDelegationTokenRequest,
+    DeleteAclsRequest,
+    DescribeAclsRequest,
+    DescribeDelegationTokenRequest,
+)
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.messages.transactions import InitProducerIdRequest
-from parity.authorization_names import GROUPS, TOPICS
+from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
+from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
 from parity.authorization_questions import QUESTIONS, TRANSACTIONAL_ID, Question
 from parity.world import comparable
+from support.brokers.sasl_line import SaslLine
 from support.data.messages import to_json
 from support.eventually import eventually
 
 ADMIN, USER, THE_BROKER = "127.0.0.9", "127.0.0.2", "127.0.0.1"
-ANONYMOUS = "User:ANONYMOUS"
+USERS = {USER: "alice", "127.0.0.3": "bob", "127.0.0.4": "carol"}
+"""The address of each user who asks."""
+ANONYMOUS, ANYBODY = "User:ANONYMOUS", "User:*"
+OWNER = "User:admin"
+"""The owner of the delegation token that others may see. They also ask for a new one in this name."""
 AUTHORIZER_KEYS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",  # else no client could create the first ACL
 }
+LASTING_MS = 36_000_000
+"""How long a member and a transaction last that are made once for all questions."""
+LASTING_KEYS = {
+    "group.consumer.max.session.timeout.ms": str(LASTING_MS),
+    "group.consumer.session.timeout.ms": str(LASTING_MS),
+    "transaction.max.timeout.ms": str(LASTING_MS),
+}
+"""The keys of a broker that allow it."""
+_PLAIN = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="a" '
+    'user_admin="a" user_alice="a" user_bob="a" user_carol="a";'
+)
+USER_KEYS = {
+    **AUTHORIZER_KEYS,
+    "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.plaintext.plain.sasl.jaas.config": _PLAIN,
+    "delegation.token.secret.key": "one key for all",
+    "delegation.token.expiry.check.interval.ms": "86400000",
+    **LASTING_KEYS,
+}
+"""The keys of a broker with the authorizer and users; its only listener for clients is called PLAINTEXT."""
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 TRANSACTIONAL = AclResourceType.TRANSACTIONAL_ID
+TOKEN, USER_TYPE = AclResourceType.DELEGATION_TOKEN, AclResourceType.USER
 ALLOW, DENY = AclPermission.ALLOW, AclPermission.DENY
 OPERATIONS: dict[AclResourceType, tuple[AclOperation, ...]] = {
     TOPIC: tuple(AclOperation(code) for code in (3, 4, 5, 6, 7, 8, 10, 11)),
     GROUP: tuple(AclOperation(code) for code in (3, 6, 8, 10, 11)),
     CLUSTER: tuple(AclOperation(code) for code in (5, 7, 8, 9, 10, 11, 12)),
     TRANSACTIONAL: tuple(AclOperation(code) for code in (4, 8, 15)),
+    TOKEN: (AclOperation.DESCRIBE,),
+    USER_TYPE: (AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS),
 }
-NAMES = {TOPIC: TOPICS[0], GROUP: GROUPS[0], CLUSTER: CLUSTER_NAME, TRANSACTIONAL: TRANSACTIONAL_ID}
+NAMES = {
+    TOPIC: TOPICS[0],
+    GROUP: GROUPS[0],
+    CLUSTER: CLUSTER_NAME,
+    TRANSACTIONAL: TRANSACTIONAL_ID,
+    TOKEN: "*",
+    USER_TYPE: OWNER,
+}
 
 
 class Secured:
     """One of the two brokers, with an authorizer."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, has_users: bool = False) -> None:
+        """``has_users``: whether clients must log in."""
         self.port = port
+        self.has_users = has_users
         self.topic_ids: dict[str, bytes] = {}
         self._lines: dict[str, socket.socket] = {}
 
@@ -62,10 +111,13 @@ class Secured:
         """Asks without waiting for the answer."""
         line = self._lines.get(host)
         if line is None:
-            line = self._lines[host] = socket.create_connection(
-                ("127.0.0.1", self.port), timeout=60, source_address=(host, 0)
-            )
+            line = self._lines[host] = self.connect(host).socket
         line.sendall(encode_request(request, version, 7, "asking"))
+
+    def connect(self, host: str) -> SaslLine:
+        """A connection from an address, which has logged in if there are users."""
+        line = SaslLine(self.port, host)
+        return line.plain(USERS.get(host, "admin"), "a") if self.has_users else line
 
     def receive(self, request: Message, version: int, host: str) -> Any:
         """The answer to what was sent last; None if the connection was closed instead."""
@@ -102,10 +154,11 @@ class Secured:
         assert not [one for one in results if one.error_code], results
         eventually("the broker knows the new ACLs", lambda: set(acls) <= self.acls())
 
-    def delete_acls_of_user(self) -> None:
-        """Deletes the ACLs of the client that asks, and waits until the broker knows it."""
-        self.ask(DeleteAclsRequest([DeleteAclsRequest.DeleteAclsFilter(1, None, 1, None, USER, 1, 1)]), 3)
-        eventually("the broker knows that ACLs are gone", lambda: all(acl.host != USER for acl in self.acls()))
+    def delete_acls_of_users(self) -> None:
+        """Deletes the ACLs of the clients that ask, and waits until the broker knows it."""
+        one = DeleteAclsRequest.DeleteAclsFilter
+        self.ask(DeleteAclsRequest([one(1, None, 1, None, host, 1, 1) for host in USERS]), 3)
+        eventually("the broker knows that ACLs are gone", lambda: all(acl.host not in USERS for acl in self.acls()))
 
     def acls(self) -> set[Acl]:
         """All ACLs."""
@@ -131,14 +184,14 @@ class Secured:
                 kind,
                 CLUSTER_NAME if kind is CLUSTER else "*",
                 PatternType.LITERAL,
-                ANONYMOUS,
+                ANYBODY,
                 ADMIN,
                 AclOperation.ALL,
                 ALLOW,
             )
             for kind in OPERATIONS
         ]
-        broker = Acl(CLUSTER, CLUSTER_NAME, PatternType.LITERAL, ANONYMOUS, THE_BROKER, AclOperation.ALL, ALLOW)
+        broker = Acl(CLUSTER, CLUSTER_NAME, PatternType.LITERAL, ANYBODY, THE_BROKER, AclOperation.ALL, ALLOW)
         self.create_acls([*everything, broker])
         topics = [CreateTopicsRequest.CreatableTopic(name, 2, 1) for name in TOPICS[:2]]
         self.ask(CreateTopicsRequest(topics, 30_000), 7)
@@ -162,6 +215,37 @@ class Secured:
         init = InitProducerIdRequest(TRANSACTIONAL_ID, 60_000)
         eventually("the transactional id is known", partial(self._initialised, init))
         eventually("producers get ids", partial(self._initialised, InitProducerIdRequest(None, 60_000)))
+        if self.has_users:
+            self._prepare_what_lasts()
+
+    def _prepare_what_lasts(self) -> None:
+        """A token, a member and a transaction, which no question changes."""
+        described = DescribeDelegationTokenRequest(None)
+        if not self.ask(described, 3).tokens:
+            self.ask(CreateDelegationTokenRequest(max_lifetime_ms=-1), 3)
+        eventually("the broker knows the token", lambda: self.ask(described, 3).tokens)
+        member = ConsumerGroupHeartbeatRequest(
+            "modern",
+            "member-of-modern",
+            0,
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=list(TOPICS[:2]),
+            topic_partitions=[],
+        )
+        eventually("the group has a member", lambda: not self.ask(member, 1).error_code)
+        begun = self.ask(InitProducerIdRequest(LASTING_TRANSACTION, LASTING_MS), 4)
+        topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0]) for name in TOPICS[:2]]
+        added = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=LASTING_TRANSACTION,
+            v3_and_below_producer_id=begun.producer_id,
+            v3_and_below_producer_epoch=begun.producer_epoch,
+            v3_and_below_topics=topics,
+        )
+        eventually("the transaction has partitions", lambda: self._added(added))
+
+    def _added(self, request: Message) -> bool:
+        found = self.ask(request, 3).results_by_topic_v3_and_below
+        return not any(one.partition_error_code for topic in found for one in topic.results_by_partition)
 
     def _found(self, request: Message) -> bool:
         return not self.ask(request, 6).coordinators[0].error_code
@@ -180,7 +264,7 @@ class Secured:
 
 
 def of_user(kind: AclResourceType, operation: AclOperation, permission: AclPermission = ALLOW, name: str = "") -> Acl:
-    return Acl(kind, name or NAMES[kind], PatternType.LITERAL, ANONYMOUS, USER, operation, permission)
+    return Acl(kind, name or NAMES[kind], PatternType.LITERAL, ANYBODY, USER, operation, permission)
 
 
 def everything_allowed() -> list[Acl]:
@@ -191,6 +275,8 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
     """Nothing, everything, each operation alone, each operation denied."""
     yield "nothing", []
     yield "everything", everything_allowed()
+    yield "deletion of a topic that is missing", [of_user(TOPIC, AclOperation.DELETE, name="missing")]
+    yield "only sight of a group with a member", [of_user(GROUP, AclOperation.DESCRIBE, name="modern")]
     for kind, operations in OPERATIONS.items():
         for operation in operations:
             yield f"only {operation.name} of {kind.name}", [of_user(kind, operation)]
@@ -200,10 +286,11 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
             )
 
 
-def random_acls(seed: int) -> list[Acl]:
+def random_acls(seed: int, has_users: bool = False) -> list[Acl]:
+    """ACLs for the three users. ``has_users``: whether they have names; an ACL can then name one of them."""
     random = Random(seed)
     found = []
-    for _ in range(random.randint(4, 16)):
+    for _ in range(random.randint(12, 48)):
         kind = random.choice(list(OPERATIONS))
         names = {TOPIC: TOPICS, GROUP: (*GROUPS, "modern", "classic")}.get(kind, (NAMES[kind],))
         name = random.choice([*names, "*"]) if kind is not CLUSTER else CLUSTER_NAME
@@ -212,13 +299,28 @@ def random_acls(seed: int) -> list[Acl]:
             name, pattern = name[: random.randint(1, len(name))], PatternType.PREFIXED
         operation = random.choice([AclOperation.ALL, *OPERATIONS[kind]])
         permission = DENY if random.random() < 0.2 else ALLOW
-        principal = random.choice((ANONYMOUS, ANONYMOUS, "User:*", "User:someone"))
-        found.append(Acl(kind, name, pattern, principal, USER, operation, permission))
+        host, user = random.choice(list(USERS.items()))
+        own = f"User:{user}" if has_users else ANONYMOUS
+        principal = random.choice((own, own, ANYBODY, "User:someone"))
+        found.append(Acl(kind, name, pattern, principal, host, operation, permission))
     return found
 
 
-def compare(sides: tuple[Secured, Secured], acls: list[Acl], questions: Sequence[Question]) -> list[str]:
-    """The questions that the two answer differently under these ACLs, with both answers."""
+def only_alice() -> str:
+    """Always the address of alice: the ACLs of :func:`cases` are about her."""
+    return USER
+
+
+def compare(
+    sides: tuple[Secured, Secured],
+    acls: list[Acl],
+    questions: Sequence[Question],
+    asker: Callable[[], str] = only_alice,
+) -> list[str]:
+    """The questions that the two answer differently under these ACLs, with both answers.
+
+    ``asker``: the address of the client that asks the next question.
+    """
     for side in sides:
         if acls:
             side.create_acls(acls)
@@ -226,15 +328,16 @@ def compare(sides: tuple[Secured, Secured], acls: list[Acl], questions: Sequence
     for question in questions:
         answers = []
         requests = [question.make(side.topic_ids) for side in sides]
+        host = asker()
         for side, request in zip(sides, requests, strict=True):
-            side.send(request, question.version, USER)  # both work at the same time
+            side.send(request, question.version, host)  # both work at the same time
         for side, request in zip(sides, requests, strict=True):
-            answer = side.receive(request, question.version, USER)
+            answer = side.receive(request, question.version, host)
             answers.append("closed" if answer is None else comparable(without_own(to_json(answer, question.version))))
         if answers[0] != answers[1]:
-            differing.append(f"{question.name}:\n  ours:  {answers[0]}\n  Kafka: {answers[1]}")
+            differing.append(f"{question.name} of {USERS[host]}:\n  ours:  {answers[0]}\n  Kafka: {answers[1]}")
     for side in sides:
-        side.delete_acls_of_user()
+        side.delete_acls_of_users()
     return differing
 
 
@@ -247,6 +350,11 @@ def without_own(answer: Any) -> Any:
     answer.get("resultsByTopicV3AndBelow", []).sort(key=str)
     for resource in answer.get("resources", []):
         resource["acls"].sort(key=str)
+    for token in answer.get("tokens", []):
+        for own in ("tokenId", "hmac", "issueTimestamp", "expiryTimestamp", "maxTimestamp"):
+            token.pop(own)
+    for transaction in answer.get("transactionStates", []):
+        transaction.pop("transactionStartTimeMs", None)
     for result in answer.get("results", []):
         if "logDir" in result:
             for own in ("logDir", "totalBytes", "usableBytes", "topics"):
@@ -255,9 +363,13 @@ def without_own(answer: Any) -> Any:
 
 
 def ask_under_random_acls(secured: tuple[Secured, Secured], sets: int) -> None:
-    """Asks all questions under random ACLs. ACL_SEED and ACL_SETS in the environment repeat one."""
+    """Asks all questions under random ACLs, each as a random user.
+
+    ACL_SEED and ACL_SETS in the environment repeat one.
+    """
     first = int(os.environ.get("ACL_SEED", "1"))
     for seed in range(first, first + sets):
-        differing = compare(secured, random_acls(seed), QUESTIONS)
+        acls = random_acls(seed, secured[0].has_users)
+        differing = compare(secured, acls, QUESTIONS, partial(Random(f"{seed} asks").choice, list(USERS)))
         again = f"ACL_SEED={seed} ACL_SETS=1 pytest tests/parity/test_authorization.py -k random"
-        assert not differing, "\n".join([*differing, str(random_acls(seed)), again])[:6_000]
+        assert not differing, "\n".join([*differing, str(acls), again])[:6_000]

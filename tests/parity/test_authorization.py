@@ -3,54 +3,92 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.authorization.checks import CHECKS, OPEN
+from odradek.broker.authorization.checks import CHECKS, OPEN, TOKEN_APIS
 from odradek.broker.dispatch.served import ANNOUNCED
+from odradek.protocol.api_keys import ApiKey, api
+from parity.authorization_coverage import AUDIT_OPTION, EXPECTED, Coverage, coverage, table
 from parity.authorization_names import TOPICS
 from parity.authorization_questions import QUESTIONS
-from parity.secured import AUTHORIZER_KEYS, Secured, ask_under_random_acls, cases, compare
+from parity.secured import USER_KEYS, USERS, Secured, ask_under_random_acls, cases, compare
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS
 from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
 
+RANDOM_SETS = 12
 pytestmark = pytest.mark.java
 
 
+class AuditedKafka(RealKafka):
+    """A Kafka that logs each question to its authorizer."""
+
+    def run(self, *options: str) -> None:
+        """Starts it."""
+        super().run(AUDIT_OPTION, *options)
+
+
+class Both(NamedTuple):
+    """The two brokers, and the real one's log."""
+
+    sides: tuple[Secured, Secured]
+    kafka: AuditedKafka
+
+
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Secured, Secured]]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     with ExitStack() as stack:
-        ours = stack.enter_context(OurBroker(tmp_path_factory.mktemp("ours"), {**SAME_KEYS, **AUTHORIZER_KEYS}))
-        kafka = stack.enter_context(RealKafka(tmp_path_factory.mktemp("kafka"), {**KAFKA_KEYS, **AUTHORIZER_KEYS}))
-        sides = Secured(ours.port), Secured(kafka.port)
+        ours = stack.enter_context(OurBroker(tmp_path_factory.mktemp("ours"), {**SAME_KEYS, **USER_KEYS}))
+        kafka = AuditedKafka(tmp_path_factory.mktemp("kafka"), {**KAFKA_KEYS, **USER_KEYS})
+        stack.enter_context(kafka)
+        sides = Secured(ours.port, has_users=True), Secured(kafka.port, has_users=True)
         for side in sides:
             stack.callback(side.close)
             side.prepare()
-        yield sides
+        yield Both(sides, kafka)
 
 
 def test_every_api_has_a_check() -> None:
     """No API is served without a check, except those that tell nothing."""
     assert set(CHECKS) | OPEN == set(ANNOUNCED)
     asked = {question.make(dict.fromkeys(TOPICS, bytes(16))).API_KEY for question in QUESTIONS}
-    assert set(CHECKS) - asked == set(), "an API without a question"
+    assert (set(CHECKS) | TOKEN_APIS | {ApiKey.FETCH}) - asked == set(), "an API without a question"
 
 
 @pytest.mark.ci
-def test_each_operation_allowed_and_denied(secured: tuple[Secured, Secured]) -> None:
+def test_each_operation_allowed_and_denied(both: Both) -> None:
     """Every API answers as Kafka's when an operation is the only one that is allowed, and the only one denied."""
-    differing = {name: found for name, acls in cases() if (found := compare(secured, acls, QUESTIONS))}
+    differing = {name: found for name, acls in cases() if (found := compare(both.sides, acls, QUESTIONS))}
     assert not differing, "\n".join(f"{name}: {one[:1_500]}" for name, found in differing.items() for one in found)
 
 
 @pytest.mark.ci
-def test_random_acls(secured: tuple[Secured, Secured]) -> None:
-    """Every API answers as Kafka's under random ACLs."""
-    ask_under_random_acls(secured, int(os.environ.get("ACL_SETS", "12")))
+def test_random_acls(both: Both) -> None:
+    """Every API answers as Kafka's under random ACLs, whichever of three users asks."""
+    ask_under_random_acls(both.sides, int(os.environ.get("ACL_SETS", RANDOM_SETS)))
+
+
+@pytest.mark.ci
+def test_each_operation_of_each_api_was_allowed_and_denied(both: Both) -> None:
+    """The tests above made the real Kafka ask all that it asks, and both answers came up."""
+    if table(covered(both)) != EXPECTED:  # the others have not run
+        for _, acls in cases():
+            compare(both.sides, acls, QUESTIONS)
+        ask_under_random_acls(both.sides, RANDOM_SETS)
+    print("\n".join(f"{asked:32} {kinds}" for asked, kinds in table(covered(both)).items()))
+    assert table(covered(both)) == EXPECTED
+    served = {*CHECKS, *TOKEN_APIS, ApiKey.FETCH}
+    without = {ApiKey.RENEW_DELEGATION_TOKEN, ApiKey.EXPIRE_DELEGATION_TOKEN}  # the owner and the renewers may
+    assert {question.api for question in covered(both)} == {api(key).name for key in served - without}
+
+
+def covered(both: Both) -> Coverage:
+    return coverage(both.kafka.output.splitlines(), USERS.values())
 
 
 @pytest.mark.long
-def test_fifty_thousand_questions_under_random_acls(secured: tuple[Secured, Secured]) -> None:
+def test_fifty_thousand_questions_under_random_acls(both: Both) -> None:
     """Every API answers as Kafka's under 750 sets of random ACLs."""
-    ask_under_random_acls(secured, int(os.environ.get("ACL_SETS", "750")))
+    ask_under_random_acls(both.sides, int(os.environ.get("ACL_SETS", "750")))

@@ -23,17 +23,18 @@ class LoginFailed(Exception):  # noqa: N818 - what a test expects
 class SaslLine:
     """A connection. ``session_ms``: the lifetime of the session that the broker announced."""
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        """``host``: the address of the client."""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(host, 0))
         self.session_ms = 0
 
     def close(self) -> None:
         """Closes it."""
-        self._socket.close()
+        self.socket.close()
 
     def ask(self, request: Message, version: int) -> Any:
         """The answer. Raises EOFError if the broker closes the connection instead."""
-        self._socket.sendall(encode_request(request, version, 7, "line"))
+        self.socket.sendall(encode_request(request, version, 7, "line"))
         frame = self._read(int.from_bytes(self._read(4), "big"))
         response = message_class(request.NAME.replace("Request", "Response"))
         return decode(response, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
@@ -41,7 +42,7 @@ class SaslLine:
     def _read(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            piece = self._socket.recv(size - len(data))
+            piece = self.socket.recv(size - len(data))
             if not piece:
                 raise EOFError("the broker closed the connection")
             data += piece

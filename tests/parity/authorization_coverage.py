@@ -1,0 +1,111 @@
+"""What a real Kafka's authorizer was asked in a run: API, type of resource, operation, and whether it was allowed.
+
+Kafka's own audit log is read (``StandardAuthorizerData.buildAuditMessage``), so a check that both brokers forget is not
+taken for one that was made.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+AUDIT_OPTION = "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=trace"
+"""Has the JVM of a Kafka log all questions, also those whose answer only filters a list."""
+_LINE = re.compile(
+    r"Principal = User:(\w+) is (Allowed|Denied) operation = (\w+) from host = \S+ on resource = (\w+):LITERAL:"
+    r".* for request = (\w+) with resourceRefCount"
+)
+
+
+class Question(NamedTuple):
+    """What an authorizer is asked, of any resource of a type."""
+
+    api: str
+    kind: str
+    operation: str
+
+
+Coverage = dict[Question, set[str]]
+
+
+def coverage(lines: Iterable[str], users: Iterable[str]) -> Coverage:
+    """The decisions about these users: ``Allowed``, ``Denied`` or both."""
+    of_users, found = set(users), defaultdict(set)
+    for line in lines:
+        match = _LINE.search(line)
+        if match is not None and match[1] in of_users:
+            found[Question(match[5], match[4], match[3])].add(match[2])
+    return dict(found)
+
+
+def table(found: Coverage) -> dict[str, dict[str, str]]:
+    """API -> type of resource -> the operations, with a note if all answers were the same."""
+    lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (api, kind, operation), decisions in sorted(found.items()):
+        missing = "" if len(decisions) == 2 else f"(only {next(iter(decisions)).lower()})"
+        lines[api][kind].append(operation + missing)
+    return {api: {kind: " ".join(asked) for kind, asked in kinds.items()} for api, kinds in lines.items()}
+
+
+OF_CLUSTER = "ALTER ALTER_CONFIGS CLUSTER_ACTION CREATE DESCRIBE DESCRIBE_CONFIGS IDEMPOTENT_WRITE"
+OF_TOPIC = "ALTER ALTER_CONFIGS CREATE DELETE DESCRIBE DESCRIBE_CONFIGS READ WRITE"
+OF_GROUP = "ALTER_CONFIGS DELETE DESCRIBE DESCRIBE_CONFIGS READ"
+"""The operations that an answer can list as authorized, by the type of resource."""
+EXPECTED: Mapping[str, Mapping[str, str]] = {
+    "AddOffsetsToTxn": {"Group": "READ", "TransactionalId": "WRITE"},
+    "AddPartitionsToTxn": {"Cluster": "CLUSTER_ACTION", "Topic": "WRITE", "TransactionalId": "WRITE"},
+    "AlterClientQuotas": {"Cluster": "ALTER_CONFIGS"},
+    "AlterConfigs": {"Cluster": "ALTER_CONFIGS", "Group": "ALTER_CONFIGS", "Topic": "ALTER_CONFIGS"},
+    "AlterPartitionReassignments": {"Cluster": "ALTER"},
+    "AlterReplicaLogDirs": {"Cluster": "ALTER"},
+    "AlterUserScramCredentials": {"Cluster": "ALTER"},
+    "ConsumerGroupDescribe": {"Group": OF_GROUP, "Topic": "DESCRIBE"},
+    "ConsumerGroupHeartbeat": {"Group": "READ", "Topic": "DESCRIBE"},
+    "CreateAcls": {"Cluster": "ALTER"},
+    "CreateDelegationToken": {"User": "CREATE_TOKENS"},
+    "CreatePartitions": {"Topic": "ALTER"},
+    "CreateTopics": {"Cluster": "CREATE", "Topic": "CREATE DESCRIBE_CONFIGS"},
+    "DeleteAcls": {"Cluster": "ALTER"},
+    "DeleteGroups": {"Group": "DELETE"},
+    "DeleteRecords": {"Topic": "DELETE"},
+    "DeleteTopics": {"Cluster": "DELETE", "Topic": "DELETE DESCRIBE"},
+    "DescribeAcls": {"Cluster": "DESCRIBE"},
+    "DescribeClientQuotas": {"Cluster": "DESCRIBE_CONFIGS"},
+    "DescribeCluster": {"Cluster": OF_CLUSTER},
+    "DescribeConfigs": {"Cluster": "DESCRIBE_CONFIGS", "Group": "DESCRIBE_CONFIGS", "Topic": "DESCRIBE_CONFIGS"},
+    "DescribeDelegationToken": {"DelegationToken": "DESCRIBE", "User": "DESCRIBE_TOKENS"},
+    "DescribeGroups": {"Group": OF_GROUP},
+    "DescribeLogDirs": {"Cluster": "DESCRIBE"},
+    "DescribeProducers": {"Topic": "READ"},
+    "DescribeQuorum": {"Cluster": "DESCRIBE"},
+    "DescribeTopicPartitions": {"Topic": OF_TOPIC},
+    "DescribeTransactions": {"Topic": "DESCRIBE", "TransactionalId": "DESCRIBE"},
+    "DescribeUserScramCredentials": {"Cluster": "DESCRIBE"},
+    "ElectLeaders": {"Cluster": "ALTER"},
+    "EndTxn": {"TransactionalId": "WRITE"},
+    "Fetch": {"Cluster": "CLUSTER_ACTION", "Topic": "READ"},
+    "FindCoordinator": {"Group": "DESCRIBE", "TransactionalId": "DESCRIBE"},
+    "Heartbeat": {"Group": "READ"},
+    "IncrementalAlterConfigs": {"Cluster": "ALTER_CONFIGS", "Group": "ALTER_CONFIGS", "Topic": "ALTER_CONFIGS"},
+    "InitProducerId": {"Cluster": "IDEMPOTENT_WRITE", "Topic": "WRITE", "TransactionalId": "WRITE"},
+    "JoinGroup": {"Group": "READ"},
+    "LeaveGroup": {"Group": "READ"},
+    "ListConfigResources": {"Cluster": "DESCRIBE_CONFIGS"},
+    "ListGroups": {"Cluster": "DESCRIBE", "Group": "DESCRIBE"},
+    "ListOffsets": {"Topic": "DESCRIBE"},
+    "ListPartitionReassignments": {"Cluster": "DESCRIBE"},
+    "ListTransactions": {"TransactionalId": "DESCRIBE"},
+    "Metadata": {
+        "Cluster": OF_CLUSTER,
+        "Topic": OF_TOPIC,
+    },
+    "OffsetCommit": {"Group": "READ", "Topic": "READ"},
+    "OffsetDelete": {"Group": "DELETE", "Topic": "READ"},
+    "OffsetFetch": {"Group": "DESCRIBE", "Topic": "DESCRIBE"},
+    "OffsetForLeaderEpoch": {"Cluster": "CLUSTER_ACTION", "Topic": "DESCRIBE"},
+    "Produce": {"Topic": "WRITE", "TransactionalId": "WRITE"},
+    "SyncGroup": {"Group": "READ"},
+    "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},
+    "WriteTxnMarkers": {"Cluster": "ALTER CLUSTER_ACTION"},
+}
+"""What Apache Kafka 4.3 asks for the questions of the tests, each with both answers."""
