@@ -1,6 +1,7 @@
 """Random and mutated frames into a listening broker: it serves throughout and stays as small as it was.
 
-The seed is printed with a failure; ``ODRADEK_FAULTS_SEED=<seed>`` sends the same frames again.
+They come on a listener without SASL, on one with SASL before a login, and on connections that have logged in. The seed
+is printed with a failure; ``ODRADEK_FAULTS_SEED=<seed>`` sends the same frames again.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.framing import SIZE
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
 from support.brokers.hostile_frames import hostile_frame
 from support.brokers.our_broker import OurBroker, resident_bytes
 
@@ -27,14 +29,32 @@ ANSWER_WITHIN_S = 0.1
 """A request without an answer after this time counts as parked (a waiting Fetch, a JoinGroup) if the broker answered
 another client later. Then the connection is closed, and the test continues."""
 FRAMES_BETWEEN_CHECKS = 2_000
+OPEN, BEFORE_LOGIN, LOGGED_IN = "open", "before-login", "logged-in"
+BROKER = {
+    "listeners": "PLAINTEXT://127.0.0.1:0,USERS://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,USERS:SASL_PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.users.plain.sasl.jaas.config": (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="x";'
+    ),
+    "connection.failed.authentication.delay.ms": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+LOGIN = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "") + encode_request(
+    SaslAuthenticateRequest(b"\0alice\0x"), 2, 2, ""
+)
 
 
 class Attack:
     """Sends frames over many connections; counts the connections that the broker closed."""
 
-    def __init__(self, port: int, seed: int) -> None:
-        self._port = port
+    def __init__(self, broker: OurBroker, seed: int, kind: str) -> None:
+        """``kind``: OPEN, BEFORE_LOGIN or LOGGED_IN."""
+        self._port = broker.port if kind == OPEN else broker.ports()["USERS"]
+        self._honest_port = broker.port
         self._seed = seed
+        self._login = LOGIN if kind == LOGGED_IN else b""
         self.closed = 0
         self.parked = 0
         self.answered = 0
@@ -49,7 +69,7 @@ class Attack:
         probe = encode_request(ApiVersionsRequest(), 0, PROBE_ID, "probe")
         for number in numbers:
             if streams is None:
-                streams = await asyncio.open_connection("127.0.0.1", self._port)
+                streams = await self._connected()
             reader, writer = streams
             try:
                 writer.write(hostile_frame(self._seed, number) + probe)
@@ -68,6 +88,15 @@ class Attack:
         if streams is not None:
             streams[1].close()
 
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        if self._login:
+            writer.write(self._login)
+            for _ in range(2):
+                (size,) = SIZE.unpack(await reader.readexactly(4))
+                assert (await reader.readexactly(size))[4:6] == b"\0\0", "an honest login fails"
+        return reader, writer
+
     async def _is_answered(self, reader: asyncio.StreamReader) -> bool:
         """Whether the probe is answered: False if a later request was answered and some time has passed."""
         reading = asyncio.ensure_future(self._read_probe(reader))
@@ -84,7 +113,7 @@ class Attack:
     async def _ask_from_elsewhere(self) -> None:
         """An honest question on a connection of its own, however long the broker takes on a busy machine."""
         async with asyncio.timeout(PATIENCE_S):
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._honest_port)
             writer.write(encode_request(ApiVersionsRequest(), 0, PROBE_ID, "honest"))
             await self._read_probe(reader)
             writer.close()
@@ -115,13 +144,13 @@ def check_that_it_serves(broker: OurBroker, round_number: int) -> None:
     assert message.value() == b"value"
 
 
-def attack(directory: Path, count: int) -> None:
+def attack(directory: Path, count: int, kind: str) -> None:
     seed = int(os.environ.get("ODRADEK_FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
     replay = f"ODRADEK_FAULTS_SEED={seed} replays it"
-    with OurBroker(directory, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+    with OurBroker(directory, BROKER) as broker:
         check_that_it_serves(broker, 0)
         before = resident_bytes(broker.pid)
-        sender = Attack(broker.port, seed)
+        sender = Attack(broker, seed, kind)
         for round_number, first in enumerate(range(0, count, FRAMES_BETWEEN_CHECKS), 1):
             asyncio.run(sender.send(range(first, min(first + FRAMES_BETWEEN_CHECKS, count))))
             assert broker.process.poll() is None, f"the broker ended; {replay}\n{broker.log()[-3000:]}"
@@ -135,19 +164,23 @@ def attack(directory: Path, count: int) -> None:
         refusals = sum("closing the connection" in line for line in lines)
         # One line for each at most; one that was given up here as parked may be refused later there.
         assert 0 < refusals <= sender.closed + sender.parked, replay
-        assert sender.answered > count // 10, f"most frames should get past the header; {replay}"
+        if kind != BEFORE_LOGIN:  # almost every frame is the last one there
+            assert sender.answered > count // 10, f"most frames should get past the header; {replay}"
         assert broker.stop() == 0, replay
 
 
-def test_hostile_frames(tmp_path: Path) -> None:
-    attack(tmp_path, 3_000)
+@pytest.mark.parametrize(("kind", "count"), [(OPEN, 2_000), (BEFORE_LOGIN, 500), (LOGGED_IN, 1_000)])
+def test_hostile_frames(tmp_path: Path, kind: str, count: int) -> None:
+    attack(tmp_path, count, kind)
 
 
 @pytest.mark.ci
-def test_hostile_frames_40_000(tmp_path: Path) -> None:
-    attack(tmp_path, 40_000)
+@pytest.mark.parametrize(("kind", "count"), [(OPEN, 20_000), (BEFORE_LOGIN, 4_000), (LOGGED_IN, 16_000)])
+def test_many_hostile_frames(tmp_path: Path, kind: str, count: int) -> None:
+    attack(tmp_path, count, kind)
 
 
 @pytest.mark.long
-def test_hostile_frames_1_000_000(tmp_path: Path) -> None:
-    attack(tmp_path, 1_000_000)
+@pytest.mark.parametrize(("kind", "count"), [(OPEN, 1_000_000), (BEFORE_LOGIN, 100_000), (LOGGED_IN, 100_000)])
+def test_hostile_frames_in_full(tmp_path: Path, kind: str, count: int) -> None:
+    attack(tmp_path, count, kind)
