@@ -233,7 +233,7 @@ class Secured:
             topic_partitions=[],
         )
         eventually("the group has a member", lambda: not self.ask(member, 1).error_code)
-        begun = self.ask(InitProducerIdRequest(LASTING_TRANSACTION, LASTING_MS), 4)
+        begun = eventually("a transaction begins", self._begun)
         topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0]) for name in TOPICS[:2]]
         added = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=LASTING_TRANSACTION,
@@ -242,6 +242,10 @@ class Secured:
             v3_and_below_topics=topics,
         )
         eventually("the transaction has partitions", lambda: self._added(added))
+
+    def _begun(self) -> Any:
+        answer = self.ask(InitProducerIdRequest(LASTING_TRANSACTION, LASTING_MS), 4)
+        return None if answer.error_code else answer
 
     def _added(self, request: Message) -> bool:
         found = self.ask(request, 3).results_by_topic_v3_and_below
