@@ -1,7 +1,7 @@
 """Random and mutated frames into a listening broker: it serves throughout and stays as small as it was.
 
 They come on a listener without SASL, on one with SASL before a login, and on connections that have logged in. The seed
-is printed with a failure; ``ODRADEK_FAULTS_SEED=<seed>`` sends the same frames again.
+is printed with a failure; ``FAULTS_SEED=<seed>`` sends the same frames again.
 """
 
 import asyncio
@@ -145,8 +145,8 @@ def check_that_it_serves(broker: OurBroker, round_number: int) -> None:
 
 
 def attack(directory: Path, count: int, kind: str) -> None:
-    seed = int(os.environ.get("ODRADEK_FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
-    replay = f"ODRADEK_FAULTS_SEED={seed} replays it"
+    seed = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
+    replay = f"FAULTS_SEED={seed} replays it"
     with OurBroker(directory, BROKER) as broker:
         check_that_it_serves(broker, 0)
         before = resident_bytes(broker.pid)
