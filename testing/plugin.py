@@ -11,6 +11,7 @@ asks for a fixture.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,14 +19,21 @@ import pytest
 if TYPE_CHECKING:
     from .cluster import KafkaCluster
     from .config_values import ConfigValue
+    from .elsewhere import BrokerElsewhere
     from .in_process import InProcessBroker
+    from .ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
     from .secured import BrokerSecurity
 
 CONFIGS_OPTION = "kafka_configs"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the ini option ``kafka_configs``."""
+    """Adds the ini option ``kafka_configs`` and the option ``--kafka-bootstrap-servers``."""
+    parser.getgroup("kafka").addoption(
+        "--kafka-bootstrap-servers",
+        metavar="HOST:PORT",
+        help="the fixture `kafka` is the broker at this address; it is emptied before each test",
+    )
     parser.addini(
         CONFIGS_OPTION, "configs of the brokers of all tests, one key=value of Kafka's on a line", "linelist", []
     )
@@ -62,8 +70,14 @@ def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
 
 
 @pytest.fixture(scope="session")
-def _kafka_thread() -> "Iterator[InProcessBroker]":
-    """The thread and the loop of the broker of ``kafka``, which each test makes anew."""
+def _kafka_thread(pytestconfig: pytest.Config) -> "Iterator[InProcessBroker | BrokerElsewhere]":
+    """The thread and the loop of the broker of ``kafka``, which each test makes anew; or a broker elsewhere."""
+    address = pytestconfig.getoption("--kafka-bootstrap-servers")
+    if address:
+        from .elsewhere import BrokerElsewhere
+
+        yield BrokerElsewhere(address)
+        return
     from .in_process import InProcessBroker
 
     broker = InProcessBroker()
@@ -75,20 +89,55 @@ def _kafka_thread() -> "Iterator[InProcessBroker]":
 
 @pytest.fixture
 def kafka(
-    request: pytest.FixtureRequest, _kafka_thread: "InProcessBroker", kafka_configs: "Mapping[str, ConfigValue]"
-) -> "Iterator[InProcessBroker]":
+    request: pytest.FixtureRequest,
+    _kafka_thread: "InProcessBroker | BrokerElsewhere",
+    kafka_configs: "Mapping[str, ConfigValue]",
+) -> "Iterator[InProcessBroker | BrokerElsewhere]":
     """A clean broker for this test: no topics, no groups, other ids and another port. Its data is removed afterwards.
 
-    The mark ``kafka`` gives it topics and configs.
+    The mark ``kafka`` gives it topics and configs. With ``--kafka-bootstrap-servers`` it is the broker at that address,
+    emptied: tests that need more than its clients can do are skipped.
     """
+    from .in_process import InProcessBroker
     from .marks import topics_and_configs
 
+    broker = _kafka_thread
     topics, configs = topics_and_configs(request.node)
-    _kafka_thread.reset({**kafka_configs, **configs}, new_port=True)
+    if isinstance(broker, InProcessBroker):
+        broker.reset({**kafka_configs, **configs}, new_port=True)
+    else:
+        broker.reset(configs)
     for topic in topics:
-        _kafka_thread.create_topic(topic.name, topic.partitions, configs=topic.configs)
-    yield _kafka_thread
-    _kafka_thread.faults.clear()
+        broker.create_topic(topic.name, topic.partitions, configs=topic.configs)
+    yield broker
+    if isinstance(broker, InProcessBroker):
+        broker.faults.clear()
+
+
+@pytest.fixture
+def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[KafkaPythonClients]":
+    """Makes clients of kafka-python for the broker of ``kafka``, and closes them at the end of the test."""
+    from .ready_clients import KafkaPythonClients
+
+    with ExitStack() as at_end:
+        yield KafkaPythonClients(kafka.bootstrap_servers, at_end)
+
+
+@pytest.fixture
+def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[ConfluentKafkaClients]":
+    """Makes clients of confluent-kafka for the broker of ``kafka``, and closes them at the end of the test."""
+    from .ready_clients import ConfluentKafkaClients
+
+    with ExitStack() as at_end:
+        yield ConfluentKafkaClients(kafka.bootstrap_servers, at_end)
+
+
+@pytest.fixture
+def aiokafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "AiokafkaClients":
+    """Makes clients of aiokafka for the broker of ``kafka``; ``async with`` starts and stops each."""
+    from .ready_clients import AiokafkaClients
+
+    return AiokafkaClients(kafka.bootstrap_servers)
 
 
 @pytest.fixture(scope="session")

@@ -127,6 +127,14 @@ def _move_coordinator(faults: Faults, arguments: Arguments) -> RequestFault:
     return faults.move_coordinator(arguments.need("group", str), times=_times(arguments, 1))
 
 
+def _announce_versions(faults: Faults, arguments: Arguments) -> RequestFault:
+    versions = arguments.need("max_versions", dict)
+    for name, version in versions.items():
+        if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
+            raise AdminPortError(400, f"max_versions: {name} must be a whole number or null, not {version!r:.100}")
+    return faults.announce_versions(versions)
+
+
 KINDS: dict[str, Callable[[Faults, Arguments], RequestFault]] = {
     "fail": _fail,
     "delay": _delay,
@@ -134,5 +142,6 @@ KINDS: dict[str, Callable[[Faults, Arguments], RequestFault]] = {
     "disconnect": _disconnect,
     "throttle": _throttle,
     "move_coordinator": _move_coordinator,
+    "announce_versions": _announce_versions,
 }
 """The kinds of faults, each with the function that adds it."""

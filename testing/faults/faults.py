@@ -6,11 +6,11 @@ fault, the first that concerns it. Any thread may add and remove faults; the bro
 
 import difflib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...broker.dispatch.served import ANNOUNCED, Handler
+from ...broker.dispatch.served import ANNOUNCED, Handler, served_versions
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.errors import ErrorCode
 from . import actions
@@ -103,6 +103,29 @@ class Faults:
         action = functools.partial(actions.change_request, change=change)
         return self._add(apis, "{} changed before it is served", times, where, action)
 
+    def announce_versions(self, max_versions: Mapping[str, int | None]) -> RequestFault:
+        """Announces older versions of APIs to clients that connect from now on, as an older Kafka does.
+
+        ``max_versions`` has the highest version of each API, by name; None: the API is not announced. Raises ValueError
+        for a version that is not served.
+        """
+        limits = {_key(name): version for name, version in max_versions.items()}
+        for key, version in limits.items():
+            lowest, highest = served_versions(key)
+            if version is not None and not lowest <= version <= highest:
+                raise ValueError(f"{api(key).name} is served in versions {lowest} to {highest}, not in {version}")
+
+        def announce(response: Any) -> None:
+            response.api_keys = [one for one in response.api_keys if limits.get(one.api_key, one) is not None]
+            for one in response.api_keys:
+                one.max_version = min(one.max_version, limits.get(one.api_key, one.max_version))
+
+        named = ", ".join(f"{name} {'not at all' if one is None else one}" for name, one in max_versions.items())
+        description = f"announced at most: {named}"
+        return self._add(
+            "ApiVersions", description, None, {}, functools.partial(actions.change_response, change=announce)
+        )
+
     def move_coordinator(self, group: str, *, times: int | None = 1) -> RequestFault:
         """The next requests of a group get NOT_COORDINATOR, so that its members look for their coordinator again."""
         return self.fail(OF_A_COORDINATOR, ErrorCode.NOT_COORDINATOR, times=times, group=group)
@@ -120,7 +143,8 @@ class Faults:
         """The handler behind the faults. Without faults it costs one comparison."""
 
         def serve(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            if self._faults and context.client_id != HELPERS_CLIENT_ID:
+            # A request is None if its version is unknown: the answer says which are served.
+            if self._faults and request is not None and context.client_id != HELPERS_CLIENT_ID:
                 return self._serve(Call(api_key, handle, broker, request, context, reply))
             return handle(broker, request, context, reply)
 

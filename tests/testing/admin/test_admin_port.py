@@ -237,7 +237,7 @@ def test_a_full_disk(port: AdminPort) -> None:
         ("POST", "/advance", {"days": -1}, 400, "a clock can't go back"),
         ("POST", "/compact", {"topic": "none"}, 404, "'none' does not exist"),
         ("POST", "/faults", {"apis": "Produce"}, 400, "fault is missing"),
-        ("POST", "/faults", {"fault": "explode"}, 400, "fault must be one of delay, disconnect, fail"),
+        ("POST", "/faults", {"fault": "explode"}, 400, "fault must be one of announce_versions, delay"),
         ("POST", "/faults", {"fault": "fail", "apis": "Prduce", "error": 1}, 400, "did you mean Produce?"),
         ("POST", "/faults", {"fault": "fail", "apis": "Heartbeat", "error": 1, "topic": "a"}, 400, "names a topic"),
         ("POST", "/faults", {"fault": "hold", "apis": "Produce", "tims": 1}, 400, "tims is unknown here"),

@@ -17,6 +17,7 @@ from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchRequest
 from odradek.testing import InProcessBroker
 from support.data.messages import random_message, seed_of
 
@@ -245,3 +246,33 @@ def test_waiting_for_a_fault_that_does_not_happen_says_what_came(kafka: InProces
     fault = kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER")
     with pytest.raises(TimeoutError, match="NOT_LEADER_OR_FOLLOWER for Produce: 0 of 1 requests came"):
         fault.wait_until_fired(timeout_s=0.01)
+
+
+def test_clients_take_the_versions_that_are_announced(kafka: InProcessBroker) -> None:
+    """Fetch names topics up to version 12, and has ids from version 13 on."""
+    kafka.create_topic("orders")
+    kafka.produce("orders", "one")
+    named: list[str] = []
+
+    def look(request: FetchRequest) -> None:
+        named.extend(topic.topic for topic in request.topics)
+
+    kafka.faults.change_request("Fetch", look)
+    settings = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g"}
+    older: dict[str, int | None] = {"Fetch": 11, "ConsumerGroupHeartbeat": None}
+    for limits, sees_name in (({}, False), (older, True)):
+        with kafka.faults.announce_versions(limits) as fault:
+            consumer = confluent_kafka.Consumer(settings)
+            consumer.assign([confluent_kafka.TopicPartition("orders", 0, 0)])
+            (message,) = consumer.consume(1, 60)
+            consumer.close()
+        assert message.value() == b"one"
+        assert any(named) is sees_name
+        assert fault.fired
+
+
+def test_versions_that_are_not_served_are_refused(kafka: InProcessBroker) -> None:
+    with pytest.raises(ValueError, match="Fetch is served in versions 0 to 18, not in 99"):
+        kafka.faults.announce_versions({"Fetch": 99})
+    with pytest.raises(ValueError, match=r"did you mean Fetch\?"):
+        kafka.faults.announce_versions({"Fetsch": 3})

@@ -1,0 +1,64 @@
+"""A broker that runs elsewhere, for the same tests: in a container, or anywhere at an address.
+
+Owns: emptying it between tests by what any client may do. Never does: faults, clocks, kills, or anything else that
+needs a broker in this process: a test that uses these is skipped, by name.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NoReturn
+
+from ..protocol.errors import ErrorCode, KafkaError
+from .config_values import ConfigValue
+from .inspection import Inspection
+
+if TYPE_CHECKING:
+    from ..client.admin import Admin
+
+OPTION = "--kafka-bootstrap-servers"
+
+
+class BrokerElsewhere(Inspection):
+    """Any Kafka at an address, with the helpers of a broker for tests."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._bootstrap_servers = bootstrap_servers
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port``, as clients want it."""
+        return self._bootstrap_servers
+
+    def reset(self, configs: Mapping[str, ConfigValue] | None = None) -> None:
+        """Deletes all topics and all groups without members. Ids and configs of the broker stay.
+
+        A test that asks for ``configs`` of the broker is skipped: they can't be set from here.
+        """
+        if configs:
+            _skip(f"the configs {', '.join(sorted(configs))} need a broker in this process")
+
+        async def delete(admin: "Admin") -> None:
+            topics = [name for name in await admin.list_topics() if not name.startswith("__")]
+            if topics:
+                await admin.delete_topics(topics)
+            for group in await admin.list_groups():
+                try:
+                    await admin.delete_groups([group.group_id])
+                except KafkaError as error:
+                    if error.error_code not in (ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND):
+                        raise
+
+        self._admin(delete)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Skips the test for what :class:`InProcessBroker` has, and this one can't do."""
+        from .in_process import InProcessBroker
+
+        if not name.startswith("_") and (hasattr(InProcessBroker, name) or name in ("faults", "log_dir")):
+            _skip(f"kafka.{name} needs a broker in this process, without {OPTION}")
+        raise AttributeError(name)
+
+
+def _skip(reason: str) -> NoReturn:
+    import pytest
+
+    pytest.skip(reason)
