@@ -251,8 +251,11 @@ class HostedReplicas:
         """
         delay_ms = self.logs.config_of(topic).file_delete_delay_ms
         self.logs.forget_config(topic)
-        for partition in self._partitions.remove_topic(topic):
+        removed = self._partitions.remove_topic(topic)
+        removed.reverse()
+        while removed:
             yield
+            partition = removed.pop()  # frees them one by one: 9,999 at once, with their logs, take 50 ms
             if self.replication is not None:
                 self.replication.unfollow(topic, partition.index)
             partition.resign()
