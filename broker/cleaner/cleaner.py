@@ -8,7 +8,7 @@ retention of compacted logs, never during a round of the same log. Source: Kafka
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
 from ...protocol.errors import KafkaError
@@ -32,7 +32,9 @@ logger = logging.getLogger(__name__)
 LEAST_BACKOFF_MS = 100
 """log.cleaner.backoff.ms may be 0; Kafka's threads never rest then."""
 LOGS_A_STEP = 16
-"""The number of logs checked in one turn of the event loop: 20 us each. A broker may have thousands."""
+"""The number of compacted logs checked in one turn of the event loop: 20 us each. A broker may have thousands."""
+OTHERS_A_STEP = 512
+"""The number of logs looked at in one turn, of which most may not be compacted: 1 us each."""
 SEGMENTS_A_STEP = 4
 """Segments that retention removes in one turn: their files are renamed, 0.2 ms each."""
 FAILURES = (KafkaError, CorruptIndexError, OSError)
@@ -72,23 +74,22 @@ class LogCleaner:
         if tasks:
             await asyncio.wait(tasks)
 
-    def compacted_logs(self) -> Iterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """The compacted logs that are usable."""
-        for directory in self._directories:
-            if directory.failure is None:
-                for key, log in list(directory.logs.items()):
-                    if log.config.is_compacted and log.failure is None:
-                        yield directory, key, log
-
     async def _in_turns(self) -> AsyncIterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """:meth:`compacted_logs`, with a turn for other work after each LOGS_A_STEP. Logs removed in between are left
-        out.
+        """The compacted logs that are usable, with a turn for other work after LOGS_A_STEP of them, or OTHERS_A_STEP of
+        others. Logs removed in between are left out.
         """
-        for count, (directory, key, log) in enumerate(self.compacted_logs(), 1):
-            if directory.logs.get(key) is log and log.failure is None:
-                yield directory, key, log
-            if not count % LOGS_A_STEP:
-                await asyncio.sleep(0)
+        looks = 0
+        for directory in self._directories:
+            for key, log in list(directory.logs.items()):
+                if looks >= OTHERS_A_STEP:
+                    looks = 0
+                    await asyncio.sleep(0)
+                looks += 1
+                if not log.config.is_compacted or log.failure is not None or directory.failure is not None:
+                    continue
+                if directory.logs.get(key) is log:
+                    looks += OTHERS_A_STEP // LOGS_A_STEP
+                    yield directory, key, log
 
     async def run_once(self) -> None:
         """Runs one whole pass: cleaning of due logs as far as there are threads, retention, checkpoints."""
