@@ -168,8 +168,10 @@ class ProduceWork:
     def _inspected(self, batch: "_LongAppend", result: InspectedBatch | KafkaError) -> None:
         if isinstance(result, KafkaError):
             self._appended(batch, result)
-        else:
-            batch.partition.append_later(batch.records, self._context.now_ms, result, partial(self._appended, batch))
+            return
+        # The records as received may be gone. If the topic's configuration has changed, these are inspected again.
+        inspected = batch._replace(records=result.batch)
+        batch.partition.append_later(result.batch, self._context.now_ms, result, partial(self._appended, inspected))
 
     def _appended(self, batch: "_LongAppend", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
         partition, _, answer = batch

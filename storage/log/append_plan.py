@@ -148,11 +148,14 @@ def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: 
 
 
 def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:
-    """Steps that run `check_batch` and then inspect the records of a client's batch. Raises KafkaError as both."""
+    """Steps that run `check_batch` and then inspect the records of a client's batch. Raises KafkaError as both.
+
+    The records in `buffer` may be gone afterwards: the caller uses those of the result.
+    """
     header = read_header(buffer)
     check_batch(buffer, header, config, CLIENT)
     yield
-    return (yield from inspect_batch(buffer, header, now_ms, config))
+    return (yield from inspect_batch(buffer, header, now_ms, config, consumes=True))
 
 
 def _inspect_inline(

@@ -32,6 +32,7 @@ from ...protocol.records.compression import (
     compressor,
     most_decompressed,
 )
+from ...protocol.records.consumed_pages import consumer_of
 from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from ...protocol.records.record import RECORDS_A_STEP, section_chunks
 from ...protocol.records.record_facts import facts_in
@@ -87,9 +88,18 @@ def target_compression(config: LogConfig) -> CompressionType:
 
 
 def inspect_batch(
-    buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
+    buffer: Buffer,
+    header: BatchHeader,
+    now_ms: int,
+    config: LogConfig,
+    max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+    *,
+    consumes: bool = False,
 ) -> Steps[InspectedBatch]:
     """Inspects the records of the batch that fills ``buffer``. The caller has checked its header and CRC.
+
+    ``consumes``: the records in ``buffer`` are not read again after this, so that their memory may go while they are
+    compressed: a batch of 90 MB is never in memory twice.
 
     Raises RecordValidationError with the refused records; InvalidRecordError for malformed records; RecordTooLargeError
     if they decompress to more than ``max_size`` bytes or more than ``most_decompressed`` allows, or if they are larger
@@ -108,6 +118,8 @@ def inspect_batch(
     writer = _Recompressed(header, config) if wants_compression(header, config) else None
     if writer is not None:
         chunks = writer.copy(chunks)
+        if consumes and not header.is_compressed:
+            chunks = _consuming(chunks, memoryview(buffer)[BATCH_HEADER_SIZE : header.size_in_bytes])
     refused: list[RefusedRecord] = []
     newest = NO_TIMESTAMP if header.records_count else header.max_timestamp
     lowest, highest = rules.accepted_times()
@@ -133,6 +145,16 @@ def inspect_batch(
     if writer is None:
         return InspectedBatch(buffer, newest, config)
     return InspectedBatch(writer.finish(newest), newest, config)
+
+
+def _consuming(chunks: Iterator[bytes], section: memoryview) -> Iterator[bytes]:
+    """Yields the chunks, which are copies of the bytes of ``section``, and returns the memory of those already used."""
+    consumed = consumer_of(section)
+    count = 0
+    for chunk in chunks:
+        count += len(chunk)
+        yield chunk
+        consumed(count)
 
 
 def _validation_error(refused: list[RefusedRecord]) -> RecordValidationError:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -216,6 +217,30 @@ async def test_a_configuration_that_changes_meanwhile_is_the_one_that_counts(tmp
     assert only(await answer).base_offset == 0
     stored = in_memory(path.log().read(0, 1 << 20).data)
     assert stored[22] & 7 == CompressionType.LZ4
+    await path.close()
+
+
+@pytest.mark.parametrize("changed_to", [None, "lz4", "producer"])
+async def test_a_large_batch_is_not_in_memory_twice(tmp_path: Path, changed_to: str | None) -> None:
+    """Its memory goes while it is compressed. A configuration that changes then finds the records nevertheless."""
+    path = AppendPath(tmp_path, LogConfig(compression_type="gzip", max_message_bytes=20_000_000), partitions=2)
+    value = Random(7).randbytes(1_000_000)
+    large = encode_batch([Record(index, NOW + index, b"k%d" % index, value, []) for index in range(8)])
+    small = batch(b"w" * 10_000)
+    answer, frame = path.produce_received({0: large, 1: small})
+    if changed_to is not None:
+        changed = LogConfig(compression_type=changed_to, max_message_bytes=20_000_000)
+        path.log().update_config(changed)
+    response = await answer
+    assert response is not None
+    assert [part.error_code for part in response.responses[0].partition_responses] == [0, 0]
+    stored = decode_records(in_memory(path.log().read(0, 1 << 25).data))
+    assert [record.value for record in stored] == [value] * 8
+    assert [record.value for record in decode_records(in_memory(path.log(1).read(0, 1 << 20).data))] == [b"w" * 10_000]
+    kept = CompressionType.LZ4 if changed_to == "lz4" else CompressionType.GZIP
+    assert in_memory(path.log().read(0, 1 << 25).data)[22] & 7 == kept
+    if sys.platform == "linux":
+        assert bytes(frame).count(0) > 6_000_000, "the pages that were received are gone"
     await path.close()
 
 

@@ -34,6 +34,7 @@ from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.parts import PartialBroker
+from support.data.frames import as_received
 
 NOW = 1_700_000_000_000
 TOPIC = "t"
@@ -104,6 +105,17 @@ class AppendPath:
         data = [ProduceRequest.PartitionProduceData(index, batch) for index, batch in batches.items()]
         topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=data)
         return self.send(ApiKey.PRODUCE, 9, ProduceRequest(None, acks, 30_000, [topic]), owned=owned)
+
+    def produce_received(
+        self, batches: dict[int, bytes]
+    ) -> "tuple[asyncio.Future[ProduceResponse | None], memoryview]":
+        """:meth:`produce` with a frame that is received as by a connection. Returns the frame, too."""
+        data = [ProduceRequest.PartitionProduceData(index, batch) for index, batch in batches.items()]
+        request = ProduceRequest(None, -1, 30_000, [ProduceRequest.TopicProduceData(name=TOPIC, partition_data=data)])
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        frame = as_received(encode_request(request, 9, 1, "test"))
+        self.dispatcher.dispatch(cast("Connection", Caller(future, ApiKey.PRODUCE, 9)), frame, True)
+        return future, frame
 
     async def close(self) -> None:
         self.timers.close()
