@@ -21,6 +21,7 @@ from .member import NO_PARTITIONS, ConsumerGroupMember, MemberState, PartitionEp
 
 OwnedPartitions = Mapping[TopicId, frozenset[int]]
 NO_INDEXES: frozenset[int] = frozenset()
+NO_EPOCHS: Mapping[int, int] = {}
 
 
 class Reconciliation(NamedTuple):
@@ -88,22 +89,25 @@ class Reconciliation(NamedTuple):
         to_revoke: dict[TopicId, dict[int, int]] = {}
         to_assign: dict[TopicId, set[int]] = {}
         unreleased = False
-        for topic_id in [*self.target, *(one for one in member.assigned if one not in self.target)]:
+        assigned, pending, owner_epoch = member.assigned, member.pending_revocation, self.owner_epoch
+        for topic_id in [*self.target, *(one for one in assigned if one not in self.target)]:
             target = self.target.get(topic_id, NO_INDEXES) if topic_id in self.subscribed else NO_INDEXES
-            current = member.assigned.get(topic_id, {})
-            kept_here = {index: epoch for index, epoch in current.items() if index in target}
-            revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
+            missing = target
+            current = assigned.get(topic_id)
+            if current:  # a member that gets thousands of topics has most of them not yet
+                kept_here = {index: epoch for index, epoch in current.items() if index in target}
+                revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
+                missing = target - kept_here.keys()
+                if kept_here:
+                    kept[topic_id] = kept_here
+                if revoked_here:
+                    to_revoke[topic_id] = revoked_here
             # A partition that the member is giving up may be assigned to it again, because no other member can own it.
-            own = member.pending_revocation.get(topic_id, {})
-            missing = target - kept_here.keys()
-            taken = {i for i in missing if self.owner_epoch(topic_id, i) != NO_EPOCH and i not in own}
-            unreleased = unreleased or bool(taken)
-            if kept_here:
-                kept[topic_id] = kept_here
-            if revoked_here:
-                to_revoke[topic_id] = revoked_here
-            if missing - taken:
-                to_assign[topic_id] = set(missing - taken)
+            own = pending.get(topic_id, NO_EPOCHS)
+            free = {index for index in missing if owner_epoch(topic_id, index) == NO_EPOCH or index in own}
+            unreleased = unreleased or len(free) < len(missing)
+            if free:
+                to_assign[topic_id] = free
         if to_revoke and self._owns_any(to_revoke):
             return member.with_epoch(member_epoch)._replace(
                 state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=to_revoke

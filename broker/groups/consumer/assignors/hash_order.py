@@ -32,6 +32,8 @@ def topic_set_order(topic_ids: Iterable[bytes]) -> list[bytes]:
 
 def partition_order(partitions: Collection[int]) -> list[int]:
     """Partition indexes as the elements of a ``HashSet`` made from another collection: those of an assignment."""
+    if len(partitions) < 2:
+        return list(partitions)
     indexes = sorted(partitions)
     buckets = _copied_buckets(len(indexes))
     if not indexes or indexes[-1] < buckets:
@@ -64,6 +66,8 @@ def _after_insertion(hashes: Sequence[int], buckets: int) -> int:
     """
     counts = [0] * buckets
     for inserted, code in enumerate(hashes, 1):
+        if buckets >= _MIN_TREEIFY_BUCKETS:
+            return grown_buckets(buckets, len(hashes))
         bucket = hash_bucket(code, buckets)
         crowded = counts[bucket] >= _TREEIFY_THRESHOLD and buckets < _MIN_TREEIFY_BUCKETS
         counts[bucket] += 1
