@@ -31,8 +31,8 @@ REGEX_BATCH_REFRESH_MIN_INTERVAL_MS = 10_000
 NEVER_MS = -(2**63)
 NAMES_A_STEP = 256
 """Topic names that one step matches against a pattern: 3 us each."""
-PORTION = 8_192
-"""Matched topics that are stored in one batch, or those of one pattern: 2 us each. Kafka stores all in one batch."""
+PORTION = 4_096
+"""Matched topics that are stored in one batch, or those of one pattern: 3 us each. Kafka stores all in one batch."""
 
 
 def resolve_when_due(
@@ -79,7 +79,7 @@ def advance(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEff
 def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms: int) -> RecordsInSteps:
     """Resolves against the topics that exist when this begins, then records portions of PORTION topics.
 
-    The last portion raises the group's epoch if the topics of a pattern have changed.
+    At the end the group's epoch is raised if the topics of a pattern have changed.
     """
     resolved = yield from _matches(core, event, now_ms)
     yield from _hashed(core, resolved)
@@ -104,6 +104,11 @@ def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms:
             count_matches(counts, old_topics, -1)
             count_matches(counts, now.topics, 1)
         records.append(regex_record(group.group_id, regex, now))
+    if size >= PORTION:
+        yield records
+        records = []
+        group = core.consumer_groups[event.group_id]
+        counts = group.subscribed_topics
     metadata_hash = group_hash(counts, core.topics)
     if is_changed or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group.group_epoch)

@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import pytest
+
+from odradek.broker.groups.consumer import regex_resolution
+from odradek.broker.groups.consumer.metadata_hash import group_hash
 from odradek.broker.groups.consumer.regex_resolution import NAMES_A_STEP
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
@@ -12,11 +16,11 @@ STEPS = 4
 TOPICS = {f"topic-{number}": (number.to_bytes(16, "big"), 1) for number in range(STEPS * NAMES_A_STEP)}
 
 
-def _subscribe(harness: Harness, pattern: str) -> Any:
+def _subscribe(harness: Harness, pattern: str, member: str = "a") -> Any:
     request = ConsumerGroupHeartbeatRequest(
-        "g", "a", 0, rebalance_timeout_ms=300_000, subscribed_topic_regex=pattern, topic_partitions=[]
+        "g", member, 0, rebalance_timeout_ms=300_000, subscribed_topic_regex=pattern, topic_partitions=[]
     )
-    answer = harness.ask("a", ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
+    answer = harness.ask(member, ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
     assert answer.error_code == ErrorCode.NONE, answer
     return harness.core.consumer_groups["g"]
 
@@ -39,6 +43,29 @@ def test_a_turn_matches_some_of_the_topics_and_the_last_one_stores_them_all() ->
     assert _turns(harness) >= STEPS - 1
     assert group.resolved["topic-[0-9]*[05]"].topics == {name for name in TOPICS if name[-1] in "05"}
     assert group.group_epoch == epoch + 1
+
+
+def test_each_large_pattern_is_stored_in_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last turn raises the group's epoch, and stores nothing else."""
+    monkeypatch.setattr(regex_resolution, "PORTION", len(TOPICS) // 2)
+    harness = Harness(topics=TOPICS)
+    _subscribe(harness, "nothing")
+    _turns(harness)
+    for number in range(3):
+        group = _subscribe(harness, f"topic-[0-9]+(x{{{number}}})?", f"member-{number}")
+    harness.timers.advance(11_000)
+    group = _subscribe(harness, "topic-1", "last")
+    epoch = group.group_epoch
+    stored, epochs = [len(group.resolved)], [epoch]
+    while harness.core.resolving:
+        harness.timers.fire_next()
+        large = sum(len(one.topics) == len(TOPICS) for one in group.resolved.values())
+        if (large, group.group_epoch) != (stored[-1], epochs[-1]):
+            stored.append(large)
+            epochs.append(group.group_epoch)
+    assert stored[-4:] == [1, 2, 3, 3]
+    assert epochs[-4:] == [epoch, epoch, epoch, epoch + 1]
+    assert group.metadata_hash == group_hash(group.subscribed_topics, harness.core.topics)
 
 
 def test_topics_that_are_created_meanwhile_are_found_by_the_next_resolution() -> None:
