@@ -60,6 +60,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.reassign.command:reassign_partitions",
         "move partitions to other brokers or log directories",
     ),
+    "perf": (
+        "odradek.client.commands.perf.command:perf",
+        "measure a cluster: produce, consume, end-to-end latency",
+    ),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),
@@ -79,9 +83,12 @@ RENAMED_TOOLS = {
     "kafka-console-consumer": "consume",
     "kafka-console-producer": "produce",
     "kafka-consumer-groups": "groups",
+    "kafka-consumer-perf-test": "perf consume",
+    "kafka-e2e-latency": "perf end-to-end",
+    "kafka-producer-perf-test": "perf produce",
     "kafka-server-start": "serve",
 }
-"""Tools of Kafka whose command here has another name."""
+"""Tools of Kafka whose command here has another name; a second word is an action of the command."""
 SAME_NAMES = (
     "acls",
     "broker-api-versions",
@@ -110,7 +117,7 @@ KAFKA_TOOLS = {**RENAMED_TOOLS, **{f"kafka-{name}": name for name in SAME_NAMES}
 def asked(program: str, arguments: list[str]) -> list[str]:
     """The command with its arguments: a program with the name of one of Kafka's tools is that command."""
     command = KAFKA_TOOLS.get(os.path.basename(program).removesuffix(".sh"))
-    return arguments if command is None else [command, *arguments]
+    return arguments if command is None else [*command.split(), *arguments]
 
 
 def usage() -> str:

@@ -41,6 +41,17 @@ def record_size(key: bytes | None, value: bytes | None, headers: list[Header]) -
 
 
 @dataclass(eq=False, slots=True)
+class SharedDelivery:
+    """The outcome of records that one future stands for. The broker may ask to split them into several batches."""
+
+    future: Any
+    parts: int = 1
+    """Batches that are not acknowledged yet."""
+    first: Any = None
+    """The place of the first record, once its batch is acknowledged."""
+
+
+@dataclass(eq=False, slots=True)
 class ProducerBatch:
     """Records of one partition that go out as one record batch."""
 
@@ -50,6 +61,8 @@ class ProducerBatch:
     """Place among the batches of the partition: serial number, then the place in a batch that was split."""
     records: list[PendingRecord] = field(default_factory=list)
     futures: list[Any] = field(default_factory=list)
+    """One for each record; empty if there is a shared one."""
+    shared: SharedDelivery | None = None
     size: int = BATCH_OVERHEAD_BYTES
     """Upper bound in bytes before compression."""
     attempts: int = 0
@@ -161,6 +174,20 @@ class Accumulator:
             batch.closed = news = True
         return news
 
+    def append_batch(
+        self, partition: TopicPartition, records: list[PendingRecord], size: int, future: Any, now_ms: float
+    ) -> None:
+        """Adds records as a batch of their own, ready to send; ``future`` stands for all of them."""
+        queue = self._queues.setdefault(partition, PartitionQueue())
+        if queue.waiting:
+            queue.waiting[-1].closed = True
+        batch = ProducerBatch(partition, now_ms, (queue.next_serial, 0), records, shared=SharedDelivery(future))
+        queue.next_serial += 1
+        batch.size += size
+        batch.closed = True
+        queue.waiting.append(batch)
+        self.buffered_bytes += size
+
     def partitions_with_waiting(self) -> list[TopicPartition]:
         """The partitions that have something to send, now or later."""
         return [partition for partition, queue in self._queues.items() if queue.waiting]
@@ -181,7 +208,8 @@ class Accumulator:
 
     def pending_futures(self) -> list[Any]:
         """The futures of all records that are not answered yet (what ``flush`` waits for)."""
-        return [future for batch in self._batches() for future in batch.futures]
+        pending = [future for batch in self._batches() for future in batch.futures]
+        return pending + [batch.shared.future for batch in self._batches() if batch.shared is not None]
 
     def _batches(self) -> Iterator[ProducerBatch]:
         for queue in self._queues.values():
@@ -275,12 +303,15 @@ class Accumulator:
         for start, end in ((0, half), (half, len(batch.records))):
             part = ProducerBatch(batch.partition, batch.created_ms, (batch.order[0], batch.order[1] + start))
             part.records, part.futures = batch.records[start:end], batch.futures[start:end]
+            part.shared = batch.shared
             part.size = BATCH_OVERHEAD_BYTES + sum(record_size(key, value, h) for _, key, value, h in part.records)
             part.attempts, part.closed = batch.attempts + 1, True
             if batch.base_sequence >= 0:
                 part.base_sequence = increment_sequence(batch.base_sequence, start)
                 part.producer_id, part.producer_epoch = batch.producer_id, batch.producer_epoch
             halves.append(part)
+        if batch.shared is not None:
+            batch.shared.parts += 1
         self._back(batch, halves)
 
     def is_first_in_flight(self, batch: ProducerBatch) -> bool:

@@ -20,7 +20,7 @@ from ..cluster.cluster import Cluster
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
 from ..types import GroupMetadata, Header, OffsetAndMetadata, RecordMetadata, TopicPartition
-from .accumulator import Accumulator, PendingRecord, record_size
+from .accumulator import RECORD_OVERHEAD_BYTES, Accumulator, PendingRecord, record_size
 from .partitioner import Partitioner, StickyPartitioner, partition_for_key
 from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
@@ -174,25 +174,12 @@ class Producer:
         Raises KafkaError at once for a topic or partition that does not exist (after ``max_block_ms``) and for a
         record larger than ``max_request_size``; BufferExhaustedError when no room came free in ``max_block_ms``.
         """
-        if not self._running:
-            raise ClosedError("the producer is not running; use 'async with' or call start()")
-        self._cluster.raise_refusal()
         for part in (key, value):
             if part is not None and not isinstance(part, bytes):
                 raise TypeError(f"key and value must be bytes or None, not {type(part).__name__}")
         header_list = list(headers)
         size = record_size(key, value, header_list)
-        if size > self._max_request_size:
-            raise broker_error(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"record for '{topic}'",
-                f"{size} bytes are more than max_request_size ({self._max_request_size})",
-            )
-        metadata = self._cluster.metadata.topics.get(topic)
-        if metadata is None or metadata.error_code or (partition is not None and partition not in metadata.partitions):
-            metadata = await self._topic(topic, partition)
-        if not self._accumulator.has_room(size):
-            await self._wait_for_room(size)
+        metadata = await self._ready(topic, partition, size)
         chosen = self._partition(metadata, key, size) if partition is None else partition
         if self._transactions is not None:
             self._transactions.use(TopicPartition(topic, chosen))
@@ -202,6 +189,37 @@ class Producer:
         future: asyncio.Future[RecordMetadata] = loop.create_future()
         if self._accumulator.append(TopicPartition(topic, chosen), record, size, future, loop.time() * 1000):
             self._sender.wake()
+        return future
+
+    async def send_batch(
+        self,
+        topic: str,
+        records: Sequence[tuple[bytes | None, bytes | None]],
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Queues records (key, value) as one batch, several times as fast as ``send`` of each.
+
+        The batch goes to one partition, by default the one that is next for records without a key, at once and with
+        one timestamp. The future gives the place of its first record. Raises ValueError without records, and what
+        ``send`` raises. All records together must fit ``max_request_size``.
+        """
+        if not records:
+            raise ValueError("a batch needs at least one record")
+        if not all(part is None or isinstance(part, bytes) for pair in records for part in pair):
+            raise TypeError("keys and values must be bytes or None")
+        size = sum([RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"") for key, value in records])
+        metadata = await self._ready(topic, partition, size)
+        chosen = self._partition(metadata, None, size) if partition is None else partition
+        if self._transactions is not None:
+            self._transactions.use(TopicPartition(topic, chosen))
+        timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[RecordMetadata] = loop.create_future()
+        pending: list[PendingRecord] = [(timestamp, key, value, []) for key, value in records]
+        self._accumulator.append_batch(TopicPartition(topic, chosen), pending, size, future, loop.time() * 1000)
+        self._sender.wake()
         return future
 
     async def send_and_wait(
@@ -217,6 +235,24 @@ class Producer:
         """Sends a record and waits for its acknowledgement; errors as ``send`` and its future."""
         future = await self.send(topic, value, key, partition=partition, timestamp_ms=timestamp_ms, headers=headers)
         return await future
+
+    async def _ready(self, topic: str, partition: int | None, size: int) -> TopicMetadata:
+        """The topic's metadata, once there is room for records of ``size`` bytes. Raises what ``send`` raises."""
+        if not self._running:
+            raise ClosedError("the producer is not running; use 'async with' or call start()")
+        self._cluster.raise_refusal()
+        if size > self._max_request_size:
+            raise broker_error(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"record for '{topic}'",
+                f"{size} bytes are more than max_request_size ({self._max_request_size})",
+            )
+        metadata = self._cluster.metadata.topics.get(topic)
+        if metadata is None or metadata.error_code or (partition is not None and partition not in metadata.partitions):
+            metadata = await self._topic(topic, partition)
+        if not self._accumulator.has_room(size):
+            await self._wait_for_room(size)
+        return metadata
 
     async def flush(self) -> None:
         """Sends everything queued without lingering, and waits until each record is acknowledged or has failed."""

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.builder import encode_batch
+from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
-from ...protocol.records.record import Record
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID
@@ -29,7 +28,7 @@ from ..errors import (
     broker_error,
 )
 from ..types import RecordMetadata, TopicPartition
-from .accumulator import Accumulator, ProducerBatch
+from .accumulator import Accumulator, ProducerBatch, SharedDelivery
 from .produce_errors import LOST_SEQUENCE, REFRESH_ON
 from .producer_identity import ProducerIdentity
 
@@ -200,17 +199,15 @@ class Sender:
 
     def _encoded(self, batch: ProducerBatch) -> bytes:
         if batch.encoded is None:
-            batch.encoded = encode_batch(
-                [
-                    Record(i, timestamp, key, value, headers)
-                    for i, (timestamp, key, value, headers) in enumerate(batch.records)
-                ],
+            builder = BatchBuilder(
                 compression=self._config.compression,
                 producer_id=batch.producer_id,
                 producer_epoch=batch.producer_epoch,
                 base_sequence=batch.base_sequence,
                 is_transactional=self._identity.transactional_id is not None,
             )
+            builder.append_next(batch.records)
+            batch.encoded = builder.build()
         return batch.encoded
 
     def _send(self, node_id: int, connection: BrokerConnection, batches: list[ProducerBatch]) -> None:
@@ -303,7 +300,7 @@ class Sender:
             self._retry(batch, error)
         else:
             for record_error in answer.record_errors:
-                if 0 <= record_error.batch_index < len(batch.futures) and record_error.batch_index_error_message:
+                if 0 <= record_error.batch_index < len(batch.records) and record_error.batch_index_error_message:
                     error = KafkaError(code, f"{error.args[-1]}: {record_error.batch_index_error_message}")
                     break
             self._fail(batch, error)
@@ -318,17 +315,28 @@ class Sender:
     def _acknowledge(self, batch: ProducerBatch, base_offset: int, log_append_time_ms: int) -> None:
         self._accumulator.complete(batch)
         topic, partition = batch.partition
-        for position, (future, record) in enumerate(zip(batch.futures, batch.records, strict=True)):
+        if batch.shared is not None:
+            timestamp = log_append_time_ms if log_append_time_ms >= 0 else batch.records[0][0]
+            self._acknowledge_part(batch.shared, RecordMetadata(topic, partition, base_offset, timestamp))
+        for position, (future, record) in enumerate(zip(batch.futures, batch.records, strict=batch.shared is None)):
             if not future.done():
                 offset = base_offset + position if base_offset >= 0 else -1
                 timestamp = log_append_time_ms if log_append_time_ms >= 0 else record[0]
                 future.set_result(RecordMetadata(topic, partition, offset, timestamp))
         self._room.set()
 
+    @staticmethod
+    def _acknowledge_part(shared: SharedDelivery, metadata: RecordMetadata) -> None:
+        """The future is done when all parts are. Parts are acknowledged in the order of their records."""
+        shared.first = shared.first or metadata
+        shared.parts -= 1
+        if not shared.parts and not shared.future.done():
+            shared.future.set_result(shared.first)
+
     def _fail(self, batch: ProducerBatch, error: BaseException) -> None:
         self._accumulator.fail(batch)
         self._identity.batch_failed(error)
-        for future in batch.futures:
+        for future in batch.futures if batch.shared is None else [batch.shared.future]:
             if not future.done():
                 future.set_exception(error)
         self._room.set()

@@ -113,6 +113,40 @@ async def test_a_batch_too_large_for_the_topic_is_split(bootstrap: str, name: st
     assert [future.result().offset for future in futures] == list(range(20))
 
 
+async def test_records_that_are_sent_together_come_out_together(bootstrap: str, name: str) -> None:
+    await create(bootstrap, name, 2)
+    async with Producer(bootstrap, linger_ms=60_000) as producer:
+        single = await producer.send(name, b"before", partition=1)
+        pairs = [(None, b"a"), (b"k", None), (None, b""), (b"", b"d" * 200)]
+        together = await producer.send_batch(name, pairs, partition=1, timestamp_ms=1_700_000_000_000)
+        assert (await together).offset == 1
+        assert (await single).offset == 0, "the batch does not wait to linger, and what came before goes before"
+        with pytest.raises(ValueError, match="at least one record"):
+            await producer.send_batch(name, [])
+        with pytest.raises(TypeError):
+            await producer.send_batch(name, [(None, "text")])  # type: ignore[list-item]
+        with pytest.raises(KafkaError, match="max_request_size"):
+            await producer.send_batch(name, [(None, b"x" * 600_000)] * 2)
+    records = (await read_all(bootstrap, name, 2, 5))[1:]
+    assert [(record.key, record.value) for record in records] == pairs
+    assert {record.timestamp for record in records} == {1_700_000_000_000}
+
+
+async def test_records_that_are_sent_together_are_split_or_refused_together(bootstrap: str, name: str) -> None:
+    await create(bootstrap, name, 1, max_message_bytes="1500")
+    async with Producer(bootstrap) as producer:
+        split = await producer.send_batch(name, [(None, bytes([n]) * 300) for n in range(20)])
+        await producer.flush()
+        assert split.done(), "flush waits for all parts"
+        assert split.result().offset == 0
+        refused = await producer.send_batch(name, [(None, b"x" * 5_000), (None, b"small")])
+        with pytest.raises(KafkaError) as caught:
+            await refused
+        assert caught.value.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    records = await read_all(bootstrap, name, 1, 20)
+    assert [record.value for record in records[:20]] == [bytes([n]) * 300 for n in range(20)]
+
+
 async def test_positions(bootstrap: str, name: str) -> None:
     await create(bootstrap, name, 2)
     here = TopicPartition(name, 0)

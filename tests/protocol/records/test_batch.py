@@ -15,10 +15,11 @@ from odradek.protocol.records.batch import (
     read_header,
     stamp,
 )
-from odradek.protocol.records.builder import encode_batch, encode_empty_batch
+from odradek.protocol.records.builder import BatchBuilder, encode_batch, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
 from odradek.protocol.records.record import Record, decode_records
+from support.data.random_records import random_records
 
 # One batch as Kafka 4.3.1 wrote it (a commit marker, from MemoryRecords.withEndTransactionMarker).
 MARKER = bytes.fromhex(
@@ -35,6 +36,22 @@ def a_batch(count: int = 3, base_offset: int = 0) -> bytes:
         producer_epoch=1,
         base_sequence=2**31 - 2,
     )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_records_added_together_have_the_bytes_of_records_added_singly(seed: int) -> None:
+    """The seed is the test's id."""
+    rng = random.Random(seed)
+    first, second = random_records(rng, count=rng.randrange(1, 30)), random_records(rng, count=rng.randrange(1, 300))
+    plain = [record._replace(key=None, headers=[]) for record in first]
+    records = [*plain, *second, *plain] if seed % 2 else [*second, *plain, *first]
+    singly, together = BatchBuilder(base_offset=seed), BatchBuilder(base_offset=seed)
+    for record in records:
+        singly.append(*record[1:])
+    together.append_next(record[1:] for record in records[:5])
+    together.append_next(record[1:] for record in records[5:])
+    assert together.build() == singly.build()
+    assert together.last_offset == singly.last_offset
 
 
 def test_every_field_of_a_header() -> None:

@@ -1,0 +1,1 @@
+"""``odradek perf``: what Kafka's three performance tools do, with their flags and output."""

@@ -1,0 +1,246 @@
+"""``odradek perf produce``: what ``kafka-producer-perf-test.sh`` does.
+
+Owns: flags, the loop that sends, transactions and the limit of the rate. A full batch is queued at once, which is what
+makes it fast; below a limit of the rate single records are sent and linger, as with Kafka's tool. Source:
+``ProducerPerformance``, ``ThroughputThrottler``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ..command_config import PRODUCER, Settings, client_settings
+from ..running import CommandError, run
+from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
+from .payloads import Values, numbers, one_of, random_letters
+from .produce_stats import ProduceStats
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ...producer.producer import Producer
+    from ...types import RecordMetadata
+
+TRANSACTION_MS = 3_000
+RECORD_BYTES = 21
+"""Upper bound of a record's own fields in a batch."""
+BATCH_SIZE = 16_384
+KNOWN: Settings = {**PRODUCER, "transactional.id": ("transactional_id", str)}
+LISTS = ("--producer-props", "--command-property")
+PATH = click.Path(exists=True, dir_okay=False)
+
+
+class ProduceTest(NamedTuple):
+    """The test. ``throughput`` is in records a second; 0 or less sets no limit."""
+
+    topic: str
+    num_records: int
+    throughput: float
+    warmup: int
+    interval_ms: int
+    transaction_ms: int | None
+    batch_size: int
+
+
+@click.command("produce", help="Measure a producer (kafka-producer-perf-test.sh).")
+@bootstrap_option
+@click.option("--topic", required=True, help="The topic.")
+@click.option("--num-records", type=int, required=True, metavar="N", help="How many records.")
+@click.option("--record-size", type=int, metavar="BYTES", help="Records of random letters, of this size.")
+@click.option("--payload-file", type=PATH, metavar="FILE", help="Records chosen at random from a file.")
+@click.option("--payload-delimiter", default="\\n", show_default=True, help="What separates the records of the file.")
+@click.option("--payload-monotonic", is_flag=True, help="Records with rising numbers.")
+@click.option("--throughput", type=float, required=True, help="Records a second, about; -1: without a limit.")
+@click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE ...", help="Producer settings.")
+@click.option("--producer-props", "old_properties", multiple=True, hidden=True)
+@click.option("--command-config", "config", type=PATH, metavar="FILE", help="A file of producer settings.")
+@click.option("--producer.config", "old_config", type=PATH, hidden=True)
+@click.option("--transactional-id", metavar="ID", help="Send in transactions with this transactional id.")
+@click.option("--transaction-duration-ms", type=int, metavar="MS", help="Commit after this time; default 3000.")
+@click.option("--warmup-records", type=int, default=0, show_default=True, metavar="N", help="Summarized apart.")
+@click.option("--reporting-interval", type=int, default=5_000, show_default=True, metavar="MS", help="A line each.")
+def produce(
+    bootstrap_server: str,
+    topic: str,
+    num_records: int,
+    record_size: int | None,
+    payload_file: str | None,
+    payload_delimiter: str,
+    payload_monotonic: bool,
+    throughput: float,
+    properties: tuple[str, ...],
+    old_properties: tuple[str, ...],
+    config: str | None,
+    old_config: str | None,
+    transactional_id: str | None,
+    transaction_duration_ms: int | None,
+    warmup_records: int,
+    reporting_interval: int,
+) -> int:
+    """Checks the arguments and runs the test."""
+    check_numbers(num_records, record_size, warmup_records, transaction_duration_ms, reporting_interval)
+    if (record_size is not None) + (payload_file is not None) + payload_monotonic != 1:
+        raise click.UsageError("exactly one of --record-size, --payload-file and --payload-monotonic is needed")
+    newer(old_properties, properties, "--producer-props", "--command-property")
+    newer(old_config, config, "--producer.config", "--command-config")
+    config, properties = config or old_config, properties or old_properties
+    settings = {"client_id": "perf-producer-client", **client_settings(KNOWN, config, properties)}
+    if transactional_id is not None:
+        settings["transactional_id"] = transactional_id
+    elif transaction_duration_ms is not None and "transactional_id" not in settings:
+        import uuid
+
+        settings["transactional_id"] = f"performance-producer-{uuid.uuid4()}"
+    duration_ms = (transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
+    server = bootstrap_servers(bootstrap_server, config, properties)
+    values = the_values(record_size, payload_file, payload_delimiter)
+    batch_size = max(1, int(settings.get("batch_size", BATCH_SIZE)))
+    test = ProduceTest(topic, num_records, throughput, warmup_records, reporting_interval, duration_ms, batch_size)
+
+    async def work() -> int:
+        from ...producer.producer import Producer
+
+        async with Producer(server, **settings) as producer:
+            return await ProduceRun(producer, test, values).run()
+
+    return run(work)
+
+
+def check_numbers(
+    count: int, record_size: int | None, warmup: int, transaction_ms: int | None, interval_ms: int
+) -> None:
+    """Raises UsageError in Kafka's words."""
+    for flag, number in (
+        ("--num-records", count),
+        ("--record-size", record_size),
+        ("--transaction-duration-ms", transaction_ms),
+        ("--reporting-interval", interval_ms),
+    ):
+        if number is not None and number <= 0:
+            raise click.UsageError(f"{flag} should be greater than zero.")
+    if warmup >= count:
+        raise click.UsageError(
+            "The value for --warmup-records must be strictly fewer than the number of records in the test, "
+            "--num-records."
+        )
+
+
+def the_values(record_size: int | None, payload_file: str | None, delimiter: str) -> Values:
+    """The function that makes the values. Raises CommandError for an empty file."""
+    if payload_file is not None:
+        click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
+        text = Path(payload_file).read_bytes()
+        if not text:
+            raise CommandError(f"--payload-file {payload_file} is empty")
+        separator = b"\n" if delimiter == "\\n" else delimiter.encode()
+        payloads = text.removesuffix(separator).split(separator)
+        click.echo(f"Number of records read: {len(payloads)}")
+        return one_of(payloads, Random(0))
+    return numbers() if record_size is None else random_letters(record_size, Random(0))
+
+
+class ProduceRun:
+    """Sends the records of one test and counts the answers."""
+
+    def __init__(self, producer: Producer, test: ProduceTest, values: Values) -> None:
+        import asyncio
+
+        self._producer, self._test, self._values = producer, test, values
+        self._now_s = asyncio.get_running_loop().time
+        self._stats = ProduceStats(self._now_ms(), test.interval_ms)
+        self._steady: ProduceStats | None = None
+        self._errors: list[str] = []
+        self._failed = 0
+
+    def _now_ms(self) -> float:
+        return self._now_s() * 1000
+
+    async def run(self) -> int:
+        """Returns the exit code: 1 if a record was not acknowledged."""
+        test, producer = self._test, self._producer
+        if test.transaction_ms is not None:
+            await producer.init_transactions()
+        if test.warmup > 0:
+            click.echo(
+                f"Warmup first {test.warmup} records. Steady state results will print after the complete test summary."
+            )
+        begun_ms: float | None = None
+        sent, start_s, size = 0, self._now_s(), 0
+        while sent < test.num_records:
+            if test.transaction_ms is not None and begun_ms is None:
+                await producer.begin_transaction()
+                begun_ms = self._now_ms()
+            if sent == test.warmup and sent:
+                self._steady = ProduceStats(self._now_ms(), test.interval_ms, steady=True)
+                self._stats.quiet = True
+            size = size or self._records_a_batch(sent)
+            wanted = min(size, (test.warmup if sent < test.warmup else test.num_records) - sent)
+            count = await self._allowed(wanted, sent, start_s)
+            await self._send(self._values(sent, count), full=count == size)
+            sent += count
+            if begun_ms is not None and self._now_ms() - begun_ms >= (test.transaction_ms or 0):
+                await producer.commit_transaction()
+                begun_ms = None
+        if begun_ms is not None:
+            await producer.commit_transaction()
+        await producer.flush()
+        self._print()
+        return 1 if self._failed else 0
+
+    def _records_a_batch(self, sent: int) -> int:
+        """How many records of the present size fit a batch."""
+        [value] = self._values(sent, 1)
+        return max(1, self._test.batch_size // (len(value) + RECORD_BYTES))
+
+    async def _allowed(self, wanted: int, sent: int, start_s: float) -> int:
+        """How many records may be sent now; waits until one may. Lets the sender run in any case."""
+        import asyncio
+
+        if self._test.throughput <= 0:
+            await asyncio.sleep(0)
+            return wanted
+        due_s = start_s + (sent + 1) / self._test.throughput
+        await asyncio.sleep(max(0.0, due_s - self._now_s()))
+        return min(wanted, max(1, int((self._now_s() - start_s) * self._test.throughput) - sent))
+
+    async def _send(self, values: list[bytes], *, full: bool) -> None:
+        steady = self._steady
+        if full:
+            future = await self._producer.send_batch(self._test.topic, [(None, value) for value in values])
+            self._when_done(future, len(values), sum(map(len, values)), steady)
+            return
+        for value in values:
+            self._when_done(await self._producer.send(self._test.topic, value), 1, len(value), steady)
+
+    def _when_done(
+        self, future: asyncio.Future[RecordMetadata], count: int, size: int, steady: ProduceStats | None
+    ) -> None:
+        sent_ms = self._now_ms()
+
+        def done(future: asyncio.Future[RecordMetadata]) -> None:
+            if future.cancelled():
+                return
+            failure = future.exception()
+            if failure is not None:
+                self._failed += count
+                self._errors.append(str(failure.args[-1] if failure.args else failure))
+                return
+            now_ms = self._now_ms()
+            for stats in filter(None, (self._stats, steady)):
+                for line in stats.record(now_ms - sent_ms, count, size, now_ms):
+                    click.echo(line)
+
+        future.add_done_callback(done)
+
+    def _print(self) -> None:
+        now_ms = self._now_ms()
+        click.echo(self._stats.summary(now_ms))
+        if self._steady is not None:
+            click.echo(self._steady.summary(now_ms))
+        print_histogram(self._stats.latencies if self._steady is None else self._steady.latencies)
+        if self._failed:
+            click.echo(f"odradek perf produce: {self._failed} records failed: {self._errors[0]}", err=True)
