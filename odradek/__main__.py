@@ -60,6 +60,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.reassign.command:reassign_partitions",
         "move partitions to other brokers or log directories",
     ),
+    "streams-application-reset": (
+        "odradek.client.commands.streams_application_reset:streams_application_reset",
+        "reset a Kafka Streams application",
+    ),
     "perf": (
         "odradek.client.commands.perf.command:perf",
         "measure a cluster: produce, consume, end-to-end latency",
@@ -105,6 +109,7 @@ SAME_NAMES = (
     "metadata-quorum",
     "reassign-partitions",
     "storage",
+    "streams-application-reset",
     "topics",
     "transactions",
 )

@@ -13,6 +13,8 @@ from ...protocol.messages.groups import (
     DeleteGroupsResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
     ListGroupsRequest,
     ListGroupsResponse,
     OffsetDeleteRequest,
@@ -124,6 +126,33 @@ class GroupAdmin(AdminBase):
             }
 
         return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, delete, timeout_ms=self._timeout_ms)
+
+    async def remove_group_members(self, group_id: str, members: Iterable[MemberDescription]) -> None:
+        """Removes members from a group of the classic protocol; one that has left already is passed over.
+
+        A static member is removed by its name. Raises KafkaError. Source: ``KafkaAdminClient.getMembersFromGroup``.
+        """
+        identity, reason = LeaveGroupRequest.MemberIdentity, "member was removed by an admin"
+        request = LeaveGroupRequest(
+            group_id=group_id,
+            members=[
+                identity("", member.group_instance_id, reason)
+                if member.group_instance_id
+                else identity(member.member_id, None, reason)
+                for member in members
+            ],
+        )
+
+        async def remove(connection: BrokerConnection, _: Sequence[str]) -> dict[str, KafkaError | None]:
+            response = await connection.call(request, LeaveGroupResponse)
+            codes = [response.error_code, *(member.error_code for member in response.members)]
+            failed = [code for code in codes if code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)]
+            return {group_id: broker_error(failed[0], f"group '{group_id}'") if failed else None}
+
+        try:
+            await ask_coordinators(self._cluster, GROUP_KEY, [group_id], remove, timeout_ms=self._timeout_ms)
+        except AdminError as error:
+            raise error.errors[group_id] from None
 
     async def list_group_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None = None

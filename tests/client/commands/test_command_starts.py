@@ -14,6 +14,7 @@ OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
     "delegation-tokens", "client-metrics", "log-dirs", "delete-records", "leader-election", "broker-api-versions",
     "cluster", "features", "metadata-quorum", "reassign-partitions", "perf",
+    "streams-application-reset",
 ]  # fmt: skip
 
 
@@ -46,6 +47,7 @@ UNREACHABLE = {
     "features": ["describe"],
     "metadata-quorum": ["describe", "--status"],
     "reassign-partitions": ["--list"],
+    "streams-application-reset": ["--application-id", "a"],
 }
 
 

@@ -1,0 +1,330 @@
+"""``odradek streams-application-reset``: what ``kafka-streams-application-reset.sh`` does, with its flags and output.
+
+It sets the offsets of an application's input topics, skips its intermediate topics and deletes its internal topics.
+Source: ``StreamsResetter``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ...protocol.wall_clock import clock_ms
+from ..types import OffsetAndMetadata, TopicPartition
+from .command_config import admin_settings, command_config_option
+from .groups.csv import parse_plan
+from .groups.reset_target import parse_datetime, parse_duration_ms
+from .running import CommandError, bootstrap_option, main, run, timeout_option
+
+if TYPE_CHECKING:
+    from .groups.admin import GroupsAdmin
+
+INTERNAL = re.compile(
+    r".*(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic)"
+    r"|.+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic"
+)
+"""The names of the topics that Kafka Streams creates, after the application's id."""
+
+Offsets = dict[TopicPartition, int]
+
+
+class Reset(NamedTuple):
+    """The reset: one of the targets, or none for the earliest offset."""
+
+    application_id: str
+    input_topics: list[str]
+    intermediate_topics: list[str]
+    internal_topics: list[str]
+    to_offset: int | None
+    to_latest: bool
+    time_ms: int | None
+    plan: Mapping[TopicPartition, int] | None
+    shift_by: int | None
+    dry_run: bool
+    force: bool
+
+
+def names_of(text: str | None) -> list[str]:
+    """The names of a list with commas."""
+    return [name for name in (text or "").split(",") if name]
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as Kafka prints a list."""
+    return f"[{', '.join(names)}]"
+
+
+@click.command(
+    help="Reset a Kafka Streams application, so that it processes its input again. Stop its instances first; "
+    "afterwards delete their local state.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@click.option("--config-file", type=click.Path(exists=True, dir_okay=False), hidden=True)
+@click.option("--application-id", required=True, metavar="ID", help="The application.id.")
+@click.option("--input-topics", metavar="LIST", help="Topics whose offsets are reset; separated by commas.")
+@click.option("--intermediate-topics", metavar="LIST", help="Deprecated: topics that are skipped to their end.")
+@click.option("--internal-topics", metavar="LIST", help="Internal topics to delete; by default all of them.")
+@click.option("--to-offset", type=int, metavar="N", help="Reset to this offset.")
+@click.option("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after a time.")
+@click.option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago.")
+@click.option("--to-earliest", is_flag=True, help="Reset to the earliest offset; the default.")
+@click.option("--to-latest", is_flag=True, help="Reset to the latest offset.")
+@click.option(
+    "--from-file", type=click.Path(exists=True, dir_okay=False), metavar="CSV", help="Lines TOPIC,PARTITION,OFFSET."
+)
+@click.option("--shift-by", type=int, metavar="N", help="Move by this many records, forwards or (negative) backwards.")
+@click.option("--force", is_flag=True, help="Remove the members of the group first.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+@timeout_option
+def command(
+    bootstrap_server: str,
+    command_config: str | None,
+    config_file: str | None,
+    application_id: str,
+    input_topics: str | None,
+    intermediate_topics: str | None,
+    internal_topics: str | None,
+    to_offset: int | None,
+    to_datetime: str | None,
+    by_duration: str | None,
+    to_earliest: bool,
+    to_latest: bool,
+    from_file: str | None,
+    shift_by: int | None,
+    force: bool,
+    dry_run: bool,
+    timeout_ms: int,
+) -> int:
+    """Checks the arguments and resets."""
+    targets = {
+        "--to-offset": to_offset is not None,
+        "--to-datetime": to_datetime is not None,
+        "--by-duration": by_duration is not None,
+        "--to-earliest": to_earliest,
+        "--to-latest": to_latest,
+        "--from-file": from_file is not None,
+        "--shift-by": shift_by is not None,
+    }
+    chosen = [flag for flag, given in targets.items() if given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} cannot be used together")
+    if config_file is not None and command_config is not None:
+        raise click.UsageError("--config-file and --command-config cannot be used together")
+    if config_file is not None:
+        click.echo(
+            "Option --config-file has been deprecated and will be removed in a future version. "
+            "Use --command-config instead."
+        )
+    time_ms = None if to_datetime is None else parse_datetime(to_datetime)
+    if by_duration is not None:
+        time_ms = clock_ms() - parse_duration_ms(by_duration)
+    reset = Reset(
+        application_id,
+        names_of(input_topics),
+        names_of(intermediate_topics),
+        names_of(internal_topics),
+        to_offset,
+        to_latest,
+        time_ms,
+        None if from_file is None else plan_of(from_file, application_id),
+        shift_by,
+        dry_run,
+        force,
+    )
+
+    async def work() -> int:
+        from .groups.admin import GroupsAdmin
+
+        settings = admin_settings(command_config or config_file, timeout_ms)
+        async with GroupsAdmin(bootstrap_server, **settings._asdict()) as admin:
+            return await reset_application(admin, reset)
+
+    return run(work)
+
+
+def plan_of(path: str, application_id: str) -> dict[TopicPartition, int]:
+    """The offsets in a file. Raises CommandError, UsageError."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise CommandError(f"--from-file {path}: {error.strerror}") from None
+    if not text:
+        raise CommandError(f"--from-file {path}: the file is empty")
+    return parse_plan(text, [application_id], path).get(application_id, {})
+
+
+async def reset_application(admin: GroupsAdmin, reset: Reset) -> int:
+    """Members, offsets, internal topics, in this order. Returns 1 if a topic was not found."""
+    await remove_members(admin, reset)
+    topics = await admin.list_topics()
+    internal = topics_to_delete(topics, reset)  # checked before anything changes
+    if reset.dry_run:
+        click.echo("----Dry run displays the actions which will be performed when running Streams Reset Tool----")
+    exit_code = await reset_offsets(admin, reset, topics)
+    which = "specified" if reset.internal_topics else "inferred"
+    click.echo(f"Deleting {which} internal topics {listed(internal)}")
+    if internal and not reset.dry_run:
+        await admin.delete_topics(internal)
+    click.echo("Done.")
+    return exit_code
+
+
+async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
+    """Removes the group's members if that is forced. Raises CommandError if it has some and it is not."""
+    from ...protocol.errors import ErrorCode
+    from ..errors import AdminError
+
+    group_id = reset.application_id
+    try:
+        group = (await admin.describe_groups([group_id]))[group_id]
+    except AdminError as error:
+        if error.errors[group_id].error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return
+        raise error.errors[group_id] from None
+    if not group.members:
+        return
+    if not reset.force:
+        members = ", ".join(f"{member.client_id} ({member.member_id})" for member in group.members)
+        raise CommandError(
+            f"Consumer group '{group_id}' is still active and has following members: {members}. Make sure to stop all "
+            "running application instances before running the reset tool. You can use option '--force' to remove "
+            "active members from the group."
+        )
+    click.echo(f"Force deleting all active members in the group: {group_id}")
+    if not reset.dry_run:
+        await admin.remove_group_members(group_id, group.members)
+
+
+def topics_to_delete(topics: Sequence[str], reset: Reset) -> list[str]:
+    """The internal topics: all of the application's, or those that were named. Raises CommandError for another one."""
+    users = {*reset.input_topics, *reset.intermediate_topics}
+    prefix = f"{reset.application_id}-"
+    inferred = [name for name in topics if name.startswith(prefix) and INTERNAL.fullmatch(name) and name not in users]
+    if not set(reset.internal_topics) <= set(inferred):
+        raise CommandError(
+            "Invalid topic specified in the --internal-topics option. Ensure that the topics specified are all "
+            "internal topics. Do a dry run without the --internal-topics option to see the list of all internal topics "
+            "that can be deleted."
+        )
+    return reset.internal_topics or inferred
+
+
+async def reset_offsets(admin: GroupsAdmin, reset: Reset, topics: Sequence[str]) -> int:
+    """Sets the offsets of the input and the intermediate topics. Returns 1 if one does not exist."""
+    if reset.intermediate_topics:
+        click.echo("WARN: `--intermediate-topics` is deprecated and will be removed in a future release")
+    if not reset.input_topics and not reset.intermediate_topics:
+        click.echo("No input or intermediate topics specified. Skipping seek.")
+        return 0
+    if reset.input_topics:
+        click.echo(f"Reset-offsets for input topics {listed(reset.input_topics)}")
+    if reset.intermediate_topics:
+        click.echo(f"Seek-to-end for intermediate topics {listed(reset.intermediate_topics)}")
+    exit_code = 0
+    for kind, wanted, label in (
+        ("input", reset.input_topics, "Topic: "),
+        ("intermediate", reset.intermediate_topics, "Topic:"),
+    ):
+        missing = [name for name in wanted if name not in topics]
+        if missing:
+            click.echo(f"Following {kind} topics are not found, skipping them")
+            click.echo("\n".join(label + name for name in missing))
+            exit_code = 1
+    found = sorted({*reset.input_topics, *reset.intermediate_topics} & set(topics))
+    if not found:
+        return exit_code
+    described = await admin.describe_topics(found)
+    partitions = [TopicPartition(name, number) for name in found for number in sorted(described[name].partitions)]
+    of_input = [one for one in partitions if one.topic in reset.input_topics]
+    offsets: Offsets = {}
+    if of_input:
+        click.echo(f"Following input topics offsets will be reset to (for consumer group {reset.application_id})")
+        offsets = await new_offsets(admin, reset, of_input)
+        for partition in of_input:
+            click.echo(f"Topic: {partition.topic} Partition: {partition.partition} Offset: {offsets[partition]}")
+    skipped = [one for one in partitions if one.topic not in reset.input_topics]
+    if skipped:
+        click.echo(
+            f"Following intermediate topics offsets will be reset to end (for consumer group {reset.application_id})"
+        )
+        click.echo("\n".join(f"Topic: {partition.topic}" for partition in skipped))
+        offsets |= await ends_of(admin, skipped)
+    if not reset.dry_run:
+        committed = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
+        await admin.alter_group_offsets(reset.application_id, committed)
+    click.echo("Done.")
+    return exit_code
+
+
+async def new_offsets(admin: GroupsAdmin, reset: Reset, partitions: Sequence[TopicPartition]) -> Offsets:
+    """The new offset of each partition of the input topics. Raises CommandError."""
+    from ..cluster.list_offsets import EARLIEST_TIMESTAMP
+
+    ends = await ends_of(admin, partitions)
+    if reset.to_latest:
+        return ends
+    if reset.time_ms is not None:
+        at_time = await offsets_at(admin, partitions, reset.time_ms)
+        for one in [one for one in partitions if at_time[one] < 0]:
+            click.echo(
+                f"Partition {one.partition} from topic {one.topic} is empty, without a committed record. "
+                "Falling back to latest known offset."
+            )
+            at_time[one] = ends[one]
+        return at_time
+    starts = await offsets_at(admin, partitions, EARLIEST_TIMESTAMP)
+    if reset.to_offset is not None:
+        asked = dict.fromkeys(partitions, reset.to_offset)
+    elif reset.shift_by is not None:
+        committed = await admin.list_group_offsets(reset.application_id, partitions)
+        positions = {one: committed[one].offset if one in committed else ends[one] for one in partitions}
+        asked = {one: offset + reset.shift_by for one, offset in positions.items()}
+    elif reset.plan is not None:
+        asked = planned(reset.plan, partitions)
+    else:
+        return starts
+    return {one: within(asked[one], starts[one], ends[one]) for one in partitions}
+
+
+def planned(plan: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]) -> Offsets:
+    """The offsets of the file. Raises CommandError unless it names exactly the partitions of the input topics."""
+    for names, what in (
+        (set(plan) - set(partitions), "is not a partition of --input-topics"),
+        (set(partitions) - set(plan), "is missing in the file"),
+    ):
+        if names:
+            raise CommandError(f"--from-file: {min(names)} {what}")
+    return dict(plan)
+
+
+def within(offset: int, start: int, end: int) -> int:
+    """The offset, within the log; a line if it is at an end of it or beyond, as Kafka prints it."""
+    if start < offset < end:
+        return offset
+    which, bound = ("higher than latest", end) if offset >= end else ("lower than earliest", start)
+    click.echo(f"New offset ({offset}) is {which} offset. Value will be set to {bound}")
+    return bound
+
+
+async def ends_of(admin: GroupsAdmin, partitions: Sequence[TopicPartition]) -> Offsets:
+    """The ends of the logs."""
+    from ..cluster.list_offsets import LATEST_TIMESTAMP
+
+    return await offsets_at(admin, partitions, LATEST_TIMESTAMP)
+
+
+async def offsets_at(admin: GroupsAdmin, partitions: Sequence[TopicPartition], timestamp: int) -> Offsets:
+    """The offsets at a time; below 0 if no record is that late."""
+    found = await admin.list_offsets(dict.fromkeys(partitions, timestamp))
+    return {partition: answer.offset for partition, answer in found.items()}
+
+
+def streams_application_reset(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek streams-application-reset``, returns the exit code."""
+    return main(command, "streams-application-reset", arguments)
