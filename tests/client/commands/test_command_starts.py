@@ -79,7 +79,7 @@ A_REQUEST = {
 
 def imported_by(code: str) -> set[str]:
     """The modules that a new process has imported after some code; what it printed itself does not matter."""
-    code += "; import sys; print(*sorted(sys.modules))"
+    code += "\nimport sys; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(run.stdout.splitlines()[-1].split())
 
@@ -107,6 +107,17 @@ def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootst
     arguments = ["--bootstrap-server", bootstrap, *A_REQUEST[command]]
     loaded = imported_by(f"import {module} as m; assert m.{function}({arguments}) == 0")
     assert not not_wanted(command, loaded)
+
+
+@pytest.mark.parametrize(
+    "command", ["serve", "storage", "dump-log", "audit", "compact", "export", "import", "protocol"]
+)
+def test_the_help_of_other_commands_imports_nothing_that_it_does_not_show(command: str) -> None:
+    """The help is asked for as a user does, by the program."""
+    loaded = imported_by(
+        f"from odradek.__main__ import run_command\ntry: run_command(['{command}', '--help'])\nexcept SystemExit: pass"
+    )
+    assert not loaded & (HEAVY | SLOW | {"asyncio", "ssl"})
 
 
 @pytest.mark.parametrize("command", ["audit", "compact", "export", "import"])
