@@ -12,7 +12,7 @@ from importlib import import_module
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("odradek.broker.server.serve_options:serve", "run a broker"),
     "test-broker": (
-        "odradek.testing.admin.command:test_broker",
+        "odradek.testing.admin.options:test_broker",
         "run a broker for tests in any language, controlled over HTTP",
     ),
     "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),

@@ -104,10 +104,10 @@ class LogCleaner:
         """
         while key in self.state.in_progress:
             await asyncio.wait(self._rounds, return_when=asyncio.FIRST_COMPLETED)
-        for directory, found, log in self.compacted_logs():
-            if found == key and len(log.segments) > 1:
-                to_clean = self._inspect_log(directory, key, log, self._clock_ms())
-                await self._start_round(directory, log, to_clean)
+        for directory in self._directories:
+            log = directory.logs.get(key)
+            if log is not None and log.config.is_compacted and log.failure is None and len(log.segments) > 1:
+                await self._start_round(directory, log, self._inspect_log(directory, key, log, self._clock_ms()))
 
     async def _begin_rounds(self) -> None:
         """Starts the rounds that are due, then retention and checkpoints."""

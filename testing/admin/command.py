@@ -1,4 +1,4 @@
-"""``odradek test-broker``: a broker for tests in any language, with an HTTP port that controls it."""
+"""``odradek test-broker``: runs a broker for tests in any language, with an HTTP port that controls it."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from .routes import AdminControl
 from .server import AdminServer
 
 START_ERRORS = (BindError, ConfigError, KafkaError, OSError)
-ADMIN_PORT = 9644
-KAFKA_PORT = 9092
 
 
-def test_broker(arguments: Sequence[str]) -> int:
-    """Entry point: takes the arguments after ``odradek test-broker``, returns the exit code."""
-    options = _parser().parse_args(arguments)
+def run_test_broker(options: argparse.Namespace) -> int:
+    """Runs the broker until SIGTERM or Ctrl-C. Returns 0, or 1 if it could not start (the reason is on standard error).
+
+    ``options`` are those of :mod:`.options`.
+    """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         configs = dict(_config(one) for one in options.override)
@@ -62,32 +62,6 @@ def _signalled() -> Iterator[threading.Event]:
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
-
-
-def _parser() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(
-        prog="odradek test-broker",
-        description="Runs a broker for tests, with an empty temporary directory, until SIGTERM or Ctrl-C. "
-        "Tests in any language control it over HTTP: reset, faults, time, kill, restart (docs/testing-over-http.md).",
-    )
-    options.add_argument("--host", default="127.0.0.1", help="both ports listen on this address (%(default)s)")
-    options.add_argument("--port", type=int, default=KAFKA_PORT, help="for Kafka clients; 0: any (%(default)s)")
-    options.add_argument("--admin-port", type=int, default=ADMIN_PORT, help="for tests; 0: any (%(default)s)")
-    options.add_argument(
-        "--advertised-host", metavar="HOST[:PORT]", help="the address that clients connect to, if it is another one"
-    )
-    options.add_argument(
-        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one of Kafka's keys"
-    )
-    options.add_argument(
-        "--create-topic",
-        action="append",
-        default=[],
-        metavar="NAME[:PARTITIONS[:CLEANUP.POLICY]]",
-        help="may be repeated",
-    )
-    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with both addresses, when it serves")
-    return options
 
 
 def _config(text: str) -> tuple[str, str]:

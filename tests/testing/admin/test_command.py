@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from odradek.testing.admin.command import test_broker as run_test_broker
+from odradek.testing.admin.options import test_broker as start_test_broker
 from support.eventually import eventually
 
 
@@ -53,5 +53,5 @@ def test_it_serves_until_sigterm(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_refuses(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_test_broker([*arguments, "--port", "0", "--admin-port", "0"]) == 1
+    assert start_test_broker([*arguments, "--port", "0", "--admin-port", "0"]) == 1
     assert reason in capsys.readouterr().err

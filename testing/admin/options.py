@@ -1,0 +1,42 @@
+"""``odradek test-broker``: its options. Help and wrong usage do not import the broker."""
+
+import argparse
+from collections.abc import Sequence
+
+ADMIN_PORT = 9644
+KAFKA_PORT = 9092
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``odradek test-broker``."""
+    options = argparse.ArgumentParser(
+        prog="odradek test-broker",
+        description="Runs a broker for tests, with an empty temporary directory, until SIGTERM or Ctrl-C. "
+        "Tests in any language control it over HTTP: reset, faults, time, kill, restart (docs/testing-over-http.md).",
+    )
+    options.add_argument("--host", default="127.0.0.1", help="both ports listen on this address (%(default)s)")
+    options.add_argument("--port", type=int, default=KAFKA_PORT, help="for Kafka clients; 0: any (%(default)s)")
+    options.add_argument("--admin-port", type=int, default=ADMIN_PORT, help="for tests; 0: any (%(default)s)")
+    options.add_argument(
+        "--advertised-host", metavar="HOST[:PORT]", help="the address that clients connect to, if it is another one"
+    )
+    options.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one of Kafka's keys"
+    )
+    options.add_argument(
+        "--create-topic",
+        action="append",
+        default=[],
+        metavar="NAME[:PARTITIONS[:CLEANUP.POLICY]]",
+        help="may be repeated",
+    )
+    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with both addresses, when it serves")
+    return options
+
+
+def test_broker(arguments: Sequence[str]) -> int:
+    """Entry point: takes the arguments after ``odradek test-broker``, returns the exit code."""
+    options = parser().parse_args(arguments)
+    from .command import run_test_broker
+
+    return run_test_broker(options)
