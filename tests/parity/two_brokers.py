@@ -17,6 +17,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.question_draws import GROUPS
 from parity.world import Names
+from support.eventually import PATIENCE_S
 from support.kafka.wire import Line, Wire
 
 SAME_KEYS = {
@@ -103,7 +104,7 @@ class TwoBrokers:
     def ask_kafka_again(self, question: tuple[int, Any], until: Callable[[Any], bool]) -> Any:
         """Kafka's answer once it is as wanted, or the last within the time: for what it does behind its answers."""
         version, make = question
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self.wire.ask(self.kafka.port, make(self.kafka), version)
             if until(answer) or time.monotonic() > deadline:
@@ -126,7 +127,7 @@ class TwoBrokers:
 
     def _wait_until_both_see_the_same_topics(self) -> None:
         """Kafka's broker learns of changes a little after its controller has answered; ours at once."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while self._topics(self.ours) != self._topics(self.kafka):
             assert time.monotonic() < deadline, (self._topics(self.ours), self._topics(self.kafka))
         while not self._kafka_leads_everything():
@@ -144,7 +145,7 @@ class TwoBrokers:
 
     def _wait_until_the_offsets_topic_is_there(self) -> None:
         """Ours has it from the start; Kafka makes it when a group is first looked for."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         for names in (self.ours, self.kafka):
             for group in GROUPS:
                 request = OffsetFetchRequest(group)
