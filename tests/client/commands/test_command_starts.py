@@ -110,7 +110,7 @@ def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootst
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "storage", "dump-log", "audit", "compact", "export", "import", "protocol"]
+    "command", ["serve", "test-broker", "storage", "dump-log", "audit", "compact", "export", "import", "protocol"]
 )
 def test_the_help_of_other_commands_imports_nothing_that_it_does_not_show(command: str) -> None:
     """The help is asked for as a user does, by the program."""
