@@ -1,12 +1,16 @@
 """The checks of histories under fire: a clean history has no anomaly, and each planted one is found under its name."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
+from support.brokers.jumping_clock import JumpingClock
 from support.fire.checks import CHECKS, anomalies, transfer_anomalies
 from support.fire.history import (
     ASSIGNED_READER,
@@ -26,7 +30,7 @@ from support.fire.history import (
     read_journals,
 )
 from support.fire.worker import TRANSACTION_TIMEOUT_MS, Specification
-from support.fire.worker_process import FireWorker
+from support.fire.worker_process import TESTS, FireWorker
 
 
 def clean() -> History:
@@ -262,17 +266,43 @@ def test_transfers_that_were_not(names: set[str], postings: list[tuple[int, int,
     assert set(transfer_anomalies(TRANSFERS, postings, BALANCES)) == names
 
 
-@pytest.mark.parametrize(("seconds_late", "is_excused"), [(-1, False), (1, True)])
+@pytest.mark.parametrize(
+    ("seconds_late", "clocks_were_wrong_until_ns", "is_excused"), [(-1, 0, False), (1, 0, True), (-1, 1, True)]
+)
 def test_who_is_fenced_is_excused_when_its_transaction_was_over(
-    tmp_path: Path, seconds_late: int, is_excused: bool
+    tmp_path: Path, seconds_late: int, clocks_were_wrong_until_ns: int, is_excused: bool
 ) -> None:
     journal = tmp_path / "teller.journal"
     worker = FireWorker("nowhere", journal, Specification("teller", "t", 1), [sys.executable, "-c", ""])
     worker.wait()
-    assert not worker.outlasted_its_transaction, "it has not been fenced"
+    assert not worker.outlasted_its_transaction(1), "it has not been fenced"
     fenced_ns = TRANSACTION_TIMEOUT_MS * 1_000_000 + seconds_late * 1_000_000_000
     journal.write_text(f'[0, "told", 10]\n[{fenced_ns}, "fenced"]\n')
-    assert worker.outlasted_its_transaction == is_excused
+    assert worker.outlasted_its_transaction(clocks_were_wrong_until_ns) == is_excused
+
+
+ASKED_FOR_ITS_CLOCK = """
+import sys, time
+from pathlib import Path
+from support.brokers.jumping_clock import wrong_clock
+wrong_clock(Path(sys.argv[1]))
+from odradek.protocol.wall_clock import clock_ms
+for _ in sys.stdin:
+    print(round(clock_ms() / 1000 - time.clock_gettime(time.CLOCK_REALTIME), 1), flush=True)
+"""
+
+
+def test_a_clock_jumps_while_its_process_runs(tmp_path: Path) -> None:
+    clock = JumpingClock(tmp_path / "clock")
+    command = [sys.executable, "-c", ASKED_FOR_ITS_CLOCK, str(clock.path)]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(command, text=True, stdin=PIPE, stdout=PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for wrong_by_s in (600, -600, 0):
+            clock.jump(wrong_by_s)
+            print("?", file=process.stdin, flush=True)
+            assert abs(float(process.stdout.readline()) - wrong_by_s) < 300
 
 
 def test_a_record_that_its_producer_sent_under_two_epochs_is_no_duplicate() -> None:

@@ -1,5 +1,6 @@
 """A file system of a given size for a test: a tmpfs in a mount namespace of its own, which ends with the test."""
 
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -41,3 +42,19 @@ class SmallDisk:
         """The file system's root as this process can look at it."""
         assert self._keeper is not None
         return Path(f"/proc/{self._keeper.pid}/root{self.mount_point}")
+
+    def resize(self, size_bytes: int) -> None:
+        """Changes the size, also while processes use it. subprocess.CalledProcessError if more is stored there."""
+        options = f"remount,size={size_bytes}"
+        subprocess.run([*self.prefix, "mount", "-o", options, str(self.mount_point)], check=True)
+
+    def shrink(self) -> None:
+        """Makes it just as large as what is stored there. Others may store something at the same time."""
+        while True:
+            facts = os.statvfs(self.seen_from_here)
+            used = (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+            try:
+                self.resize(used)
+            except subprocess.CalledProcessError:
+                continue
+            return

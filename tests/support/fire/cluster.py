@@ -14,11 +14,18 @@ from pathlib import Path
 from types import TracebackType
 
 from odradek.broker.metadata.image import PartitionImage
-from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.fire.network import FireNetwork
+from support.fire.our_broker import FireBroker
 from support.kafka.metadata_history import MetadataHistory
-from support.kafka.real_controllers import FIRST_NODE_ID, RealController, RealControllers, RealMember, format_member
+from support.kafka.real_controllers import (
+    FIRST_NODE_ID,
+    MEMBER,
+    RealController,
+    RealControllers,
+    RealMember,
+    format_member,
+)
 from support.kafka.real_kafka import free_ports
 
 OURS, KAFKA = "ours", "kafka"
@@ -42,7 +49,7 @@ REPLICATED = {
     "auto.create.topics.enable": "false",
     "group.min.session.timeout.ms": "1000",
 }
-Broker = OurBroker | RealMember
+Broker = FireBroker | RealMember
 
 
 class FireCluster:
@@ -104,6 +111,8 @@ class FireCluster:
         for broker in self.brokers.values():
             if broker.running_pid is not None:
                 broker.kill()
+            if isinstance(broker, FireBroker):
+                broker.close()
         if self.controllers is not None and self.controller.running_pid is not None:
             self.controller.kill()
 
@@ -121,7 +130,9 @@ class FireCluster:
         place = self._directory / f"{kind}-{node_id}"
         broker: Broker
         if kind == OURS:
-            broker = self.controllers.broker(place, node_id, configs)
+            identity = {"node.id": str(node_id), "controller.quorum.voters": self.controllers.voters}
+            broker = FireBroker(place, {**MEMBER, **identity, **configs})
+            format_member(broker.log_dir, node_id)
         else:
             broker = self.controllers.kafka_broker(place, node_id, configs)
         broker.port = port
@@ -138,6 +149,11 @@ class FireCluster:
         shutil.rmtree(broker.log_dir)
         if self._kinds[node_id] == OURS:
             format_member(broker.log_dir, node_id)
+
+    @property
+    def ours(self) -> dict[int, FireBroker]:
+        """The brokers of ours, by node id."""
+        return {node_id: broker for node_id, broker in self.brokers.items() if isinstance(broker, FireBroker)}
 
     def history(self) -> MetadataHistory:
         """The metadata log from its beginning."""

@@ -1,4 +1,4 @@
-"""Seeded faults of a cluster: brokers die, hang, stop and lose their disks, and lines between nodes break.
+"""Seeded faults of a cluster: brokers die, hang, stop, lose disks or fill them, clocks jump, lines between nodes break.
 
 Each fault waits until every process has made progress since the last one. Faults depend only on the seed, their times
 on the machine. A fault lasts as long as the seed says, then it is undone. At most one broker is down at a time, except
@@ -9,6 +9,7 @@ import signal
 import time
 from random import Random
 
+from support.eventually import eventually
 from support.fire.cluster import IN_SYNC_WITHIN_S, SESSION_MS, FireCluster
 from support.fire.crew import FAULTS_OF_WORKERS, PATIENCE_S, FireCrew
 from support.fire.network import CLIENT
@@ -24,6 +25,8 @@ FAULTS_OF_BROKERS = (
     "pause-past-session",
     "lose-directory",
 )
+FAULTS_OF_OURS = ("full-disk", "clock-jump")
+"""Of brokers of ours: Apache Kafka's ends when its disk is full."""
 FAULTS_OF_LINES = (
     "cut-pair",
     "cut-one-way",
@@ -36,9 +39,16 @@ FAULTS_OF_LINES = (
     "isolate",
     "cut-from-clients",
 )
-FAULTS = (*FAULTS_OF_BROKERS, *FAULTS_OF_LINES, "kill-controller", *FAULTS_OF_WORKERS)
-FIRST = ("kill", "swallow-from-controller", "pause-past-session", "isolate", "lose-directory")
-"""The faults of a short run, in an order of the seed. The script of ``test_same_script`` has a stop and a cut."""
+REFUSES = "Producers get KAFKA_STORAGE_ERROR"
+"""The line of a broker whose disk is full."""
+JUMPS_S = (-600.0, 600.0)
+"""Back and forth, by far more than the timeout of a transaction."""
+FAULTS = (*FAULTS_OF_BROKERS, *FAULTS_OF_OURS, *FAULTS_OF_LINES, "kill-controller", *FAULTS_OF_WORKERS)
+FIRST = {
+    "ours": ("kill", "isolate", "lose-directory", "full-disk", "clock-jump"),
+    "mixed": ("kill", "isolate", "lose-directory", "swallow-from-controller", "pause-past-session"),
+}
+"""The faults of the short runs, in an order of the seed. The script of ``test_same_script`` has a stop and a cut."""
 
 
 class ClusterNemesis:
@@ -66,6 +76,8 @@ class ClusterNemesis:
             self._crew.note(f"{fault} {first} {second} {seconds:.1f}")
             if fault in FAULTS_OF_BROKERS:
                 self._strike_broker(fault, first, second, seconds)
+            elif fault in FAULTS_OF_OURS:
+                self._strike_ours(fault, seconds)
             elif fault in FAULTS_OF_LINES:
                 self._strike_lines(fault, first, second)
                 time.sleep(seconds)
@@ -106,6 +118,22 @@ class ClusterNemesis:
                 self._cluster.lose_directory(first)
                 broker.start()
                 self._cluster.until_in_sync(PATIENCE_S)
+
+    def _strike_ours(self, fault: str, seconds: float) -> None:
+        node_id = self._chance.choice(sorted(self._cluster.ours))
+        broker = self._cluster.ours[node_id]
+        match fault:
+            case "full-disk":
+                noted = broker.log().count(REFUSES)
+                broker.fill_disk()
+                eventually(f"{node_id} refuses producers", lambda: broker.log().count(REFUSES) > noted)
+                time.sleep(seconds)
+                broker.free_disk()
+            case "clock-jump":
+                broker.clock.jump(self._chance.choice(JUMPS_S))
+                time.sleep(seconds)
+                broker.clock.jump(0)
+                self._crew.clocks_are_right_again()
 
     def _kill(self, node_id: int) -> None:
         broker = self._cluster.brokers[node_id]

@@ -41,9 +41,9 @@ class FireWorker:
             written = journal.read()
         return any(word in written for word in GETTING_ON)
 
-    @property
-    def outlasted_its_transaction(self) -> bool:
-        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it."""
+    def outlasted_its_transaction(self, clocks_were_wrong_until_ns: int) -> bool:
+        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it, as a
+        coordinator saw it: the clock of one may have been ahead until then."""
         if self.is_alive:
             return False
         last_ns = 0
@@ -52,7 +52,9 @@ class FireWorker:
             if event in BETWEEN_TRANSACTIONS:
                 last_ns = at_ns
             elif event == "fenced":
-                return bool(at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000)
+                return bool(
+                    at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000 or last_ns < clocks_were_wrong_until_ns
+                )
         return False
 
     def pause(self) -> None:

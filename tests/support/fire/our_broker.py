@@ -1,0 +1,40 @@
+"""A broker of ours under fire: its disk can become full, and its clock can jump."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from support.brokers import jumping_clock
+from support.brokers.jumping_clock import JumpingClock
+from support.brokers.our_broker import OurBroker
+from support.disks.small_disk import SmallDisk
+
+SIZE_BYTES = 1 << 30
+"""Of its file system, which takes as much memory as is stored there."""
+
+
+class FireBroker(OurBroker):
+    """``odradek serve`` on a file system of its own, by a clock of its own. :meth:`close` when it has ended."""
+
+    def __init__(self, directory: Path, configs: Mapping[str, str]) -> None:
+        directory.mkdir(parents=True)
+        self._disk = SmallDisk(directory / "disk", SIZE_BYTES).__enter__()
+        super().__init__(directory, configs, command_prefix=self._disk.prefix)
+        self.log_dir = self._disk.seen_from_here / "logs"
+        self.clock = JumpingClock(directory / "clock")
+        self.program = ("-P", jumping_clock.__file__, str(self.clock.path), "serve")
+
+    def keys(self) -> dict[str, str]:
+        """Its configuration: it sees its log directory at another path than the test."""
+        return {**super().keys(), "log.dirs": str(self._disk.mount_point / "logs")}
+
+    def fill_disk(self) -> None:
+        """Leaves no byte free."""
+        self._disk.shrink()
+
+    def free_disk(self) -> None:
+        """Gives the disk its size back."""
+        self._disk.resize(SIZE_BYTES)
+
+    def close(self) -> None:
+        """Ends the file system, with all that is stored there."""
+        self._disk.__exit__(None, None, None)
