@@ -22,6 +22,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.files import Files
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
+from ...storage.log.log_flusher import LogFlusher
 from ...storage.log.read_result import in_memory
 from ..config.server_config import ServerConfig
 from .format import (
@@ -301,6 +302,12 @@ class MetadataLog:
                 self._voters = value
 
     # Snapshots ---------------------------------------------------------------
+
+    @property
+    def flusher(self) -> LogFlusher:
+        """Makes the log durable. A snapshot is written after the records that it covers are: a start trusts the log
+        up to its latest snapshot, and checks only what follows."""
+        return self._log.flusher
 
     def begin_snapshot(self, image: MetadataImage, now_ms: int) -> PendingSnapshot | None:
         """Starts a snapshot up to the log's end, for the caller to encode and write. None if it exists already."""

@@ -113,6 +113,8 @@ class PublishedMetadata:
         """
         pending = self.begin_snapshot(now_ms)
         if pending is not None:
+            if self.log.flusher.is_dirty:
+                self.log.flusher.flush()
             self.log.write_snapshot(pending.snapshot_id, list(pending.batches))
             self.log.complete_snapshot(pending)
             self.log.clean(now_ms)

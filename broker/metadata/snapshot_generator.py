@@ -1,8 +1,9 @@
 """Writes snapshots in the background while the broker runs: encodes them in small steps, writes and syncs on a thread.
 
 Owns: the snapshot in progress. Never does: choosing its content. Invariant: a step on the event loop encodes one batch
-of a snapshot (about 2 ms); nothing is removed before the snapshot is durable. Source: Kafka's SnapshotGenerator,
-SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every minute).
+of a snapshot (about 2 ms); a snapshot is written after the records that it covers are durable, and nothing is removed
+before the snapshot is. Source: Kafka's SnapshotGenerator, SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every
+minute).
 """
 
 import asyncio
@@ -84,13 +85,26 @@ class SnapshotGenerator:
                 await asyncio.sleep(0)
                 if self._is_stopped:
                     return
+            await self._sync_log()
             await asyncio.get_running_loop().run_in_executor(None, log.write_snapshot, pending.snapshot_id, batches)
-        except (OSError, UnwritableMetadataError) as error:
+        except (KafkaError, OSError, UnwritableMetadataError) as error:
             logger.error("could not write metadata snapshot %s: %s", pending.snapshot_id.file_name, error)
             self._not_before_ms = self._clock_ms() + CHECK_MS
             return
         log.complete_snapshot(pending)
         self._clean()
+
+    async def _sync_log(self) -> None:
+        """Makes the records durable that an observer has appended without a sync. Raises StorageError, OSError."""
+        flusher = self._metadata.log.flusher
+        if not flusher.is_dirty:
+            return
+        flush = flusher.prepare_flush()
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, flush.sync)
+        except OSError as error:
+            raise flusher.fail_flush(flush, error) from error
+        flusher.complete_flush(flush, self._clock_ms())
 
     def _clean(self) -> None:
         try:

@@ -1,5 +1,6 @@
 """The image of a broker of a cluster: a copied log, applied up to the high watermark. Seeded."""
 
+import asyncio
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from odradek.broker.metadata.image_difference import difference
 from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.codec import encode
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
@@ -36,9 +39,11 @@ from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Files
 from odradek.storage.log.read_result import in_memory
 from support.brokers.metadata_service import NOW_MS, open_service
 from support.data.many_partitions import snapshot_of_partitions
+from support.disks.simulated_disk import SimulatedDisk
 
 FOLLOWER_ID = 71
 CLUSTER_CONFIG = [
@@ -93,13 +98,14 @@ def history(chance: random.Random) -> Iterator[list[Message]]:
 
 
 @contextmanager
-def following(path: Path, cluster_id: str) -> Iterator[FollowedMetadata]:
+def following(path: Path, cluster_id: str, files: Files | None = None) -> Iterator[FollowedMetadata]:
     """A follower on a directory, which is let go as a crash does."""
-    directory = LogDirectory.open(path)
+    directory = LogDirectory.open(path, files or Files())
     try:
         if directory.meta is None:
             directory.format(cluster_id, FOLLOWER_ID, b"follower id 1234")
-        yield FollowedMetadata.open(directory, ServerConfig.load(None, CLUSTER_CONFIG, {}), NOW_MS)
+        config = ServerConfig.load(None, [*CLUSTER_CONFIG, "metadata.log.max.record.bytes.between.snapshots=1"], {})
+        yield FollowedMetadata.open(directory, config, NOW_MS)
     finally:
         directory.abort()
 
@@ -213,6 +219,41 @@ def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
         assert followed.log.log_end_offset == first + 1
         followed.log.append_fetched(log[1] + log[2], NOW_MS)
     assert segment.read_bytes() == data
+
+
+@pytest.mark.parametrize("in_background", [False, True])
+def test_records_below_a_snapshot_survive_a_power_failure(tmp_path: Path, in_background: bool) -> None:
+    """A start does not check them, and would keep a hole there for ever."""
+    with open_service(tmp_path / "leader", crash=True) as service:
+        for name in "abcdefgh":
+            append_raw(service, [TopicRecord(name, name.encode() * 16)])
+        end = service.log.log_end_offset
+        copied, cluster_id = batches_of(service, 0, end), service.cluster_id
+    (tmp_path / "follower").mkdir()
+    disk = SimulatedDisk(tmp_path / "follower", NOW_MS)
+    with following(tmp_path / "follower", cluster_id, disk) as followed:
+        followed.log.append_fetched(copied, NOW_MS)
+        run_to_end(followed.apply(end))
+        assert followed.log.flusher.is_dirty, "an observer does not sync what it copies"
+        if in_background:
+            asyncio.run(generate(followed))
+        else:
+            followed.write_snapshot(NOW_MS)
+        assert [one.end_offset for one in followed.log.snapshot_ids] == [end]
+    for seed in range(10):
+        survivors = disk.survivors(disk.root, random.Random(seed), has_power=False)
+        assert b"".join(data for path, data in survivors.files_below(disk.root) if path.suffix == ".log") == copied
+    with following(tmp_path / "follower", cluster_id, disk) as followed:
+        assert followed.log.log_end_offset == end
+
+
+async def generate(followed: FollowedMetadata) -> None:
+    """Writes the snapshot that is due, in the background."""
+    timers = LoopTimers(asyncio.get_running_loop())
+    generator = SnapshotGenerator(followed, timers, lambda: NOW_MS)
+    generator.start()
+    await generator.idle()
+    timers.close()
 
 
 @pytest.mark.parametrize("seed", range(12))
