@@ -33,6 +33,8 @@ THROTTLE_LOOK_S = 1.0
 """How often a throttled move looks at its limit, which may have been raised."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
 
+_NO_REPLICA = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
 
 class _MoveEndedError(Exception):
     """The move was cancelled."""
@@ -86,7 +88,8 @@ class ReplicaMoves:
         self._turns = asyncio.Semaphore(threads or len(directories.paths))
 
     def alter(self, topic: str, index: int, path: str) -> None:
-        """Moves a partition to a directory. If it is there already, only ends a move elsewhere.
+        """Moves a partition to a directory. If it is there already, only ends a move elsewhere. Without a replica here,
+        the directory is remembered for one that may come.
 
         Raises KafkaError: INVALID_TOPIC_EXCEPTION (the name is too long), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the
         directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION,
@@ -95,7 +98,12 @@ class ReplicaMoves:
         if len(f"{topic}-{index}.{FUTURE_DIRECTORY_SUFFIX}") + UNIQUE_CHARACTERS > MAX_NAME_LENGTH:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
         target = self._target(path)
-        partition = self._hosting.open_replica(topic, index)
+        try:
+            partition = self._hosting.open_replica(topic, index)
+        except KafkaError as error:
+            if error.error_code in _NO_REPLICA:
+                self._hosting.logs.prefer(topic, index, target)
+            raise
         key = topic, index
         active = self._moves.get(key)
         if active is not None:

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
 """Directory ids with which the metadata lets the broker choose."""
+MAX_PREFERRED = 10_000
+"""Directories that are remembered for replicas that may come; beyond it the oldest is forgotten. Kafka has no limit."""
 
 
 class ReplicaLogs:
@@ -38,6 +40,8 @@ class ReplicaLogs:
         """Partition -> the directory id that a move has announced; its log still lies in another directory."""
         self._configs: dict[str, LogConfig] = {}
         self._assigned: dict[tuple[str, int], bytes] = {}
+        self._preferred: dict[tuple[str, int], bytes] = {}
+        """Partition without a replica here -> the directory id that an operator wants for one."""
 
     def config_of(self, topic: str) -> LogConfig:
         """A topic's current configuration. It is computed once for all its partitions."""
@@ -66,6 +70,20 @@ class ReplicaLogs:
             return
         if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
             self.placed(topic.topic_id, index, holder.directory_id)
+
+    def prefer(self, topic: str, index: int, directory: LogDirectory) -> None:
+        """Creates the log of a replica in this directory if the controllers place one here later.
+
+        A broker that is its own controller chooses the directories itself. Source:
+        ``LogManager.maybeUpdatePreferredLogDir``.
+        """
+        key = topic, index
+        if self.placed is None or self._directories.holder(topic, index) is not None:
+            return
+        self._preferred.pop(key, None)
+        self._preferred[key] = directory.directory_id
+        if len(self._preferred) > MAX_PREFERRED:
+            del self._preferred[next(iter(self._preferred))]
 
     def forget_directory(self, topic: str, index: int) -> None:
         """The replica is gone."""
@@ -102,10 +120,15 @@ class ReplicaLogs:
         return log
 
     def _place(self, topic: str, index: int) -> LogDirectory:
-        """The directory for a new partition. Raises StorageError if the metadata names one that is not online."""
+        """The directory for a new partition: the preferred one, the one that the metadata names, or the next.
+
+        Raises StorageError if the metadata names one that is not online.
+        """
         if self._is_offline(topic, index):
             raise StorageError(f"the log directory of {topic}-{index} is offline")
-        directory = self._directories.by_id(self._assigned.get((topic, index), DIRECTORY_UNASSIGNED))
+        assigned = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
+        preferred = self._preferred.pop((topic, index), assigned)
+        directory = self._directories.by_id(preferred) or self._directories.by_id(assigned)
         return self._directories.next_directory() if directory is None else directory
 
     def has_failed(self, topic: str, index: int) -> bool:

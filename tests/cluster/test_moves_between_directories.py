@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+from odradek.protocol.messages.topics import AlterPartitionReassignmentsRequest
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_meta_properties
 from support.brokers.asking import Asking
@@ -168,3 +169,24 @@ def test_moves_that_cannot_be_are_refused(tmp_path: Path) -> None:
         assert move(cluster, 1, "t", there) == 0
         eventually("the replica has moved", partial(is_in, cluster, 1, "t", there))
         assert cluster.read("t", 1) == {"a"}
+
+
+def test_replica_that_comes_later_lies_in_the_directory_that_was_asked_for(tmp_path: Path) -> None:
+    """As a plan of ``reassign-partitions`` with ``log_dirs`` asks for it, before or after the replica is there."""
+    with OurCluster(tmp_path, brokers=2, log_dirs=2) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        for topic in ("t", "u"):
+            cluster.create(topic, [[1]])
+        cluster.produce("u", ["a"])
+        asking = Asking(cluster[2].port)
+        target = cluster[2].log_dirs[1]
+        for topic in ("t", "u", "new"):
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic == "new" else ErrorCode.REPLICA_NOT_AVAILABLE
+            eventually(f"{code} for {topic}", lambda t=topic, c=code: move(cluster, 2, t, target) == c)  # type: ignore[misc]
+        kind = AlterPartitionReassignmentsRequest
+        wanted = [kind.ReassignableTopic(topic, [kind.ReassignablePartition(0, [1, 2])]) for topic in ("t", "u")]
+        assert asking.ask(kind(60_000, topics=wanted), 0).error_code == 0
+        admin.create_topics([NewTopic("new", 1, replica_assignment=[[2]])])["new"].result(CLIENT_TIMEOUT_S)
+        for topic in ("t", "u", "new"):
+            eventually(f"{topic} lies in {target}", partial(is_in, cluster, 2, topic, target))
+            cluster.until_in_sync(topic, {2} if topic == "new" else {1, 2})
