@@ -95,6 +95,8 @@ class Copy:
         self._changed()
         if pending is not None:
             await asyncio.get_running_loop().run_in_executor(None, pending.write)
+            for _ in pending.rebuilding():
+                await asyncio.sleep(0)
             log.complete_truncation(pending, step.offset)
 
     async def truncate_fully(self, step: TruncateFully) -> None:

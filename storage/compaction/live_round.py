@@ -33,6 +33,7 @@ class LiveRound:
         """Collects the input of the round. The log counts as being cleaned until `close`. Raises OSError,
         StorageError.
         """
+        log.removal.finish_truncation()
         log.check_usable()
         active = log.segments.active
         sealed = [segment for segment in log.segments if segment is not active]

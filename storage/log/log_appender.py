@@ -150,6 +150,11 @@ class LogAppender:
             raise result
         return result
 
+    def finish_cut(self) -> None:
+        """Finishes a truncation in progress: the producers are those of what is left."""
+        if isinstance(self._pending, PendingCut):
+            self.finish_pending()
+
     def finish_pending(self) -> None:
         """Finishes the append or the truncation in progress, if any. Waits for its write."""
         pending = self._pending
@@ -158,6 +163,8 @@ class LogAppender:
         pending.write()
         self._pending = None
         if isinstance(pending, PendingCut):
+            for _ in pending.rebuilding():
+                pass
             pending.close()
             if pending.error is not None:
                 self._health.failure = pending.error

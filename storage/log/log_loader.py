@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader, check_crc
 from ...protocol.records.errors import CorruptRecordError
+from ...protocol.steps import run_to_end
 from ..errors import CorruptCheckpointError, CorruptIndexError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
@@ -131,16 +132,7 @@ class LogLoader:
         self.leader_epochs.truncate_from_start(self.log_start_offset)
         self.snapshots.remove_strays(self.segments.base_offsets)
         if not was_recovered or self.state.map_end_offset != log_end_offset:
-            rebuild_producers(
-                self.state,
-                self.snapshots,
-                self.segments,
-                start,
-                log_end_offset,
-                self.now_ms,
-                self.config.producer_id_expiration_ms,
-                clean_shutdown=self.clean_shutdown,
-            )
+            self._rebuild_producers(start, log_end_offset, clean_shutdown=self.clean_shutdown)
         recovery_point = log_end_offset if self.clean_shutdown else min(self.recovery_point, log_end_offset)
         return LoadedLog(
             self.segments,
@@ -152,6 +144,21 @@ class LogLoader:
             recovery_point,
             was_recovered,
             self.unsynced_paths,
+        )
+
+    def _rebuild_producers(self, start: int, end: int, *, clean_shutdown: bool) -> None:
+        expiration_ms = self.config.producer_id_expiration_ms
+        run_to_end(
+            rebuild_producers(
+                self.state,
+                self.snapshots,
+                self.segments,
+                start,
+                end,
+                self.now_ms,
+                expiration_ms,
+                clean_shutdown=clean_shutdown,
+            )
         )
 
     def _load_segments(self) -> list[str]:
@@ -219,16 +226,7 @@ class LogLoader:
         first = unflushed[0]
         position = resume_recovery(first, self.recovery_point)
         checked_from = self.recovery_point if position else first.base_offset
-        rebuild_producers(
-            self.state,
-            self.snapshots,
-            self.segments,
-            self.log_start_offset,
-            checked_from,
-            self.now_ms,
-            self.config.producer_id_expiration_ms,
-            clean_shutdown=False,
-        )
+        self._rebuild_producers(self.log_start_offset, checked_from, clean_shutdown=False)
         for index, segment in enumerate(unflushed):
             if index:
                 segment.indexes.reset()

@@ -7,6 +7,7 @@ UnifiedLog.analyzeAndValidateProducerState.
 from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader, Buffer
+from ...protocol.steps import Steps
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import BatchMetadata, ProducerStateManager
 from ..producers.transaction_markers import read_marker
@@ -50,9 +51,16 @@ class LogProducers:
         """Writes a snapshot, without a sync, if the state has changed. Returns its path or None. Raises OSError."""
         return self.snapshots.take(self.state)
 
-    def rebuild(self, segments: LogSegments, start: int, end: int, now_ms: int, expiration_ms: int) -> None:
-        """Rebuilds the state as of `end` from the newest snapshot in range and the log. Raises OSError."""
-        rebuild_producers(self.state, self.snapshots, segments, start, end, now_ms, expiration_ms, clean_shutdown=False)
+    def rebuild(self, segments: LogSegments, start: int, end: int, now_ms: int, expiration_ms: int) -> Steps[None]:
+        """Steps that rebuild the state as of `end` from the newest snapshot in range and the log. Raises OSError.
+
+        The last step exchanges the state as a whole.
+        """
+        fresh = ProducerStateManager()
+        yield from rebuild_producers(
+            fresh, self.snapshots, segments, start, end, now_ms, expiration_ms, clean_shutdown=False
+        )
+        self.state.take_over(fresh)
 
     def remove_snapshots(self) -> None:
         """Removes every snapshot. Raises OSError."""

@@ -7,6 +7,7 @@ Kafka's UnifiedLog.truncateTo, truncateFullyAndStartAt, deleteOldSegments and re
 
 import logging
 
+from ...protocol.steps import Steps, run_to_end
 from ..errors import StorageError
 from ..segment.segment import Segment
 from .log_appender import LogAppender
@@ -58,7 +59,7 @@ class LogRemoval:
     def begin_truncation(self, offset: int) -> PendingCut | None:
         """The first step of `truncate_to`: the log ends at `offset` from now on. None if there is nothing to remove.
 
-        The waits for the disk are in the result. Raises StorageError as `truncate_to`.
+        The waits for the disk and the replay of the producers are in the result. Raises StorageError as `truncate_to`.
         """
         self._health.check_usable()
         self._appender.finish_pending()
@@ -69,7 +70,7 @@ class LogRemoval:
         try:
             pending = self._files.begin_cut(offset)
             self._offsets.leader_epochs.truncate_from_end(offset)
-            self._clamp_to(offset)
+            pending.rebuild = self._clamp_to(offset)
         except OSError as error:
             raise self._failed(error) from error
         self._appender.begin_cut(pending)
@@ -83,6 +84,10 @@ class LogRemoval:
         if offset < self._files.segments.first.base_offset:
             self.truncate_fully_and_start_at(offset)  # of one empty segment
 
+    def finish_truncation(self) -> None:
+        """Completes a truncation in progress, if any, by waiting for the disk: its producers are those of the log."""
+        self._appender.finish_cut()
+
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`. As `truncate_to`."""
         self._health.check_usable()
@@ -92,7 +97,7 @@ class LogRemoval:
             self._offsets.leader_epochs.clear()
             self._offsets.log_start_offset = offset
             self._producers.remove_snapshots()
-            self._clamp_to(offset)
+            run_to_end(self._clamp_to(offset))  # nothing is left to replay
         except OSError as error:
             raise self._failed(error) from error
 
@@ -145,11 +150,11 @@ class LogRemoval:
         except OSError as error:
             raise self._failed(error) from error
 
-    def _clamp_to(self, offset: int) -> None:
-        """Lowers the offsets and rebuilds the producers after a truncation to `offset`."""
+    def _clamp_to(self, offset: int) -> Steps[None]:
+        """Lowers the offsets after a truncation to `offset`. Returns the steps that rebuild the producers."""
         self._offsets.cut_offsets(offset)
         expiration_ms = self._files.config.producer_id_expiration_ms
-        self._producers.rebuild(
+        return self._producers.rebuild(
             self._files.segments, self._offsets.log_start_offset, offset, self._flusher.last_flushed_ms, expiration_ms
         )
 

@@ -2,6 +2,7 @@
 
     pending = log.begin_truncation(offset)      on the loop; None if there is nothing to remove
     pending.write()                             on any thread: removes, cuts and syncs
+    pending.rebuilding()                        on the loop, in steps: replays the producers; may be left out
     log.complete_truncation(pending)            on the loop; StorageError if the disk failed
 
 Owns: the order on the disk. Never does: changing the log in memory. Invariants: files are removed from the end
@@ -9,7 +10,7 @@ backwards, each durably, so that a crash neither leaves batches after a hole nor
 waits until this is over. A crash before the end undoes a part of the truncation, as if it had not been asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -34,6 +35,8 @@ class PendingCut:
         self._flush = flush
         self._lock = Lock()
         self._is_written = False
+        self.rebuild: Iterator[None] = iter(())
+        """The steps that replay the producers from what is left. Until the last one they are those of the uncut log."""
         self.error: OSError | None = None
         self.failure: StorageError | None = None
 
@@ -54,6 +57,14 @@ class PendingCut:
             self._files.sync_directory(self._directory)
         self._files.truncate(self._active.fd, self._size)
         self._flush.sync()
+
+    def rebuilding(self) -> Iterator[None]:
+        """The steps of :attr:`rebuild` that are left. Completing the truncation takes those that its caller has not."""
+        try:
+            for _ in self.rebuild:  # not `yield from`, which would end them with this generator
+                yield
+        except OSError as error:
+            self.error = error
 
     def close(self) -> None:
         """Releases the file."""

@@ -5,8 +5,10 @@ LogSegment.updateProducerState.
 """
 
 import logging
+from collections.abc import Iterator
 
 from ...protocol.records.batch import BatchHeader, Buffer
+from ...protocol.steps import Steps
 from ..errors import CorruptSnapshotError
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import ProducerStateManager, is_expired
@@ -16,6 +18,9 @@ from ..segment.transaction_index import AbortedTransaction
 from .log_segments import LogSegments
 
 logger = logging.getLogger(__name__)
+
+HEADERS_A_STEP = 64
+"""The number of batches replayed in one step: some 5 us each."""
 
 
 def apply_to_producers(
@@ -46,8 +51,8 @@ def rebuild_producers(
     expiration_ms: int,
     *,
     clean_shutdown: bool,
-) -> None:
-    """Rebuilds `state` as of `log_end_offset` from the newest usable snapshot and the log after it.
+) -> Steps[None]:
+    """Steps that rebuild `state` as of `log_end_offset` from the newest usable snapshot and the log after it.
 
     Removes snapshots out of range. A log that was closed cleanly without a snapshot had no producers and is not read.
     """
@@ -73,22 +78,24 @@ def rebuild_producers(
         for segment in segments.reaching(start):
             if segment.base_offset >= log_end_offset:
                 break
-            _replay_segment(state, segment, start, log_end_offset)
+            yield from _replay_segment(state, segment, start, log_end_offset)
     state.map_end_offset = log_end_offset
     state.forget_unreplicated(log_end_offset)
 
 
-def _replay_segment(state: ProducerStateManager, segment: Segment, start: int, end: int) -> None:
+def _replay_segment(state: ProducerStateManager, segment: Segment, start: int, end: int) -> Iterator[None]:
     """Applies the batches of one segment from `start` to `end`. Reads markers whole, of other batches only the
     headers.
     """
     place = segment.indexes.find(start)
     if place is None:
         return
-    for position, header in segment.file.headers(place.position):
+    for count, (position, header) in enumerate(segment.file.headers(place.position), 1):
         if header.base_offset >= end:
             return
         batch = segment.file.read_bytes(position, header.size_in_bytes) if header.is_control else b""
         apply_to_producers(state, segment, header, batch, index=False)
+        if not count % HEADERS_A_STEP:
+            yield
         if header.next_offset >= end:
             return  # later batches may be torn

@@ -137,6 +137,13 @@ class ProducerStateManager:
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of the offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker
 
+    def take_over(self, other: "ProducerStateManager") -> None:
+        """Becomes what `other` is, which must not be used any more."""
+        self.producers = other.producers
+        self.map_end_offset = other.map_end_offset
+        self._ongoing = other._ongoing
+        self._unreplicated = other._unreplicated
+
     @property
     def first_unstable_offset(self) -> int | None:
         """The first offset whose transaction is undecided or has its marker above the high watermark."""

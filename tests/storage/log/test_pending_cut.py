@@ -1,5 +1,6 @@
 """A truncation is seen at once, and its waits for the disk may be on another thread."""
 
+import itertools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+from odradek.storage.compaction.grouping import CleanableRange
+from odradek.storage.compaction.live_round import UNLIMITED, LiveRound
 from odradek.storage.errors import StorageError
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.producer_replay import HEADERS_A_STEP
 
 NOW_MS = 1_700_000_000_000
 RECORDS = 60
@@ -125,3 +130,88 @@ def test_offset_below_the_first_segment_empties_the_log(log: Log, tmp_path: Path
 
 def test_nothing_beyond_the_end_is_pending(log: Log) -> None:
     assert log.begin_truncation(RECORDS) is None
+
+
+IN_TRANSACTION, AFTER_THE_ABORT, LATER = 150, 200, 230
+"""Offsets in the log of a producer."""
+
+
+def transactional(offset: int) -> bytes:
+    builder = BatchBuilder(producer_id=7, producer_epoch=1, base_sequence=offset, is_transactional=True)
+    builder.append(NOW_MS, None, b"value")
+    builder.move_to(offset)
+    return bytes(builder.build())
+
+
+@pytest.fixture
+def produced(tmp_path: Path, files: WatchedFiles) -> Iterator[Log]:
+    """A transaction from offset 0 on that is aborted, and another one after it, in one segment."""
+    log = Log.open(tmp_path / "p-0", LogConfig(), now_ms=NOW_MS, files=files)
+    for offset in range(LATER):
+        if offset == AFTER_THE_ABORT - 1:
+            marker = EndTransactionMarker(ControlRecordType.ABORT, 0)
+            data = bytearray(encode_end_transaction_batch(marker, timestamp=NOW_MS, producer_id=7, producer_epoch=1))
+            data[:8] = offset.to_bytes(8, "big")
+            log.append_as_follower(bytes(data), NOW_MS)
+        else:
+            log.append_as_follower(transactional(offset), NOW_MS)
+    assert log.producer_state.first_undecided_offset == AFTER_THE_ABORT
+    yield log
+    log.abort()
+
+
+def assert_as_after_a_start(log: Log, tmp_path: Path) -> None:
+    """The producers are those that a start reads from the same bytes."""
+    copy = tmp_path / "copy-0"
+    copy.mkdir()
+    (copy / f"{0:020}.log").write_bytes(all_bytes(log))
+    again = Log.open(copy, LogConfig(), now_ms=NOW_MS)
+    assert (again.log_end_offset, again.producer_state.producers) == (log.log_end_offset, log.producer_state.producers)
+    assert again.producer_state.first_undecided_offset == log.producer_state.first_undecided_offset
+    again.abort()
+
+
+@pytest.mark.parametrize("steps", [0, 1, None], ids=["by-the-end", "some", "all"])
+def test_producers_are_replayed_in_steps(produced: Log, tmp_path: Path, steps: int | None) -> None:
+    """The marker is cut: its transaction is open again. Steps that are left are taken at the end."""
+    pending = produced.begin_truncation(IN_TRANSACTION)
+    assert pending is not None
+    on_a_thread(pending.write)
+    before = produced.producer_state.producers
+    taken = len(list(itertools.islice(pending.rebuilding(), steps)))
+    assert taken == (IN_TRANSACTION // HEADERS_A_STEP if steps is None else steps)
+    assert (produced.producer_state.producers is before) == (steps is not None)
+    produced.complete_truncation(pending, IN_TRANSACTION)
+    assert produced.producer_state.first_undecided_offset == 0
+    assert produced.producer_state.producers[7].last_sequence == IN_TRANSACTION - 1
+    assert_as_after_a_start(produced, tmp_path)
+
+
+def test_append_comes_after_all_steps(produced: Log, tmp_path: Path) -> None:
+    """A leader that was elected meanwhile checks a batch against what is left, not against what was cut."""
+    pending = produced.begin_truncation(IN_TRANSACTION)
+    assert pending is not None
+    on_a_thread(pending.write)
+    next(pending.rebuilding())
+    again = bytes(8) + transactional(IN_TRANSACTION)[8:]
+    info = produced.append_as_leader(again, 4, NOW_MS)
+    assert (info.first_offset, info.duplicate) == (IN_TRANSACTION, False)
+    assert list(pending.rebuilding()) == []
+    produced.complete_truncation(pending, IN_TRANSACTION)
+    assert_as_after_a_start(produced, tmp_path)
+
+
+def test_cleaning_begins_after_all_steps(produced: Log) -> None:
+    """It keeps the last record of each producer, so that a start knows its sequence."""
+    pending = produced.begin_truncation(IN_TRANSACTION)
+    assert pending is not None
+    round_ = LiveRound(produced, CleanableRange(0, 0), NOW_MS, UNLIMITED)
+    assert [one.last_data_offset for one in round_.order.last_records.values()] == [IN_TRANSACTION - 1]
+    round_.close(is_done=False)
+
+
+def test_leader_epoch_begins_after_all_steps(produced: Log) -> None:
+    """A leader asks for open transactions before it appends."""
+    assert produced.begin_truncation(IN_TRANSACTION) is not None
+    produced.assign_epoch(4)
+    assert produced.producer_state.first_undecided_offset == 0
