@@ -14,6 +14,8 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.quorum import FetchSnapshotResponse
 from ...protocol.records.errors import CorruptRecordError
+from ...storage.errors import StorageError
+from ...storage.files.disk_errors import is_passing
 from ..metadata.followed import FollowedMetadata
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.snapshot_files import ReceivedSnapshot
@@ -85,8 +87,7 @@ class MetadataFetcher:
         finally:
             if self._client is not None:
                 self._client.close()
-            if self._received is not None:
-                self._received.discard()
+            self._discard_received()
 
     async def _ask(self) -> Step:
         """One request, and what its answer asks for."""
@@ -111,30 +112,55 @@ class MetadataFetcher:
             return Retry(RECONNECT_MS, str(error))
         return step
 
-    async def _take(self, step: Step) -> None:
+    async def _take(self, step: Retry | Append | Truncate | SnapshotPiece) -> None:
         """Carries out what an answer asks for. Raises KafkaError, OSError, MetadataLogError."""
-        log = self._metadata.log
         if isinstance(step, Retry):
             if step.delay_ms:
                 self._complaint.complain(step.reason)
             await asyncio.sleep(step.delay_ms / 1000)
             return
+        if not self._store(step):
+            await asyncio.sleep(RECONNECT_MS / 1000)
+        elif isinstance(step, SnapshotPiece) and step.is_last:
+            await self._take_snapshot(step)
+        else:
+            self._arrived()
+            if isinstance(step, Append):
+                await self._apply()
+
+    def _store(self, step: Append | Truncate | SnapshotPiece) -> bool:
+        """Writes what an answer brings. Returns False if the same must be asked again.
+
+        A full disk is a state, as for partitions: until there is space, nothing counts as arrived.
+        """
+        try:
+            self._write(step)
+        except CorruptRecordError as damage:
+            self._complaint.complain(f"damaged batches came from {self._controllers.active}: {damage}")
+        except (StorageError, OSError) as error:
+            if not is_passing(error):
+                raise
+            self._complaint.complain(f"it can't be stored: {error}")
+            self._observer.lost_connection()  # a snapshot begins anew
+            self._discard_received()
+        else:
+            return True
+        return False
+
+    def _write(self, step: Append | Truncate | SnapshotPiece) -> None:
+        log = self._metadata.log
         self._remember_leader()
         if isinstance(step, Truncate):
             logger.info("the metadata log is truncated to offset %d, where the leader's differs", step.offset)
             log.truncate_to(step.offset)
-            self._arrived()
-        elif isinstance(step, SnapshotPiece):
-            await self._take_piece(step)
         elif isinstance(step, Append):
-            try:
-                log.append_fetched(step.records, self._clock_ms())
-            except CorruptRecordError as damage:
-                self._complaint.complain(f"damaged batches came from {self._controllers.active}: {damage}")
-                await asyncio.sleep(RECONNECT_MS / 1000)
-                return
-            self._arrived()
-            await self._apply()
+            log.append_fetched(step.records, self._clock_ms())
+        else:
+            if step.position == 0:
+                self._discard_received()
+                self._received = log.receive_snapshot(step.snapshot_id)
+            assert self._received is not None
+            self._received.write(step.records)
 
     def _arrived(self) -> None:
         self.arrived_s = time.monotonic()
@@ -144,22 +170,14 @@ class MetadataFetcher:
         await self._in_turns(self._metadata.apply(self._observer.high_watermark))
         self._report_applied()
 
-    async def _take_piece(self, piece: SnapshotPiece) -> None:
+    async def _take_snapshot(self, piece: SnapshotPiece) -> None:
+        """Replaces log and image by a snapshot whose last piece is written."""
         received = self._received
-        if piece.position == 0:
-            if received is not None:
-                received.discard()
-            received = self._received = self._metadata.log.receive_snapshot(piece.snapshot_id)
         assert received is not None
-        received.write(piece.records)
-        if not piece.is_last:
-            self._arrived()
-            return
         try:
             snapshot = await asyncio.to_thread(self._metadata.log.check_received, received)
         except MetadataLogError as damage:
-            received.discard()
-            self._received = None
+            self._discard_received()
             self._complaint.complain(f"a damaged snapshot came from {self._controllers.active}: {damage}")
             await asyncio.sleep(RECONNECT_MS / 1000)
             return
@@ -169,6 +187,11 @@ class MetadataFetcher:
         self._received = None
         self._report_applied()
 
+    def _discard_received(self) -> None:
+        if self._received is not None:
+            self._received.discard()
+            self._received = None
+
     def _report_applied(self) -> None:
         self._applied(self._metadata.applied_offset)
         if self._observer.is_known and self._metadata.applied_offset + 1 >= self._observer.high_watermark:
@@ -177,10 +200,10 @@ class MetadataFetcher:
     def _remember_leader(self) -> None:
         leader = self._controllers.leader_id, self._controllers.leader_epoch
         if leader != self._leader and leader[0] >= 0:
+            self._metadata.log.remember_leader(*leader)
             self._leader = leader
             logger.info("the active controller is node %d, epoch %d", *leader)
             self._led_anew()
-            self._metadata.log.remember_leader(*leader)
 
     async def _in_turns(self, steps: Iterator[object]) -> None:
         """Takes all steps, :data:`TURN_S` of them in one turn of the event loop. Each turn is progress."""

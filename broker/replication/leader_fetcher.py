@@ -18,6 +18,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
+from ...storage.files.disk_errors import is_passing
 from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
@@ -94,6 +95,7 @@ class LeaderFetcher:
         self._copied_bytes = 0
         self._changed = asyncio.Event()
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
+        self._no_space = RepeatedComplaint(f"can't store what broker {leader_id} leads", time.monotonic)
 
     @property
     def client_id(self) -> str:
@@ -257,9 +259,12 @@ class LeaderFetcher:
         try:
             await self._carry_out(copy, step)
         except StorageError as error:
-            # Its directory fails with it, and says so.
-            partition.is_stopped = True
-            logger.error("%s: can't be followed any more: %s", copy.name, error)
+            if is_passing(error):  # no space: it is fetched again, and the directory says what to do
+                self._no_space.complain(error)
+                partition.pause(monotonic_ms(), self._settings.backoff_ms)
+            else:  # its directory fails with it, and says so
+                partition.is_stopped = True
+                logger.error("%s: can't be followed any more: %s", copy.name, error)
         except KafkaError as error:
             logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
@@ -268,6 +273,7 @@ class LeaderFetcher:
         """Raises KafkaError."""
         if isinstance(step, AppendToCopy):
             copy.append(step, self._clock_ms())
+            self._no_space.resolved()
         elif isinstance(step, TruncateCopy):
             await copy.truncate(step)
         elif isinstance(step, TruncateFully):

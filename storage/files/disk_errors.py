@@ -21,6 +21,12 @@ def ends_directory(error: OSError) -> bool:
     return error.errno not in PASSING
 
 
+def is_passing(error: Exception) -> bool:
+    """Whether an OSError, or a StorageError that was raised from one, leaves its directory usable: try again later."""
+    cause = error.__cause__ if isinstance(error, StorageError) else error
+    return isinstance(cause, OSError) and not ends_directory(cause)
+
+
 class OnDisk(Protocol):
     """An object whose methods `on_disk` wraps."""
 

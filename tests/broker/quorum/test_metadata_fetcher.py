@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.followed import FollowedMetadata
 from odradek.broker.metadata.snapshot_files import SnapshotId
@@ -19,9 +21,11 @@ from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshot
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Files
 from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_service import NOW_MS, open_service
 from support.data.many_partitions import snapshot_of_partitions
+from support.disks.faulty_files import FaultyFiles
 
 CONFIG = [
     "node.id=71",
@@ -56,8 +60,8 @@ def offset_of(request: Message) -> int:
 
 
 @contextmanager
-def metadata_in(path: Path) -> Iterator[FollowedMetadata]:
-    directory = LogDirectory.open(path)
+def metadata_in(path: Path, files: Files | None = None) -> Iterator[FollowedMetadata]:
+    directory = LogDirectory.open(path, files or Files())
     try:
         directory.format("c" * 22, 71, b"follower id 1234")
         yield FollowedMetadata.open(directory, ServerConfig.load(None, CONFIG, {}), NOW_MS)
@@ -66,10 +70,12 @@ def metadata_in(path: Path) -> Iterator[FollowedMetadata]:
 
 
 @asynccontextmanager
-async def fetching(path: Path, answer: Callable[[Message], Answer]) -> AsyncIterator[tuple[FollowedMetadata, FakeNode]]:
+async def fetching(
+    path: Path, answer: Callable[[Message], Answer], files: Files | None = None
+) -> AsyncIterator[tuple[FollowedMetadata, FakeNode]]:
     """A fetcher on a new directory. Returns once it has caught up."""
     failures: list[str] = []
-    with metadata_in(path) as metadata:
+    with metadata_in(path, files) as metadata:
         async with FakeNode(answer) as node:
             known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
             fetcher = MetadataFetcher(
@@ -162,6 +168,62 @@ async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: P
         assert metadata.log.snapshot_ids == [SnapshotId(*snapshot_id)]
         assert metadata.log._snapshots.read(snapshot_id) == snapshot
     assert attempts.count(0) == 2
+
+
+@pytest.mark.parametrize("operation", ["write", "create"])
+async def test_full_disk_stops_nothing_but_the_copy(tmp_path: Path, operation: str) -> None:
+    """The batch is fetched again, until it fits. A file that can't be created is that of the leader's epoch."""
+    files = FaultyFiles()
+    asked: list[int] = []
+
+    def answer(request: Message) -> Answer:
+        asked.append(offset_of(request))
+        if len(asked) == 1:
+            files.fail(operation)
+        if len(asked) == 4:
+            files.repair()
+        records = batch(asked[-1]) if asked[-1] < 3 else b""
+        return fetched(FetchResponse.PartitionData(high_watermark=3, records=records))
+
+    async with fetching(tmp_path, answer, files) as (metadata, _):
+        assert metadata.image.topics_by_name.keys() == {f"t{offset}" for offset in range(3)}
+    assert asked[:7] == [0, 0, 0, 0, 1, 2, 3]
+
+
+async def test_snapshot_that_does_not_fit_is_fetched_anew(tmp_path: Path) -> None:
+    with open_service(tmp_path / "leader", crash=True) as service:
+        service.write_snapshot(NOW_MS)
+        snapshot_id = service.log.snapshot_ids[-1]
+        snapshot = bytes(service.log._snapshots.read(snapshot_id))
+    files = FaultyFiles()
+    positions: list[int] = []
+
+    def answer(request: Message) -> Answer:
+        if isinstance(request, FetchRequest):
+            partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
+            if not offset_of(request):
+                partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
+            return fetched(partition)
+        assert isinstance(request, FetchSnapshotRequest)
+        position = request.topics[0].partitions[0].position
+        positions.append(position)
+        if len(positions) == 2:
+            files.fail("write")
+        elif len(positions) == 3:
+            assert not list((tmp_path / "follower" / f"{METADATA_TOPIC}-0").glob("*.part")), "it gives its space back"
+            files.repair()
+        piece = FetchSnapshotResponse.PartitionSnapshot(
+            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
+            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
+            size=len(snapshot),
+            position=position,
+            unaligned_records=snapshot[position : position + 200],
+        )
+        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+
+    async with fetching(tmp_path / "follower", answer, files) as (metadata, _):
+        assert metadata.log._snapshots.read(snapshot_id) == snapshot
+    assert positions[:4] == [0, 200, 0, 200]
 
 
 async def test_log_that_the_leader_has_no_epoch_of_is_copied_anew(tmp_path: Path) -> None:

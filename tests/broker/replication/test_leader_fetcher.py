@@ -1,6 +1,7 @@
 """The fetcher of one leader on a socket: its fetch session, and what ends it."""
 
 import asyncio
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,8 @@ from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.fake_node import Answer, FakeNode
+from support.disks.faulty_files import FaultyFiles
+from support.eventually import eventually_in_loop
 
 NOW_MS = 1_700_000_000_000
 TOPIC = bytes(15) + b"\x07"
@@ -105,6 +108,43 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
             (9, 0, [1], []),
         ]
     assert (log.log_end_offset, log.high_watermark) == (1, 1)
+
+
+@pytest.mark.parametrize(("error", "is_followed"), [(errno.ENOSPC, True), (errno.EIO, False)])
+async def test_full_disk_is_a_state_and_another_error_an_end(tmp_path: Path, error: int, is_followed: bool) -> None:
+    """A batch that did not fit is fetched again; a directory that has failed is not used any more."""
+    files = FaultyFiles()
+    log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW_MS, files=files)
+    files.fail("write", error=error)
+    asked: list[Summary] = []
+    is_over = asyncio.Event()
+
+    def next_answer(request: Message) -> Answer:
+        asked.append(summary(request))
+        offsets = asked[-1][2]
+        if len(asked) == 4:
+            files.repair()
+        if log.log_end_offset:
+            is_over.set()
+            return None
+        return answer(0, *(PartitionData(records=batch(0), high_watermark=1, log_start_offset=0) for _ in offsets))
+
+    throttle = ReplicationThrottle(1, MetadataImage, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
+    async with FakeNode(next_answer) as node:
+        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
+        copy = Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit(), lambda size: None)
+        fetcher.follow(copy)
+        task = asyncio.ensure_future(fetcher.run())
+        if is_followed:
+            await is_over.wait()
+        else:
+            await eventually_in_loop("it has stopped", lambda: copy.partition.is_stopped)
+        assert copy.partition.is_stopped == (not is_followed)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert log.log_end_offset == (1 if is_followed else 0)
+    assert len(asked) > 3 or not is_followed
+    log.abort()
 
 
 async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -> None:
