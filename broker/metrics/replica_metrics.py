@@ -18,6 +18,8 @@ from .replica_state import FetcherState, FollowedReplica, HostedReplicaCounts, I
 
 PARTITION_LABELS = ("topic", "partition")
 FETCHER_LABELS = ("clientId",)
+LEADER_LABELS = (*FETCHER_LABELS, "brokerHost", "brokerPort")
+"""Of ``AbstractFetcherThread.FetcherStats``."""
 REPLICA_FETCHERS = ("Replica",)
 """The client id of Kafka's ReplicaFetcherManager, as opposed to the one for moves between directories."""
 
@@ -107,9 +109,9 @@ class ReplicaMetrics:
             ("bytes", "Bytes of records copied from it.", lambda one: one.copied_bytes),
         )
         for name, what, count in counts:
-            counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=FETCHER_LABELS)
+            counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=LEADER_LABELS)
             for one in fetchers:
-                counter.add_metric((one.client_id,), count(one))
+                counter.add_metric((one.client_id, one.host, str(one.port)), count(one))
             yield counter
 
     def _samples(self, name: str, value: Callable[[LedPartition], int], totals: dict[str, int]) -> Iterator[Sample]:

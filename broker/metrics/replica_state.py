@@ -49,9 +49,11 @@ class FollowedReplica(NamedTuple):
 
 
 class FetcherState(NamedTuple):
-    """The fetcher of one leader: requests sent, bytes copied, and requests a second over the last minute."""
+    """The fetcher of the leader at an address: requests sent, bytes copied, requests a second over the last minute."""
 
     client_id: str
+    host: str
+    port: int
     requests: int
     copied_bytes: int
     request_rate: float

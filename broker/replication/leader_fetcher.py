@@ -76,6 +76,8 @@ class LeaderFetcher:
         epoch."""
         self.copies: dict[Key, Copy] = {}
         self._leader_id = leader_id
+        self._address = address
+        self._last_address = "", -1
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._settings = settings
@@ -106,7 +108,8 @@ class LeaderFetcher:
     def state(self) -> FetcherState:
         """What it has done so far."""
         rate = self._requests.rate(monotonic_ms())
-        return FetcherState(self.client_id, self._requests.count, self._copied_bytes, rate)
+        self._last_address = self._address() or self._last_address
+        return FetcherState(self.client_id, *self._last_address, self._requests.count, self._copied_bytes, rate)
 
     def follow(self, copy: Copy) -> None:
         """Fetches a partition from now on; one of an earlier epoch is replaced."""

@@ -3,6 +3,7 @@
 The brokers are three of ours, or two of ours and a real Kafka. Every tool runs in one JVM.
 """
 
+import itertools
 import json
 import re
 import subprocess
@@ -19,7 +20,9 @@ from support.brokers.python_clients import CLIENTS
 from support.brokers.three_brokers import NODE_IDS, ThreeBrokers
 from support.eventually import eventually
 from support.kafka.both_tools import PACKAGE, BothTools, Run, words
+from support.kafka.compared_metrics import Compared
 from support.kafka.java import java_arguments, run_class
+from support.kafka.mbeans import MBeans
 from support.kafka.tools import KafkaTools, ToolOutput
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
@@ -74,9 +77,9 @@ def done(output: ToolOutput) -> str:
     return output.out
 
 
-def fill(cluster: ThreeBrokers, topic: str, count: int, size: int = 10, partition: int = 0) -> None:
-    """Writes records with acks=all."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+def fill(cluster: ThreeBrokers, topic: str, count: int, size: int = 10, partition: int = 0, acks: str = "all") -> None:
+    """Writes records."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": acks})
     for number in range(count):
         producer.produce(topic, f"{number:0{size}}", partition=partition)
         producer.poll(0)
@@ -343,6 +346,22 @@ def test_replicas_are_verified(cluster: ThreeBrokers, topic: str) -> None:
                 raise AssertionError("".join(seen))
         finally:
             tool.kill()
+
+
+@pytest.mark.parametrize("cluster", ["mixed"], indirect=True)
+def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -> None:
+    """Brokers of ours and a real Kafka, each as leader and as follower of the same records."""
+    cluster.create(topic, EVERYWHERE)
+    with MBeans() as beans:
+        both = Compared(cluster, beans, topic)
+        both.until_quiet()
+        before = both.metrics()
+        for number, index in itertools.product(range(10), range(3)):  # a batch for each record
+            fill(cluster, topic, 1, size=10 + number, partition=index)
+        both.until_quiet()
+        both.check_names()
+        both.check_records(before)
+        both.check_follower_that_hangs(lambda index: fill(cluster, topic, 1, partition=index, acks="1"))
 
 
 def test_unclean_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str) -> None:

@@ -25,8 +25,8 @@ FOLLOWED = (
     FollowedReplica("ReplicaFetcherThread-0-3", "bills", 2, lag=4, has_failed=True),
 )
 FETCHERS = (
-    FetcherState("ReplicaFetcherThread-0-2", 100, 5_000, 2.0),
-    FetcherState("ReplicaFetcherThread-0-3", 40, 0, 0.5),
+    FetcherState("ReplicaFetcherThread-0-2", "two", 92, 100, 5_000, 2.0),
+    FetcherState("ReplicaFetcherThread-0-3", "three", 93, 40, 0, 0.5),
 )
 
 
@@ -77,10 +77,10 @@ def test_lag_of_copies_and_the_fetchers() -> None:
         f'{manager}_maxlag{{clientId="Replica"}}': 7,
         f'{manager}_failedpartitionscount{{clientId="Replica"}}': 1,
         f'{manager}_minfetchrate{{clientId="Replica"}}': 0.5,
-        f'kafka_server_fetcherstats_requests_total{{clientId="{second}"}}': 100,
-        f'kafka_server_fetcherstats_requests_total{{clientId="{third}"}}': 40,
-        f'kafka_server_fetcherstats_bytes_total{{clientId="{second}"}}': 5_000,
-        f'kafka_server_fetcherstats_bytes_total{{clientId="{third}"}}': 0,
+        f'kafka_server_fetcherstats_requests_total{{brokerHost="two",brokerPort="92",clientId="{second}"}}': 100,
+        f'kafka_server_fetcherstats_requests_total{{brokerHost="three",brokerPort="93",clientId="{third}"}}': 40,
+        f'kafka_server_fetcherstats_bytes_total{{brokerHost="two",brokerPort="92",clientId="{second}"}}': 5_000,
+        f'kafka_server_fetcherstats_bytes_total{{brokerHost="three",brokerPort="93",clientId="{third}"}}': 0,
     }
 
 

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
+from support.kafka.mbeans import METRICS
 from support.kafka.real_controllers import RealControllers, RealMember
 
 NODE_IDS = (1, 2, 3)
@@ -27,6 +28,7 @@ SETTINGS = {
     "transaction.state.log.min.isr": "2",
     "replica.high.watermark.checkpoint.interval.ms": "500",
     "log.dir.failure.timeout.ms": "30000",
+    **METRICS,
 }
 SESSION = {"broker.session.timeout.ms": "6000"}
 """Of the controllers: a JVM on a busy machine pauses for longer than the 2 s of other tests."""
