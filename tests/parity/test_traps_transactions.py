@@ -133,6 +133,13 @@ def markers_by_transaction_version(tx: Transactional) -> Any:
     return [*late, *again, *next_epoch, tx.mark(later=2, coordinator_epoch=5), tx.mark(later=3)]
 
 
+def markers_of_a_fenced_epoch(tx: Transactional) -> Any:
+    """The producer was initialised again since: its former epoch ends no transaction, open or not."""
+    fenced = [tx.init(), tx.init(), tx.mark(later=-1), tx.add(), tx.produce(), tx.commit("a", 3)]
+    refused = [tx.mark(later=-1), tx.mark(later=-1, transaction_version=0), tx.mark(later=-1, version=1)]
+    return [*fenced, *refused, tx.end(), tx.mark(later=-1), tx.mark(later=-1, transaction_version=0)]
+
+
 SCENES: list[Scene] = [
     a_commit,
     an_abort,
@@ -154,6 +161,7 @@ SCENES: list[Scene] = [
     too_late,
     versions_mixed,
     markers_by_transaction_version,
+    markers_of_a_fenced_epoch,
 ]
 
 
@@ -208,6 +216,19 @@ def test_a_batch_sent_again_in_the_next_transaction(both: TwoBrokers) -> None:
 
     assert scene(Side(both.wire, both.ours.port, True)) == ((0, 0), (0, 2))
     assert scene(Side(both.wire, both.kafka.port, False)) == ((0, 0), (45, -1))
+
+
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (5, -1)])
+def test_a_marker_of_no_producer(both: TwoBrokers, producer_id: int, epoch: int) -> None:
+    """Kafka fails as it builds the marker, and answers all markers of the request so (docs/differences.md)."""
+
+    def scene(side: Side) -> Any:
+        tx = Transactional(side, f"no-producer-{producer_id}")
+        tx.who("a").take(producer_id, epoch)
+        return tx.mark()
+
+    assert scene(Side(both.wire, both.ours.port, True)) == {False: [42], True: [42]}
+    assert scene(Side(both.wire, both.kafka.port, False)) == {False: [-1], True: [-1]}
 
 
 STEPS = 16
