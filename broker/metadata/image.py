@@ -244,10 +244,15 @@ class MetadataImage:
         broker = self.brokers.get(broker_id)
         return None if broker is None or broker.fenced else broker.endpoints.get(listener_name)
 
-    def address(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
-        """Host and port of :meth:`endpoint`."""
+    def address(self, broker_id: int, listener_name: str) -> tuple[str, int] | str:
+        """Host and port of :meth:`endpoint` for another broker, or why there is none, for the log."""
         endpoint = self.endpoint(broker_id, listener_name)
-        return None if endpoint is None else (endpoint.host, endpoint.port)
+        if endpoint is not None:
+            return endpoint.host, endpoint.port
+        broker = self.brokers.get(broker_id)
+        if broker is None or broker.fenced:
+            return "it is fenced or not registered"
+        return f"it has no listener {listener_name}: inter.broker.listener.name must be a listener of every broker"
 
     def kept_records(self, kind: type[Message]) -> Iterator[tuple[Message, int]]:
         """The kept records of one class with their versions, in the order of the log."""

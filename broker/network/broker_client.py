@@ -17,9 +17,9 @@ class BrokerClient:
     """Requests to one broker. It connects anew when the broker's address has changed."""
 
     def __init__(
-        self, address: Callable[[], tuple[str, int] | None], client_id: str, security: NodeSecurity = PLAINTEXT
+        self, address: Callable[[], tuple[str, int] | str], client_id: str, security: NodeSecurity = PLAINTEXT
     ) -> None:
-        """``address``: host and port of the inter-broker listener; None while the broker is fenced, or lacks it."""
+        """``address``: host and port of the inter-broker listener, or why the broker has none."""
         self._address = address
         self._client_id = client_id
         self._security = security
@@ -28,8 +28,8 @@ class BrokerClient:
     async def send(self, request: Message, response_type: type[Response], timeout_s: float) -> Response:
         """Sends one request. Raises NodeUnavailableError."""
         address = self._address()
-        if address is None:
-            raise NodeUnavailableError("it is fenced, or lacks the inter-broker listener")
+        if isinstance(address, str):
+            raise NodeUnavailableError(address)
         self._client = client_at(self._client, *address, self._client_id, self._security)
         return await self._client.send(request, response_type, timeout_s)
 

@@ -64,7 +64,7 @@ class LeaderFetcher:
     def __init__(
         self,
         leader_id: int,
-        address: Callable[[], tuple[str, int] | None],
+        address: Callable[[], tuple[str, int] | str],
         node_id: int,
         broker_epoch: Callable[[], int],
         settings: FetcherSettings,
@@ -72,7 +72,7 @@ class LeaderFetcher:
         clock_ms: Callable[[], int],
         security: NodeSecurity = PLAINTEXT,
     ) -> None:
-        """``address``: of the leader, None while it is fenced. ``clock_ms``: wall clock, milliseconds since the
+        """``address``: of the leader, or why it has none. ``clock_ms``: wall clock, milliseconds since the
         epoch."""
         self.copies: dict[Key, Copy] = {}
         self._leader_id = leader_id
@@ -108,7 +108,9 @@ class LeaderFetcher:
     def state(self) -> FetcherState:
         """What it has done so far."""
         rate = self._requests.rate(monotonic_ms())
-        self._last_address = self._address() or self._last_address
+        address = self._address()
+        if not isinstance(address, str):
+            self._last_address = address
         return FetcherState(self.client_id, *self._last_address, self._requests.count, self._copied_bytes, rate)
 
     def follow(self, copy: Copy) -> None:

@@ -39,11 +39,11 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         client_id: str,
         what: str,
         dialect: Dialect[QuestionOf, ResponseOf],
-        address: Callable[[], Address | None],
+        address: Callable[[], Address | str],
         timeout_s: float,
         security: NodeSecurity,
     ) -> None:
-        """``address`` returns None while the broker is fenced. ``what`` is not possible, for the log."""
+        """``address``: of the broker, or why it has none. ``what`` is not possible, for the log."""
         self._dialect = dialect
         self._timeout_s = timeout_s
         self._queue: RequestQueue[QuestionOf] = RequestQueue()
@@ -166,5 +166,5 @@ class TransactionPeers:
     def _names(self, client: str, what: str, broker_id: int) -> tuple[str, str]:
         return f"broker-{self.node_id}-{client}-{broker_id}", f"{what} {broker_id}"
 
-    def _address(self, broker_id: int) -> Address | None:
+    def _address(self, broker_id: int) -> Address | str:
         return self._image().address(broker_id, self._listener_name)

@@ -10,8 +10,10 @@ from typing import cast
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.image import Endpoint, MetadataImage, ResourceType
+from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage, ResourceType
 from odradek.broker.metadata.published import PublishedMetadata
+from odradek.broker.network.broker_client import BrokerClient
+from odradek.broker.network.node_client import NodeUnavailableError
 from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.replication_quota import ReplicationQuota
@@ -178,6 +180,25 @@ async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -
         await asyncio.gather(task, return_exceptions=True)
         received = [summary(request) for request in node.received]
     assert received == [(0, 0, [0], []), left_out, (0, 0, [1], []), (8, 1, [2], [])]
+
+
+@pytest.mark.parametrize(
+    ("fenced", "reason"),
+    [
+        (None, "it is fenced or not registered"),
+        (True, "it is fenced or not registered"),
+        (False, "it has no listener PEERS: inter.broker.listener.name must be a listener of every broker"),
+    ],
+    ids=["unknown", "fenced", "lacks-the-listener"],
+)
+async def test_leader_without_an_address_is_named_with_the_reason(fenced: bool | None, reason: str) -> None:
+    image = MetadataImage()
+    if fenced is not None:
+        clients = {"CLIENTS": Endpoint("CLIENTS", "127.0.0.1", 9092)}
+        image.brokers[2] = BrokerRegistration(2, 17, bytes(16), clients, {}, None, fenced, False, ())
+    client = BrokerClient(lambda: image.address(2, "PEERS"), "test")
+    with pytest.raises(NodeUnavailableError, match=reason):
+        await client.send(FetchRequest(), FetchResponse, 60)
 
 
 async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
