@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -346,7 +347,10 @@ def compare(
 
 
 def without_own(answer: Any) -> Any:
-    """An answer without the internal topics, which the two have at different times, paths and sizes of directories."""
+    """An answer without the internal topics, which the two have at different times, paths and sizes of directories.
+
+    Lists are sorted if their order differs by chance: Kafka's order of a member's topics depends on their random ids.
+    """
     if isinstance(answer.get("topics"), list):
         answer["topics"] = [
             topic for topic in answer["topics"] if not str(topic.get("name") or topic.get("topicName")).startswith("__")
@@ -354,6 +358,10 @@ def without_own(answer: Any) -> Any:
     answer.get("resultsByTopicV3AndBelow", []).sort(key=str)
     for resource in answer.get("resources", []):
         resource["acls"].sort(key=str)
+    for member in (member for group in answer.get("groups", []) for member in group.get("members", [])):
+        for assigned in (member.get("assignment"), member.get("targetAssignment")):
+            if assigned:
+                assigned["topicPartitions"].sort(key=itemgetter("topicName"))
     for token in answer.get("tokens", []):
         for own in ("tokenId", "hmac", "issueTimestamp", "expiryTimestamp", "maxTimestamp"):
             token.pop(own)
