@@ -77,6 +77,11 @@ class FrameReader:
         return len(self._small) if self.large is None else self._large_filled
 
     @property
+    def held_bytes(self) -> int:
+        """The memory that an unfinished frame has taken."""
+        return len(self._small) if self.large is None else len(self.large)
+
+    @property
     def large_bytes(self) -> int:
         """The size of the :attr:`large` frame, without its 4 bytes of size."""
         return self._large_size

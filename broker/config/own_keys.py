@@ -37,6 +37,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "The maximum number of connections that have not authenticated yet; at most half of"
             " max.connections. At the limit the oldest one of the address with the most of them is closed.",
         },
+        "odradek.connections.unauthenticated.max.bytes": {
+            "type": "LONG",
+            "default": str(32 << 20),
+            "validator": {"kind": "range", "min": 1 << 16},
+            "importance": "LOW",
+            "what": "The maximum memory for what all connections have sent that have not authenticated yet. Above it"
+            " the largest connection of the address that holds most of it is closed (docs/limits.md).",
+        },
         "odradek.fetch.check.crcs": {
             "type": "BOOLEAN",
             "default": "false",

@@ -12,7 +12,7 @@ from ..timers.slices import Slices
 from .connection import Authentication, Connection, ServeFrame
 from .connections import Connections
 from .descriptor_limit import descriptor_shares
-from .unauthenticated import CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
+from .unauthenticated import BYTES_KEY, CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
 
 IDLE_CHECK_MS = 5_000
 """The interval of checks for idle and slow connections."""
@@ -55,6 +55,7 @@ def limit_unauthenticated(
     connections.unauthenticated = Unauthenticated(
         timeout_ms=config.get_int(TIMEOUT_KEY),
         max_connections=config.get_int(MAX_KEY),
+        max_bytes=config.get_int(BYTES_KEY),
         share_of=all_connections(connections.quotas, descriptor_shares().connections),
         now_ms=now_ms,
     )

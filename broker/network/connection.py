@@ -68,6 +68,9 @@ class Registry(Protocol):
     def authenticated(self, connection: "Connection") -> None:
         """Notes that the connection has authenticated."""
 
+    def holds(self, connection: "Connection", held_bytes: int) -> None:
+        """Notes the memory for what a connection has sent that has not authenticated."""
+
     def forget(self, connection: "Connection") -> None:
         """Counts a closed connection out."""
 
@@ -83,6 +86,7 @@ class Connection(asyncio.BufferedProtocol):
         "_connections",
         "_draining",
         "_frames",
+        "_handshake_bytes",
         "_in_service",
         "_paused_reading",
         "_resuming",
@@ -128,6 +132,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._serve_frame = authentication.start()
             self._frames = FrameReader(authentication.max_frame_bytes, UNAUTHENTICATED)
+        self._handshake_bytes = 0
         self._slices = slices
         self._writer: ResponseWriter | None = None
         self._waiting: deque[memoryview] | None = None
@@ -205,18 +210,20 @@ class Connection(asyncio.BufferedProtocol):
             frame = reader.received(nbytes)
             if frame is not None:
                 self._serve_or_queue(frame, owned=True)
-            return
-        try:
-            frames = reader.feed(self._connections.receive_buffer[:nbytes])
-        except ProtocolError as error:
-            self.refuse(str(error))
-            return
-        if len(frames) == 1:
-            self._serve_or_queue(frames[0], False)
         else:
-            self._serve_pipelined(frames)
-        if self.muted is not None and self._frames.large is not None:
-            self._pause_reading()
+            try:
+                frames = reader.feed(self._connections.receive_buffer[:nbytes])
+            except ProtocolError as error:
+                self.refuse(str(error))
+                return
+            if len(frames) == 1:
+                self._serve_or_queue(frames[0], False)
+            else:
+                self._serve_pipelined(frames)
+            if self.muted is not None and self._frames.large is not None:
+                self._pause_reading()
+        if not self.is_authenticated:
+            self._note_held_bytes()
 
     def eof_received(self) -> bool:
         """The client closed its side, so the connection closes."""
@@ -234,6 +241,16 @@ class Connection(asyncio.BufferedProtocol):
         self._connections.used(self)  # a slow reader of a large answer is not idle
         if self._writer.resume() and not self._in_service:
             self._drain()
+
+    # Called by the TLS of its transport.
+
+    def received_handshake(self, nbytes: int) -> None:
+        """Bytes of a TLS handshake arrived. They count as held until the connection has authenticated: OpenSSL keeps
+        the largest size of its buffers.
+        """
+        self._handshake_bytes += nbytes
+        if not self.is_authenticated:
+            self._note_held_bytes()
 
     # Called by the listener's authentication.
 
@@ -308,15 +325,20 @@ class Connection(asyncio.BufferedProtocol):
             reason,
         )
         self._waiting = None
-        if self.transport is not None:
-            self.transport.close()
+        self._close_transport()
 
     def close(self) -> None:
         """Closes the connection without a log line (shutdown, idle)."""
         if not self._closing:
             self._closing = True
-            if self.transport is not None:
-                self.transport.close()
+            self._close_transport()
+
+    def _close_transport(self) -> None:
+        """Closes after the answers that were given."""
+        if self._writer is not None:
+            self._writer.flush()
+        if self.transport is not None:
+            self.transport.close()
 
     def abort(self) -> None:
         """Breaks the connection. Unsent data is lost."""
@@ -346,6 +368,12 @@ class Connection(asyncio.BufferedProtocol):
 
     # Order and limits.
 
+    def _note_held_bytes(self) -> None:
+        """Counts the memory of what the client has sent before it has authenticated."""
+        if not self._closing:
+            held_bytes = self._frames.held_bytes + self._waiting_bytes + self._handshake_bytes
+            self._connections.holds(self, held_bytes)
+
     def _serve_or_queue(self, frame: memoryview, owned: bool) -> None:
         """Serves a frame now, or queues it (a copy, unless the frame owns its bytes) after the one in service."""
         if self._closing:
@@ -359,14 +387,21 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve_pipelined(self, frames: list[memoryview]) -> None:
         """Serves pipelined frames until the turn of this connection is over, and queues the rest for the next turn."""
+        if not frames:
+            return
+        assert self._writer is not None
+        self._writer.gather()
         until_s = perf_counter() + TURN_S
-        for number, frame in enumerate(frames, 1):
-            self._serve_or_queue(frame, False)
-            if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
-                for later in frames[number:]:
-                    self._keep(later, owned=False)
-                self._resume_next_turn()
-                return
+        try:
+            for number, frame in enumerate(frames, 1):
+                self._serve_or_queue(frame, False)
+                if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
+                    for later in frames[number:]:
+                        self._keep(later, owned=False)
+                    self._resume_next_turn()
+                    return
+        finally:
+            self._writer.flush()
 
     def _keep(self, frame: memoryview, owned: bool) -> None:
         """Queues a frame for later. Reading pauses if the queue holds as much as a receive buffer."""
@@ -407,6 +442,8 @@ class Connection(asyncio.BufferedProtocol):
         """Serves queued frames until one stays in service, an answer must wait, or the turn is over."""
         self._draining = True
         served = 0
+        if self._waiting and len(self._waiting) > 1 and self._writer is not None:
+            self._writer.gather()
         until_s = perf_counter() + TURN_S
         try:
             while self._waiting and not self._closing and not self._in_service and not self.is_sending:
@@ -420,6 +457,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._serve_frame(self, frame, True)
         finally:
             self._draining = False
+            if self._writer is not None:
+                self._writer.flush()
+        if not self.is_authenticated:
+            self._note_held_bytes()
         if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.muted is None:
             self._paused_reading = False
             if self.transport is not None:

@@ -55,6 +55,11 @@ class Connections:
         if self.unauthenticated is not None:
             self.unauthenticated.remove(connection)
 
+    def holds(self, connection: Connection, held_bytes: int) -> None:
+        """Notes the memory for what a connection has sent that has not authenticated."""
+        if self.unauthenticated is not None:
+            self.unauthenticated.holds(connection, held_bytes)
+
     def forget(self, connection: Connection) -> None:
         """Counts a closed connection out. Ignores one that was not admitted."""
         if self._open.pop(connection.connection_id, None) is not None:

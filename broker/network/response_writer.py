@@ -18,6 +18,10 @@ CHUNK_BYTES = 256 * 1024
 """The number of bytes of a region to read at a time when the socket is full."""
 
 
+GATHERED_BYTES = 64 * 1024
+"""The most bytes of small answers that leave together."""
+
+
 class SendableRegion(Protocol):
     """Bytes of an open file, the result of a large read from storage."""
 
@@ -43,7 +47,16 @@ Part: TypeAlias = bytes | bytearray | memoryview | SendableRegion
 class ResponseWriter:
     """The sending half of one connection."""
 
-    __slots__ = ("_parts", "_paused", "_sent", "_socket_fd", "_transport", "is_sending")
+    __slots__ = (
+        "_gathered",
+        "_gathered_bytes",
+        "_parts",
+        "_paused",
+        "_sent",
+        "_socket_fd",
+        "_transport",
+        "is_sending",
+    )
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -55,6 +68,9 @@ class ResponseWriter:
         self._sent = 0
         """The number of bytes of the first part that were sent."""
         self._paused = False
+        self._gathered: list[bytes | bytearray | memoryview] | None = None
+        """Answers that leave together; None outside of :meth:`gather` and :meth:`flush`."""
+        self._gathered_bytes = 0
         self.is_sending = False
         """Whether a part of an answer is not yet with the transport, or the transport has asked for a pause."""
 
@@ -66,7 +82,10 @@ class ResponseWriter:
     def write(self, parts: list[Part]) -> None:
         """Sends an answer's parts in order; takes over the file regions among them."""
         if not self._parts:
-            if len(parts) == 1 and isinstance(parts[0], bytes):
+            if self._gathered is not None:
+                if self._was_gathered(parts):
+                    return
+            elif len(parts) == 1 and isinstance(parts[0], bytes):
                 self._transport.write(parts[0])
                 return
             in_memory = [part for part in parts if isinstance(part, BYTES)]
@@ -75,8 +94,35 @@ class ResponseWriter:
                 return
         self.write_in_pieces(parts)
 
+    def gather(self) -> None:
+        """Collects small answers until :meth:`flush`, which must follow in the same turn of the event loop: those to
+        pipelined requests leave in one system call. (A call takes 3 to 10 us, a fifth of a small request.)
+        """
+        if self._gathered is None:
+            self._gathered = []
+
+    def flush(self) -> None:
+        """Sends what was gathered."""
+        gathered, self._gathered = self._gathered, None
+        self._gathered_bytes = 0
+        if gathered and not self._transport.is_closing():
+            self._transport.write(cast(bytes, gathered[0] if len(gathered) == 1 else b"".join(gathered)))
+
+    def _was_gathered(self, parts: list[Part]) -> bool:
+        """Gathers an answer that is small. Otherwise sends what was gathered before it, and returns False."""
+        in_memory = [part for part in parts if isinstance(part, BYTES)]
+        size = sum(map(len, in_memory))
+        assert self._gathered is not None
+        if len(in_memory) < len(parts) or self._gathered_bytes + size > GATHERED_BYTES:
+            self.flush()
+            return False
+        self._gathered += in_memory
+        self._gathered_bytes += size
+        return True
+
     def write_in_pieces(self, parts: list[Part]) -> None:
         """Sends as :meth:`write`, part by part: a large answer is not joined, and is sent at the speed of the peer."""
+        self.flush()
         self.is_sending = True
         if self._parts is None:
             self._parts = deque()
@@ -98,7 +144,7 @@ class ResponseWriter:
         for part in self._parts or ():
             if not isinstance(part, BYTES):
                 part.close()
-        self._parts = None
+        self._parts = self._gathered = None
         self.is_sending = self._paused
 
     def _send(self) -> None:
@@ -176,6 +222,8 @@ class EncryptedResponseWriter(ResponseWriter):
 
     def write(self, parts: list[Part]) -> None:
         """Sends an answer's parts in order: a small answer at once, a large one at the speed of the peer."""
+        if self._gathered is not None and not self._parts and self._was_gathered(parts):
+            return
         if not self._parts and all(isinstance(part, BYTES) for part in parts):
             answer = parts[0] if len(parts) == 1 else b"".join(cast("list[bytes]", parts))
             if len(answer) <= CHUNK_BYTES:

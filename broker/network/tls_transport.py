@@ -133,6 +133,9 @@ class TlsTransport(asyncio.BufferedProtocol):
         if self._handshake_bytes > HANDSHAKE_MAX_BYTES:
             self._connection.refuse(f"its TLS handshake has more than {HANDSHAKE_MAX_BYTES} bytes")
             return
+        self._connection.received_handshake(nbytes)
+        if self._closing:
+            return
         self._engine.feed(received)
         if not self._is_queued:
             self._is_queued = True

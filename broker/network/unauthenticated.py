@@ -1,9 +1,11 @@
-"""The limits on connections that have not authenticated: how many there are, and for how long.
+"""The limits on connections that have not authenticated: how many there are, for how long, and their memory.
 
 Owns: these connections, in the order of their accept. Never does: authenticating. Invariants: a connection that has not
 authenticated in time is closed, even if it sends a byte now and then; at the limit the oldest connection of the address
-with the most of them makes room, so a flood from one address closes its own connections first. Source: ours; Kafka
-closes such connections only after ``connections.max.idle.ms`` without a byte.
+with the most of them makes room, so a flood from one address closes its own connections first. The memory for what all
+of them have sent exceeds its limit by the last growth of one connection at most; then the largest connection of the
+address that holds most is closed. Source: ours; Kafka closes such connections only after ``connections.max.idle.ms``
+without a byte.
 """
 
 from collections import Counter
@@ -14,6 +16,7 @@ from .connection_quotas import ConnectionQuotas
 
 TIMEOUT_KEY = "odradek.connection.authentication.timeout.ms"
 MAX_KEY = "odradek.connections.unauthenticated.max"
+BYTES_KEY = "odradek.connections.unauthenticated.max.bytes"
 CHECK_MS = 1_000
 """The interval of checks for late connections."""
 
@@ -26,11 +29,13 @@ class Unauthenticated:
         *,
         timeout_ms: int,
         max_connections: int,
+        max_bytes: int,
         share_of: Callable[[], int],
         now_ms: Callable[[], int],
     ) -> None:
         """``timeout_ms``: from accept to authentication. ``max_connections``: at one time; at most half of
-        ``share_of()``, the number of connections of all kinds. ``now_ms``: a monotonic clock.
+        ``share_of()``, the number of connections of all kinds. ``max_bytes``: held for all of them. ``now_ms``: a
+        monotonic clock.
         """
         self._timeout_ms = timeout_ms
         self._max_connections = max_connections
@@ -38,6 +43,12 @@ class Unauthenticated:
         self._now_ms = now_ms
         self._since_ms: dict[Connection, int] = {}
         self._by_host: Counter[str] = Counter()
+        self._max_bytes = max_bytes
+        self.held_bytes = 0
+        """The memory for what these connections have sent."""
+        self._held: dict[Connection, int] = {}
+        """Of each connection that holds any."""
+        self._held_by_host: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._since_ms)
@@ -56,6 +67,17 @@ class Unauthenticated:
             self._by_host[connection.client_host] -= 1
             if not self._by_host[connection.client_host]:
                 del self._by_host[connection.client_host]
+        self._note(connection, 0)
+
+    def holds(self, connection: Connection, held_bytes: int) -> None:
+        """Notes the memory for what a connection has sent. Above the limit the largest connection of the address that
+        holds most is closed, which may be this one. Ignores a connection that is not counted.
+        """
+        if connection not in self._since_ms:
+            return
+        self._note(connection, held_bytes)
+        while self.held_bytes > self._max_bytes:
+            self._free_memory()
 
     def close_late(self) -> int:
         """Closes the connections whose time is over, and logs a line for each. Returns the number."""
@@ -68,6 +90,22 @@ class Unauthenticated:
         for connection in late:
             self._end(connection, f"it has not authenticated within {TIMEOUT_KEY}={self._timeout_ms}")
         return len(late)
+
+    def _note(self, connection: Connection, held_bytes: int) -> None:
+        grown = held_bytes - self._held.pop(connection, 0)
+        if held_bytes:
+            self._held[connection] = held_bytes
+        if grown:
+            self.held_bytes += grown
+            self._held_by_host[connection.client_host] += grown
+            if not self._held_by_host[connection.client_host]:
+                del self._held_by_host[connection.client_host]
+
+    def _free_memory(self) -> None:
+        host = max(self._held_by_host, key=self._held_by_host.__getitem__)
+        largest = max((one for one in self._held if one.client_host == host), key=self._held.__getitem__)
+        what = f"connections that have not authenticated hold more than {BYTES_KEY}={self._max_bytes}"
+        self._end(largest, f"{what}, most of it from its address")
 
     def _make_room(self, most: int) -> None:
         host = max(self._by_host, key=self._by_host.__getitem__)

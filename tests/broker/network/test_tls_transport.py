@@ -139,6 +139,23 @@ async def test_a_client_that_is_not_trusted_gets_an_alert(files: TlsFiles, tls: 
         assert not one.connection.is_authenticated
 
 
+async def test_the_bytes_of_handshakes_share_a_budget(tls: ServerTls, caplog: pytest.LogCaptureFixture) -> None:
+    """The budget of :class:`BrokerSide` is 200,000 bytes for all connections that have not authenticated."""
+    side = BrokerSide(tls, echo)
+    limits = side.connections.unauthenticated
+    assert limits is not None
+    begun = b"\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb" + bytes(40_000)
+    flood = [side.accept() for _ in range(5)]
+    _, lonely, _ = side.accept("10.0.0.2")
+    for transport in (lonely, *(one for _, one, _ in flood)):
+        transport.get_buffer(-1)[: len(begun)] = begun
+        transport.buffer_updated(len(begun))
+    assert limits.held_bytes <= 200_000
+    assert [connection.is_closing for connection, _, _ in flood].count(True) == 2
+    assert not lonely.is_closing()
+    assert "odradek.connections.unauthenticated.max.bytes=200000" in caplog.text
+
+
 async def test_a_handshake_is_bounded(tls: ServerTls, files: TlsFiles, caplog: pytest.LogCaptureFixture) -> None:
     one = TlsClient(BrokerSide(tls, echo), client(files))
     one.put(b"\x16\x03\x01\x3f\xff\x01\x00\x00\x00" + b"\x00" * 20)  # a record of 16 KiB begins

@@ -39,20 +39,25 @@ class Password:
 
 class Setup:
     now_ms = 0
+    authentication = Password()
 
-    def __init__(self, most: int = 100, metered: bool = False) -> None:
+    def __init__(self, most: int = 100, metered: bool = False, max_bytes: int = 1 << 20) -> None:
         self.all = 100
         self.connections = Connections(max_request_bytes=REQUEST_MAX, max_idle_ms=-1, now_ms=lambda: self.now_ms)
         self.waiting = self.connections.unauthenticated = Unauthenticated(
-            timeout_ms=TIMEOUT_MS, max_connections=most, share_of=lambda: self.all, now_ms=lambda: self.now_ms
+            timeout_ms=TIMEOUT_MS,
+            max_connections=most,
+            max_bytes=max_bytes,
+            share_of=lambda: self.all,
+            now_ms=lambda: self.now_ms,
         )
         self.slices = Slices(asyncio.get_running_loop().call_soon, slice_clock_ms)
         self.queue = QueuedRequests(REQUEST_MAX, self.serve, self.slices, lambda: self.now_ms) if metered else None
 
     def connect(self) -> Connection:
         if self.queue is not None:
-            return MeteredConnection(self.connections, self.queue, "SAFE", Password())
-        return Connection(self.connections, self.serve, self.slices, "SAFE", Password())
+            return MeteredConnection(self.connections, self.queue, "SAFE", self.authentication)
+        return Connection(self.connections, self.serve, self.slices, "SAFE", self.authentication)
 
     def serve(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         connection.answered([connection.principal.encode(), struct.pack(">i", len(frame))])
@@ -190,3 +195,55 @@ async def test_few_requests_wait_before_authentication(caplog: pytest.LogCapture
         await patient.send(pipelined)
         assert await patient.read(28) == b"and who?welcome user:odd\0\0\0\3"
     assert "more than 4 requests wait before it has authenticated" in caplog.text
+
+
+class LargePassword(Password):
+    max_frame_bytes = 524_288
+
+
+async def test_the_memory_of_all_is_bounded_and_the_busiest_address_pays(caplog: pytest.LogCaptureFixture) -> None:
+    """Unfinished large requests: the largest connection of the address with most memory closes, the others log in."""
+    setup = Setup(max_bytes=100_000)
+    setup.authentication = LargePassword()
+    async with serving(setup) as port:
+        lonely = Client(port, "127.0.0.2")
+        await lonely.send(struct.pack(">i", 30_000) + b"user:odd" + bytes(20_000))
+        flood = [Client(port) for _ in range(4)]
+        await accepted(setup, 5)
+        for number, client in enumerate(flood):
+            await client.send(struct.pack(">i", 500_000) + bytes(8_000 + 1_000 * number))
+        for client in flood[2:]:
+            assert await client.is_closed()
+        assert setup.waiting.held_bytes <= 100_000
+        await lonely.send(bytes(30_000 - 20_008))
+        assert await lonely.read(8) == b"welcome "
+        assert await Client(port).ask(b"user:new", 8) == b"welcome "
+    assert caplog.text.count("odradek.connections.unauthenticated.max.bytes=100000") == 2
+    while len(setup.waiting):  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert setup.waiting.held_bytes == 0
+
+
+async def test_what_is_served_or_closed_is_not_held() -> None:
+    """Requests in pieces and requests that wait count while they are there, and no longer."""
+    setup = Setup()
+    setup.authentication = LargePassword()
+    async with serving(setup) as port:
+        client = Client(port)
+        await client.send(struct.pack(">i", 30_000) + bytes(1_000))
+        while setup.waiting.held_bytes == 0:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await client.send(bytes(29_000) + struct.pack(">i", 5) + b"he")
+        assert await client.read(8) == b"and who?"
+        while setup.waiting.held_bytes > 100:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await client.send(b"llo")
+        assert await client.read(8) == b"and who?"
+        assert setup.waiting.held_bytes == 0
+        await client.send(b"".join(struct.pack(">i", 4) + one for one in (b"wait", b"abcd")))
+        while setup.waiting.held_bytes != 4:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        setup.connections.abort_all()
+        while len(setup.waiting):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert setup.waiting.held_bytes == 0

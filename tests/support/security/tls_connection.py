@@ -89,7 +89,7 @@ class BrokerSide:
     ) -> None:
         self.connections = Connections(max_request_bytes=1 << 20, max_idle_ms=-1, now_ms=lambda: 0)
         self.connections.unauthenticated = Unauthenticated(
-            timeout_ms=1000, max_connections=100, share_of=lambda: 200, now_ms=lambda: 0
+            timeout_ms=1000, max_connections=100, max_bytes=200_000, share_of=lambda: 200, now_ms=lambda: 0
         )
         self.listener = RunningTls(tls, principal_name)
         self.shared = TlsLoop()
