@@ -11,7 +11,7 @@ offset is tiered. Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``Uni
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -52,7 +52,7 @@ def handle(
 ) -> Iterator[None] | None:
     """Looks up each partition's offset. Answers at once, unless a timestamp must be searched in batches."""
     steps = _answer(broker, request, context, reply)
-    if sum([len(topic.partitions) for topic in request.topics]) > FEW:
+    if _count(request) > FEW:
         return steps
     run_to_end(steps)
     return None
@@ -64,7 +64,9 @@ def _answer(
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
 ) -> Steps[None]:
-    asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
+    asked: Mapping[tuple[str, int], int] = {}
+    if _count(request) > 1:
+        asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     by_topic: dict[str, dict[int, Answer]] = {}
 
     def complete() -> None:
@@ -82,7 +84,7 @@ def _answer(
             index = wanted.partition_index
             answer = answers[index] = Answer(partition_index=index)
             try:
-                if asked[topic.name, index] > 1:
+                if asked and asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 partition = _partition(broker.partitions, topic.name, wanted, context.api_version)
                 is_follower = request.replica_id != CONSUMER
@@ -90,6 +92,11 @@ def _answer(
             except KafkaError as error:
                 answer.error_code = error.error_code
     searches.resume()
+
+
+def _count(request: ListOffsetsRequest) -> int:
+    """The number of partitions that are asked for."""
+    return sum([len(topic.partitions) for topic in request.topics])
 
 
 def _partition(

@@ -46,6 +46,10 @@ class Asking:
         self.principal = context.principal
         self.host = context.client_host
 
+    def allows(self, operation: AclOperation, resource_type: AclResourceType, name: str) -> bool:
+        """Whether an operation on one resource is allowed. A denial leaves no line."""
+        return bool(self._authorizer.allowed(self.principal, self.host, resource_type, name) >> operation & 1)
+
     def may(self, operation: AclOperation, resource_type: AclResourceType, name: str, log: bool = True) -> bool:
         """Whether an operation on one resource is allowed. ``log``: whether a denial is worth a line."""
         if self._authorizer.allows(self.principal, self.host, operation, resource_type, name):

@@ -29,6 +29,10 @@ class Checked(NamedTuple):
 Check = Callable[["Asking", Any], Steps[Checked]]
 """Asks what a request needs. It may change the request, which belongs to it. Raises Denial if all of it is denied."""
 
+Passes = Callable[["Asking", Any], bool]
+"""Whether a small request is allowed as a whole, and its answer needs no completion. It changes and logs nothing;
+after False the check decides. It costs a third of the check."""
+
 
 def at_once(checked: Checked) -> Steps[Checked]:
     """The result of a check that needs no steps."""

@@ -6,7 +6,8 @@ Owns: the table. Never does: asking. Source: ``KafkaApis``, ``ControllerApis``, 
 from ...protocol.api_keys import ApiKey
 from ..dispatch.served import DISABLED
 from . import administration, clients, offset_fetch, shown
-from .checked import Check
+from .checked import Check, Passes
+from .rules import RuleCheck
 
 CHECKS: dict[int, Check] = {
     ApiKey.PRODUCE: clients.produce,
@@ -71,6 +72,15 @@ SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 OPEN = DISABLED | TOKEN_APIS | SASL_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
 """Everybody may ask for the versions, and authenticate; a disabled API tells nothing; the handlers of Fetch and of
 delegation tokens ask by themselves."""
+
+PASSES: dict[int, Passes] = {ApiKey.PRODUCE: clients.produce_passes, ApiKey.METADATA: shown.metadata_passes}
+"""For checks that are no :class:`RuleCheck`."""
+
+
+def passes_of(api_key: int) -> Passes | None:
+    """The quick check of an API that comes before its check; None if it has none."""
+    check = CHECKS.get(api_key)
+    return check.passes if isinstance(check, RuleCheck) else PASSES.get(api_key)
 
 
 def check_of(api_key: int) -> Check | None:

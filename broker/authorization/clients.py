@@ -12,7 +12,7 @@ from ...protocol.messages.transactions import AddPartitionsToTxnResponse
 from ...protocol.steps import Steps
 from ..acls.acl import AclOperation, AclResourceType
 from ..dispatch.request import Denial
-from .asking import Asking
+from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked, at_once
 from .rules import Each, Needs, check, only_allowed
 
@@ -54,6 +54,13 @@ def produce(asking: Asking, request: Any) -> Steps[Checked]:
     if request.acks == 0 and checked.complete is not None:
         return Checked(checked.request, refusal="a Produce request with acks=0 was denied, and it wants no answer")
     return checked
+
+
+def produce_passes(asking: Asking, request: Any) -> bool:
+    """See :data:`.checked.Passes`."""
+    if len(request.topic_data) > DECISIONS_A_STEP or not WRITES.passes(asking, request):
+        return False
+    return not any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data)
 
 
 def _is_transactional(records: Any) -> bool:

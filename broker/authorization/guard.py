@@ -17,7 +17,7 @@ from ..dispatch.wrapped_reply import RefusingReply, WrappedReply
 from ..metadata.published import PublishedMetadata
 from .asking import Asking
 from .checked import Check, Checked
-from .checks import check_of
+from .checks import check_of, passes_of
 
 
 class Guard:
@@ -40,10 +40,11 @@ class Guard:
     def __call__(self, api_key: int, handle: Handler) -> Handler:
         """The handler behind the check of its API. An API without a check is a bug, and raises KeyError."""
         check = None if api_key in self._ask_themselves else check_of(api_key)
+        passes = None if check is None else passes_of(api_key)
 
         def guarded(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
             asking = context.access = Asking(self._authorizer, self._metadata.image, context, self._creates_topics)
-            if check is None:
+            if check is None or (passes is not None and passes(asking, request)):
                 return handle(broker, request, context, reply)
             if context.in_slices:
                 return _in_slices(check, handle, asking, broker, request, context, reply)

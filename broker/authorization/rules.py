@@ -13,8 +13,8 @@ from ...protocol.steps import Steps
 from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import Denial
-from .asking import Asking
-from .checked import Check, Checked
+from .asking import DECISIONS_A_STEP, Asking
+from .checked import Checked
 
 DENIED: dict[AclResourceType, ErrorCode] = {
     AclResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -31,6 +31,11 @@ class Needs(NamedTuple):
     resource_type: AclResourceType
     operation: AclOperation
     name: str | None = None
+
+    def passes(self, asking: Asking, request: Any) -> bool:
+        """See :data:`.checked.Passes`."""
+        name = CLUSTER_NAME if self.name is None else getattr(request, self.name)
+        return asking.allows(self.operation, self.resource_type, name)
 
     def ask(self, asking: Asking, request: Any) -> None:
         """Raises Denial."""
@@ -65,18 +70,45 @@ class Each(NamedTuple):
         name = self.name_of(asking, element)
         return name is None or asking.may(self.operation, self.resource_type, name)
 
+    def passes(self, asking: Asking, request: Any) -> bool:
+        """See :data:`.checked.Passes`."""
+        elements = getattr(request, self.elements)
+        if elements is None:
+            return True
+        if len(elements) > DECISIONS_A_STEP:
+            return False
+        for element in elements:
+            name = self.name_of(asking, element)
+            if name is not None and not asking.allows(self.operation, self.resource_type, name):
+                return False
+        return True
 
-def check(*needs: Needs, each: Each | None = None) -> Check:
-    """The check of an API that needs these, in this order."""
 
-    def ask(asking: Asking, request: Any) -> Steps[Checked]:
-        for need in needs:
+class RuleCheck(NamedTuple):
+    """The check of an API (:data:`.checked.Check`) that needs these, in this order."""
+
+    needs: tuple[Needs, ...]
+    each: Each | None
+
+    def __call__(self, asking: Asking, request: Any) -> Steps[Checked]:
+        """Raises Denial."""
+        for need in self.needs:
             need.ask(asking, request)
-        if each is None:
+        if self.each is None:
             return Checked(request)
-        return (yield from only_allowed(asking, request, each))
+        return (yield from only_allowed(asking, request, self.each))
 
-    return ask
+    def passes(self, asking: Asking, request: Any) -> bool:
+        """See :data:`.checked.Passes`."""
+        for need in self.needs:
+            if not need.passes(asking, request):
+                return False
+        return self.each is None or self.each.passes(asking, request)
+
+
+def check(*needs: Needs, each: Each | None = None) -> RuleCheck:
+    """The check of an API that needs these, in this order."""
+    return RuleCheck(needs, each)
 
 
 def only_allowed(

@@ -14,7 +14,7 @@ from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps
 from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..acls.authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from .asking import Asking
+from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked, at_once
 from .rules import Each, check, joined, only_allowed, refusal
 
@@ -48,6 +48,21 @@ def metadata(asking: Asking, request: Any) -> Steps[Checked]:
     if nothing and asking.api_version == 0:
         request.topics = [MetadataRequest.MetadataRequestTopic(name="")]
     return Checked(request, complete)
+
+
+def metadata_passes(asking: Asking, request: Any) -> bool:
+    """See :data:`.checked.Passes`: topics that exist, by name, without authorized operations."""
+    topics = request.topics
+    if not topics or len(topics) > DECISIONS_A_STEP:
+        return False
+    if request.include_topic_authorized_operations or request.include_cluster_authorized_operations:
+        return False
+    known = asking.image.topics_by_name
+    for topic in topics:
+        name = topic.name
+        if name not in known or topic.topic_id != ZERO_UUID or not asking.allows(DESCRIBE, TOPIC, name):
+            return False
+    return True
 
 
 def _ask_of_each(asking: Asking, request: Any, refused: list[MetadataResponse.MetadataResponseTopic]) -> Steps[None]:
