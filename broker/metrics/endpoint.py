@@ -17,8 +17,11 @@ import base64
 import contextlib
 import hmac
 import logging
+import os
+import socket
 import ssl
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from prometheus_client.exposition import choose_encoder
 
@@ -51,22 +54,36 @@ class MetricsEndpoint:
         self._unready = unready
         self._turn = asyncio.Lock()
         """Held by the answer that makes a piece in this turn of the event loop."""
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        """One; after :meth:`renew` one for each address."""
 
     async def start(self, host: str, port: int) -> int:
         """Starts to listen. Returns the port. Raises OSError."""
-        within_s = None if self._tls is None else MAX_WAIT_S  # asyncio allows it with TLS only
-        self._server = await asyncio.start_server(
-            self._serve, host, port, limit=MAX_HEAD_BYTES, ssl=self._tls, ssl_handshake_timeout=within_s
-        )
-        bound: int = self._server.sockets[0].getsockname()[1]
+        server = await self._listen(host=host, port=port)
+        self._servers = [server]
+        bound: int = server.sockets[0].getsockname()[1]
         logger.info("metrics at %s://%s:%d/metrics", "http" if self._tls is None else "https", host, bound)
         return bound
 
+    async def renew(self, tls: ssl.SSLContext) -> None:
+        """Gives new connections another certificate. The listening sockets stay, so none is refused meanwhile."""
+        self._tls = tls
+        before, self._servers = self._servers, []
+        for one in [one for server in before for one in server.sockets]:
+            self._servers.append(await self._listen(sock=socket.socket(fileno=os.dup(one.fileno()))))
+        for server in before:
+            server.close()
+
+    async def _listen(self, **where: Any) -> asyncio.Server:
+        within_s = None if self._tls is None else MAX_WAIT_S  # asyncio allows it with TLS only
+        return await asyncio.start_server(
+            self._serve, limit=MAX_HEAD_BYTES, ssl=self._tls, ssl_handshake_timeout=within_s, **where
+        )
+
     def stop(self) -> None:
         """Closes the listener."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -143,7 +143,8 @@ class NodeClient:
         loop = asyncio.get_running_loop()
         if self._refused is not None and loop.time() < self._refused[0]:
             raise NodeLoginError(self._refused[1])
-        tls = None if self._security.tls is None else self._security.tls()
+        # On a thread: a key store that has changed is read again.
+        tls = None if self._security.tls is None else await loop.run_in_executor(None, self._security.tls)
         _, self._connection = await loop.create_connection(
             NodeConnection, self.host, self.port, ssl=tls, server_hostname=None if tls is None else self.host
         )

@@ -17,7 +17,6 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
-from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..metrics.replica_state import IsrChanges
 from ..network.listening import BindError
@@ -29,11 +28,10 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
 
 if TYPE_CHECKING:
-    from ssl import SSLContext
-
     from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
     from ..metrics.pieces import MetricsSource
+    from .metrics_tls import MetricsTls
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +68,7 @@ class Background:
         self.cleaner: LogCleaner | None = None
         """The log cleaner; None before it has started."""
         self._metrics: MetricsEndpoint | None = None
+        self.metrics_tls: MetricsTls | None = None
         self._worker_code = WorkerCode()
         self._cleaner_config: Callable[[], ServerConfig] | None = None
         """The current configuration, for the log cleaner; None if it is not enabled."""
@@ -139,13 +138,20 @@ class Background:
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
         sources = [ProcessMetrics(), *served, replicas, logs]
-        tls = _metrics_tls(config) if config.get_boolean("odradek.metrics.ssl.enable") else None
+        if config.get_boolean("odradek.metrics.ssl.enable"):
+            from .metrics_tls import MetricsTls
+
+            self.metrics_tls = MetricsTls(config)
+        tls = None if self.metrics_tls is None else self.metrics_tls.context
         credentials = config.get_string("odradek.metrics.credentials")
         self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, tls)
         try:
             self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
+        if self.metrics_tls is not None:
+            self.metrics_tls.endpoint = self._metrics
+            self._every(self.metrics_tls.WATCH_MS, self.metrics_tls.look_at_files)
 
     def _unready(self) -> str | None:
         """Why producers can't write now, for the readiness of the metrics' endpoint."""
@@ -282,13 +288,3 @@ def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
             or log.offsets.recovery_point < log.segments.active.base_offset
         )
     ]
-
-
-def _metrics_tls(config: ServerConfig) -> "SSLContext":
-    """The TLS of the metrics. Raises ConfigError."""
-    from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, server_tls  # few brokers need it
-
-    try:
-        return server_tls(TlsSettings(config.originals)).context
-    except TlsSettingsError as error:
-        raise ConfigError([f"odradek.metrics.ssl.enable: {error}"]) from None

@@ -22,7 +22,7 @@ from ..dispatch.dispatch import Dispatcher, RequestInService
 from ..log_dirs.identity import format_new, identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
-from ..metadata.image import BrokerRegistration, Endpoint, Replica
+from ..metadata.image import BrokerRegistration, Endpoint, Replica, ResourceType
 from ..metrics.replica_state import IsrChanges
 from ..network.node_login import NodeSecurity
 from ..quorum.alter_partition import AlterPartitionManager
@@ -79,7 +79,12 @@ class ClusterMember(Role):
         self._fetchers: ReplicaFetchers | None = None
         self._leaders: Leaders | None = None
         self._registered_directories: list[bytes] = []
-        self.inter_broker, self._to_controllers = node_security(config)
+        self.inter_broker, self._to_controllers = node_security(config, self._own_configs)
+
+    def _own_configs(self) -> Mapping[str, str]:
+        """The dynamic configs of this broker; empty before the metadata is there."""
+        metadata: FollowedMetadata | None = getattr(self, "metadata", None)
+        return {} if metadata is None else metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id))
 
     @property
     def broker_epoch(self) -> int:

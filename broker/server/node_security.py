@@ -1,16 +1,19 @@
 """The security of this broker's connections to other brokers and to its controllers, from its configuration.
 
-Owns: which settings these connections take: those of the listener that they go to. Never does: connecting. Invariant:
-what can't be served stops the start before a directory is touched. Source: ``ChannelBuilders.clientChannelBuilder``
-with JaasContext.Type.SERVER.
+Owns: which settings these connections take: those of the listener that they go to. Never does: connecting. Invariants:
+what can't be served stops the start before a directory is touched; a later connection takes key stores, trust stores
+and a JAAS file as they are then, or as they were if they can't be used. Source:
+``ChannelBuilders.clientChannelBuilder`` with JaasContext.Type.SERVER, whose key stores a dynamic config of this broker
+changes.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..config.errors import ConfigError
 from ..config.node_links import NodeLink, node_links
+from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
 from ..network.node_login import PLAINTEXT, NodeSecurity
 
@@ -20,39 +23,65 @@ if TYPE_CHECKING:
     from ...protocol.security.login_mechanisms import ClientLogin
 
 NONCE_BYTES = 24
+FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
+
+Configs = Callable[[], Mapping[str, str]]
+"""The dynamic configs of this broker."""
 
 
-def node_security(config: ServerConfig) -> tuple[NodeSecurity, NodeSecurity]:
+def node_security(config: ServerConfig, dynamic: Configs = dict) -> tuple[NodeSecurity, NodeSecurity]:
     """That of the connections to other brokers, and to the controllers. Reads key stores. Raises ConfigError."""
     links = node_links(config, config.inter_broker_listener_name)
-    inter_broker, controllers = [_security(config, link) for link in links]
+    inter_broker, controllers = [_security(config, link, dynamic) for link in links]
     return inter_broker, controllers
 
 
-def _security(config: ServerConfig, link: NodeLink) -> NodeSecurity:
+def _security(config: ServerConfig, link: NodeLink, dynamic: Configs) -> NodeSecurity:
     if link.protocol == "PLAINTEXT":
         return PLAINTEXT
-    context = _tls(config, link.listener) if link.has_tls else None
     return NodeSecurity(
-        tls=None if context is None else lambda: context,
+        tls=_tls(config, link.listener, dynamic) if link.has_tls else None,
         login=_login(config, link) if link.has_sasl else None,
     )
 
 
 def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], ClientLogin]":
     from ...protocol.security.login_mechanisms import PlainLogin, ScramLogin
-    from ..config.sasl import node_login
+    from ..config.sasl import JAAS_FILE_KEY, node_login
+    from .reread import Reread
 
-    login = node_login(config, link.listener, link.mechanism_key)
-    if login.mechanism == "PLAIN":
-        return lambda: PlainLogin(login.user, login.password)
-    return lambda: ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
+    path = config.originals.get(JAAS_FILE_KEY, "").strip()
+    kept = Reread(
+        f"user and password for connections to the listener {link.listener}",
+        lambda: node_login(config, link.listener, link.mechanism_key),
+        lambda: (None, [path] if path else []),
+    )
+
+    def begin() -> "ClientLogin":
+        login = kept.current()
+        if login.mechanism == "PLAIN":
+            return PlainLogin(login.user, login.password)
+        return ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
+
+    return begin
 
 
-def _tls(config: ServerConfig, listener: str) -> "ssl.SSLContext":
-    from ...protocol.security.tls_context import TlsSettingsError, client_context, listener_settings
+def _tls(config: ServerConfig, listener: str, dynamic: Configs) -> "Callable[[], ssl.SSLContext]":
+    from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context, listener_settings
+    from .reread import Reread
 
-    try:
-        return client_context(listener_settings(config.originals, listener))
-    except TlsSettingsError as error:
-        raise ConfigError([f"connections to the listener {listener}: {error}"]) from None
+    def settings() -> TlsSettings:
+        changed = {key: text for key, text in dynamic().items() if is_reloadable(key)}
+        return listener_settings({**config.originals, **changed}, listener)
+
+    def read() -> "ssl.SSLContext":
+        try:
+            return client_context(settings())
+        except TlsSettingsError as error:
+            raise ConfigError([f"connections to the listener {listener}: {error}"]) from None
+
+    def sources() -> tuple[object, list[str]]:
+        now = settings()
+        return {key: now.get(key) for key in RELOADABLE}, [path for key in FILE_KEYS if (path := now.get(key))]
+
+    return Reread(f"key store and trust store for connections to the listener {listener}", read, sources).current

@@ -11,7 +11,6 @@ one of their files has changed (Kafka does not look).
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Mapping
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -26,6 +25,7 @@ from ..network.connection import Connection
 from ..network.principal_mapping import mapper, parse_rules
 from ..network.tls_listener import MAPPING_KEY, RunningTls
 from ..network.tls_transport import TlsLoop, TlsTransport
+from .reread import Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,9 +35,6 @@ FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
 TRUST_KEYS = ("ssl.truststore.location", "ssl.truststore.certificates")
 WATCH_MS = 10_000
 """The interval of checks whether a file of a key store has changed."""
-
-Stamp = tuple[tuple[int, int, int] | None, ...]
-"""What identifies the contents of files: inode, size, time of change in ns; None for a missing one."""
 
 
 class TlsListeners:
@@ -49,7 +46,7 @@ class TlsListeners:
         self._static = config.originals
         self._texts: Mapping[str, str] = config.originals
         self._listeners = [listener for listener in config.listeners if has_tls(listener)]
-        self._stamps: dict[str, Stamp] = {}
+        self._stamps: dict[str, tuple[Stamp, ...]] = {}
         self._reading: asyncio.Task[None] | None = None
         self.running: dict[str, RunningTls] = {}
         problems = []
@@ -170,17 +167,9 @@ def _differ(before: Mapping[str, str], after: Mapping[str, str], listener: Liste
     return any(old.get(key) != new.get(key) for key in RELOADABLE)
 
 
-def _stamp(texts: Mapping[str, str], listener: Listener) -> Stamp:
+def _stamp(texts: Mapping[str, str], listener: Listener) -> tuple[Stamp, ...]:
     settings = settings_of(texts, listener)
-    return tuple(_stamp_of(path) for key in FILE_KEYS if (path := settings.get(key)) is not None)
-
-
-def _stamp_of(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return tuple(stamp_of(path) for key in FILE_KEYS if (path := settings.get(key)) is not None)
 
 
 def has_tls(listener: Listener) -> bool:

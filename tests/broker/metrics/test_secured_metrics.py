@@ -1,5 +1,6 @@
 """The metrics over TLS and with a password; probes of health need none."""
 
+import asyncio
 import base64
 import ssl
 import urllib.error
@@ -8,8 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.testing import InProcessBroker
 from support.security.tls_files import TlsFiles, tls_files
 
@@ -64,3 +68,47 @@ def test_a_missing_key_store_stops_the_start(tmp_path: Path) -> None:
     configs = {"odradek.metrics.listener": "127.0.0.1:0", "odradek.metrics.ssl.enable": "true"}
     with pytest.raises(ConfigError, match=r"odradek\.metrics\.ssl\.enable: ssl\.keystore\.location is not set"):
         InProcessBroker(tmp_path, configs).start()
+
+
+async def test_a_changed_certificate_is_served_and_a_bad_one_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = tls_files(tmp_path)
+    keys = {
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "log.dirs": str(tmp_path / "logs"),
+        "odradek.metrics.listener": "127.0.0.1:0",
+        "odradek.metrics.ssl.enable": "true",
+        **files.listener(),
+    }
+    server = BrokerServer(ServerConfig.load(None, [f"{key}={text}" for key, text in keys.items()], {}))
+    running = await server.start()
+    try:
+        tls, port = running.background.metrics_tls, running.background.metrics_port
+        assert tls is not None
+        assert port is not None
+        before = await serial(port)
+        assert before == files.server.certificate.serial_number
+        fresh = files.authority.issue("broker", ("localhost", "127.0.0.1"))
+        fresh.write_pem(Path(files.server_store))
+        await tls.look_at_files()
+        assert await serial(port) == fresh.certificate.serial_number != before
+        spoil(files)
+        await tls.look_at_files()
+        assert await serial(port) == fresh.certificate.serial_number
+        [line] = [one.getMessage() for one in caplog.records if "stay as they were" in one.getMessage()]
+        assert files.server_store in line
+        context = ssl.create_default_context(cafile=files.trust)
+        assert await asyncio.to_thread(status, f"https://127.0.0.1:{port}/health", context) == (200, "ok\n")
+    finally:
+        await server.stop()
+
+
+def spoil(files: TlsFiles) -> None:
+    Path(files.server_store).write_text("nothing of use")
+
+
+async def serial(port: int) -> int:
+    """The serial number of the certificate that a new connection gets."""
+    pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
+    return x509.load_pem_x509_certificate(pem.encode()).serial_number

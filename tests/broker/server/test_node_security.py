@@ -1,5 +1,6 @@
 """The security of connections to other nodes is read, and refused, before anything is opened."""
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.network.node_login import PLAINTEXT
 from odradek.broker.server.node_security import node_security
+from support.security.tls_files import TlsFiles, tls_files
 
 CLUSTER = [
     "process.roles=broker",
@@ -107,3 +109,80 @@ def test_what_can_not_be_served_stops_the_start(controllers: str, more: list[str
     with pytest.raises(ConfigError, match=said) as caught:
         node_security(config_of("PLAINTEXT", controllers, *more))
     assert "hidden" not in str(caught.value)
+
+
+def test_a_changed_key_store_and_trust_store_are_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As Kubernetes renews a secret: the files are links through ``..data``, which changes its target."""
+    first, second = tls_files(mounted(tmp_path, "one")), tls_files(mounted(tmp_path, "two"))
+    data = tmp_path / "..data"
+    data.symlink_to("one")
+    for name in ("broker.pem", "trust.pem"):
+        source = Path(first.server_store if name == "broker.pem" else first.trust).name
+        (tmp_path / name).symlink_to(Path("..data") / source)
+    config = config_of(
+        "SSL",
+        "PLAINTEXT",
+        f"ssl.keystore.location={tmp_path / 'broker.pem'}",
+        f"ssl.truststore.location={tmp_path / 'trust.pem'}",
+    )
+    security, _ = node_security(config)
+    assert security.tls is not None
+    before = security.tls()
+    assert security.tls() is before
+    assert before.get_ca_certs(binary_form=True) == [authority_of(first)]
+    switch(data, "two")
+    after = security.tls()
+    assert after is not before
+    assert after.get_ca_certs(binary_form=True) == [authority_of(second)]
+    Path(second.server_store).write_text("nothing of use")
+    assert security.tls() is after
+    assert security.tls() is after
+    [line] = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert "listener IN stay as they were" in line
+    assert f"ssl.keystore.location={tmp_path / 'broker.pem'}" in line
+
+
+def test_a_dynamic_config_of_this_broker_changes_the_trust_store(tmp_path: Path) -> None:
+    first, second = tls_files(mounted(tmp_path, "one")), tls_files(mounted(tmp_path, "two"))
+    dynamic: dict[str, str] = {}
+    config = config_of("SSL", "PLAINTEXT", f"ssl.truststore.location={first.trust}")
+    security, _ = node_security(config, lambda: dynamic)
+    assert security.tls is not None
+    assert security.tls().get_ca_certs(binary_form=True) == [authority_of(first)]
+    dynamic["listener.name.in.ssl.truststore.location"] = second.trust
+    assert security.tls().get_ca_certs(binary_form=True) == [authority_of(second)]
+    dynamic["listener.name.other.ssl.truststore.location"] = first.trust
+    assert security.tls().get_ca_certs(binary_form=True) == [authority_of(second)]
+
+
+def test_a_changed_jaas_file_is_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "jaas.conf"
+    file.write_text(f'KafkaServer {{ {PLAIN_MODULE} required username="b" password="first"; }};\n')
+    keys = "sasl.mechanism.inter.broker.protocol=PLAIN", f"java.security.auth.login.config={file}"
+    security, _ = node_security(config_of("SASL_PLAINTEXT", "PLAINTEXT", *keys))
+    assert security.login is not None
+    assert security.login().first() == b"\0b\0first"
+    file.write_text(f'KafkaServer {{ {PLAIN_MODULE} required username="b" password="second one"; }};\n')
+    assert security.login().first() == b"\0b\0second one"
+    file.write_text(f'KafkaServer {{ {PLAIN_MODULE} required username="b" password=secret$ }};')
+    assert security.login().first() == b"\0b\0second one"
+    assert "listener IN stay as they were" in caplog.text
+    assert str(file) in caplog.text
+    assert "secret" not in caplog.text
+    assert "second" not in caplog.text
+
+
+def mounted(directory: Path, name: str) -> Path:
+    (directory / name).mkdir()
+    return directory / name
+
+
+def switch(link: Path, target: str) -> None:
+    """Changes a link as Kubernetes does: a new one is renamed over it."""
+    fresh = link.with_name("..data_tmp")
+    fresh.symlink_to(target)
+    fresh.rename(link)
+
+
+def authority_of(files: TlsFiles) -> bytes:
+    return ssl.PEM_cert_to_DER_cert(Path(files.trust).read_text())

@@ -1,0 +1,53 @@
+"""The TLS of the metrics' endpoint: its certificate is read again when one of its files has changed.
+
+Owns: the context of new connections. Never does: serving. A broker without ``odradek.metrics.ssl.enable`` does not
+import this.
+"""
+
+import asyncio
+import ssl
+
+from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, server_tls
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..metrics.endpoint import MetricsEndpoint
+from .reread import Reread
+from .tls_listeners import FILE_KEYS, WATCH_MS
+
+
+class MetricsTls:
+    """The certificate and the trust store of the keys ``ssl.*`` without a listener's name."""
+
+    WATCH_MS = WATCH_MS
+
+    def __init__(self, config: ServerConfig) -> None:
+        """Reads the stores. Raises ConfigError."""
+        self._settings = TlsSettings(config.originals)
+        files = [path for key in FILE_KEYS if (path := self._settings.get(key)) is not None]
+        self._tls = Reread("certificate and trust store of the metrics", self._read, lambda: (None, files))
+        self._looking: asyncio.Task[None] | None = None
+        self.endpoint: MetricsEndpoint | None = None
+        """Gets a new certificate; None before it listens."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """For new connections."""
+        return self._tls.value
+
+    def look_at_files(self) -> asyncio.Task[None]:
+        """Reads changed files again, on a thread. Call it every :attr:`WATCH_MS`."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+        return self._looking
+
+    async def _look(self) -> None:
+        before = self._tls.value
+        after = await asyncio.get_running_loop().run_in_executor(None, self._tls.current)
+        if after is not before and self.endpoint is not None:
+            await self.endpoint.renew(after)
+
+    def _read(self) -> ssl.SSLContext:
+        try:
+            return server_tls(self._settings).context
+        except TlsSettingsError as error:
+            raise ConfigError([f"odradek.metrics.ssl.enable: {error}"]) from None
