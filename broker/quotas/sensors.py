@@ -43,6 +43,8 @@ class Sensors(Generic[SensorType]):
         """The one that was used last is last."""
         self.shared = new()
         """For names that find no room."""
+        self.is_shared = False
+        """Whether any name has found no room."""
 
     def __len__(self) -> int:
         return len(self._sensors)
@@ -50,6 +52,10 @@ class Sensors(Generic[SensorType]):
     def items(self) -> Iterator[tuple[Tags, SensorType]]:
         """The sensors of now with their names, which may be shortened."""
         return iter(list(self._sensors.items()))
+
+    def newest(self) -> Iterator[tuple[Tags, SensorType]]:
+        """As :meth:`items`, the sensor that was used last first."""
+        return iter(list(reversed(self._sensors.items())))
 
     def use(self, tags: Tags, now_ms: int) -> SensorType:
         """The sensor of these tags, and notes that it is used."""
@@ -60,6 +66,7 @@ class Sensors(Generic[SensorType]):
         if sensor is None:
             self._remove_oldest(now_ms)
             if len(sensors) >= self._most:
+                self.is_shared = True
                 return self.shared
             sensor = self._new()
         sensors[tags] = sensor

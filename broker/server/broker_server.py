@@ -264,11 +264,13 @@ class BrokerServer:
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
         served_metrics: list[MetricsSource] = []
         if config.get_string("odradek.metrics.listener"):
-            from .coordinator_metering import coordinator_metrics  # a broker without metrics needs neither
+            from .coordinator_metering import coordinator_metrics  # a broker without metrics needs none
             from .request_metering import meter_requests
 
             requests = meter_requests(dispatcher, metadata, connections)
-            served_metrics = [requests, coordinator_metrics(broker, self._clock_ms)]
+            from .quota_metering import quota_metrics
+
+            served_metrics = [requests, coordinator_metrics(broker, self._clock_ms), quota_metrics(broker)]
         if self._surroundings.intercept is not None:
             dispatcher.intercept(self._surroundings.intercept)
         parts.role.route(broker, dispatcher)

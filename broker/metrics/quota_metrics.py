@@ -1,0 +1,120 @@
+"""The metrics of client quotas, by the names that the JMX exporter gives Kafka's MBeans.
+
+Never does: charging. Invariants: there are no samples without a quota of the kind, as in Kafka; at most ``MOST_SHOWN``
+users and client ids are shown for each kind, those that were used last, since their names are the clients'. Source:
+``kafka.server:type=Produce``, ``Fetch``, ``Request``, ``ControllerMutation`` with ``user`` and ``client-id``
+(ClientQuotaManager, ControllerMutationQuotaManager), ``socket-server-metrics`` with ``ip`` (ConnectionQuotas).
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from ..quotas.client_quota import ClientQuota, QuotaSensor
+from ..quotas.client_quotas import ClientQuotas
+from ..quotas.connection_rates import ConnectionRates
+from ..quotas.entities import Tags
+from ..quotas.sensors import Sensors
+from .pieces import Sample, in_pieces
+
+MOST_SHOWN = 1_000
+OTHERS: Tags = ("", "others")
+"""Names that found no room among the sensors share one (docs/limits.md)."""
+LABELS = ("user", "client_id")
+
+
+class QuotasInForce(NamedTuple):
+    """The quotas of a broker."""
+
+    clients: ClientQuotas
+    addresses: ConnectionRates
+
+
+KINDS: tuple[tuple[str, str, str, Callable[[ClientQuotas], ClientQuota]], ...] = (
+    ("produce", "byte_rate", "Bytes a second of Produce requests.", lambda quotas: quotas.produce),
+    ("fetch", "byte_rate", "Bytes a second of answers to Fetch.", lambda quotas: quotas.fetch),
+    ("request", "request_time", "Percent of a second that requests take, each second.", lambda quotas: quotas.request),
+    (
+        "controllermutation",
+        "mutation_rate",
+        "Partitions created or deleted a second.",
+        lambda quotas: quotas.mutation,
+    ),
+)
+"""Type of the MBean, name and meaning of its rate, the quota."""
+
+
+class QuotaMetrics:
+    """Collects the metrics at each request, in pieces."""
+
+    def __init__(self, quotas: Callable[[], QuotasInForce | None], now_ms: Callable[[], int]) -> None:
+        """``quotas``: None before there are any. ``now_ms``: the clock of the rates."""
+        self._quotas = quotas
+        self._now_ms = now_ms
+
+    def pieces(self) -> Iterator[Metric]:
+        """All metrics with their current values."""
+        quotas = self._quotas()
+        if quotas is None:
+            return
+        for kind, rate_name, what, quota_of in KINDS:
+            quota = quota_of(quotas.clients)
+            yield from in_pieces(
+                partial(GaugeMetricFamily, f"kafka_server_{kind}_{rate_name}", what, labels=LABELS),
+                self._rates(quota),
+            )
+            yield from in_pieces(
+                partial(
+                    GaugeMetricFamily,
+                    f"kafka_server_{kind}_throttle_time",
+                    "Average throttle time of the last minute, in milliseconds.",
+                    labels=LABELS,
+                ),
+                self._throttle_times(quota),
+            )
+        yield from in_pieces(
+            partial(
+                GaugeMetricFamily,
+                "kafka_server_controllermutation_tokens",
+                "Partitions that may be created or deleted at once; below 0 there is a throttle time.",
+                labels=LABELS,
+            ),
+            self._tokens(quotas.clients.mutation),
+        )
+        yield from in_pieces(
+            partial(
+                GaugeMetricFamily,
+                "kafka_server_socket_server_metrics_connection_accept_rate",
+                "New connections a second from an address with a quota.",
+                labels=("ip",),
+            ),
+            self._addresses(quotas.addresses),
+        )
+
+    def _rates(self, quota: ClientQuota) -> Iterator[Sample]:
+        for tags, sensor in shown(quota.sensors):
+            yield Sample(tags, sensor.rate.rate(self._now_ms()))
+
+    def _throttle_times(self, quota: ClientQuota) -> Iterator[Sample]:
+        for tags, sensor in shown(quota.sensors):
+            average_ms = sensor.average_throttle_ms(self._now_ms())
+            yield Sample(tags, float("nan") if average_ms is None else average_ms)
+
+    def _tokens(self, quota: ClientQuota) -> Iterator[Sample]:
+        for tags, sensor in shown(quota.sensors):
+            if sensor.bucket is not None:
+                yield Sample(tags, sensor.bucket.tokens(sensor.limit, self._now_ms()))
+
+    def _addresses(self, addresses: ConnectionRates) -> Iterator[Sample]:
+        for (host, other), sensor in shown(addresses.sensors):
+            yield Sample((host or other,), sensor.rate.rate(self._now_ms()))
+
+
+def shown(sensors: Sensors[QuotaSensor]) -> Iterator[tuple[Tags, QuotaSensor]]:
+    """The sensors that were used last, then the one that names without a sensor share."""
+    yield from islice(sensors.newest(), MOST_SHOWN)
+    if sensors.is_shared:
+        yield OTHERS, sensors.shared
