@@ -6,6 +6,7 @@ Owns: how a denied part is answered: as a request for that part alone that faile
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode
@@ -84,7 +85,8 @@ class Each(NamedTuple):
         return True
 
 
-class RuleCheck(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RuleCheck:
     """The check of an API (:data:`.checked.Check`) that needs these, in this order."""
 
     needs: tuple[Needs, ...]

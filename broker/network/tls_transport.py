@@ -134,7 +134,7 @@ class TlsTransport(asyncio.BufferedProtocol):
             self._connection.refuse(f"its TLS handshake has more than {HANDSHAKE_MAX_BYTES} bytes")
             return
         self._connection.received_handshake(nbytes)
-        if self._closing:
+        if self.is_closing():
             return
         self._engine.feed(received)
         if not self._is_queued:

@@ -1,15 +1,21 @@
-"""AlterConfigs and IncrementalAlterConfigs at our broker and at Kafka's broker of one cluster: the same answers."""
+"""Configs and client quotas, changed at our broker and at Kafka's in one cluster: the same answers and effects."""
 
 import json
 import re
+import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from parity.quota_steps import HARDLY_ANY, quota
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
@@ -150,3 +156,70 @@ def test_kafkas_tool_is_refused_a_logger_and_sets_what_the_controllers_keep(
         "our broker has the new value from the controllers",
         lambda: "log.cleaner.backoff.ms=18000" in run_class(*tool, "--describe", *entity).stdout,
     )
+
+
+def altered(wire: Wire, broker: OurBroker | RealMember, entity: dict[str, str], key: str, value: float | None) -> None:
+    """Sets a quota at a broker; None removes it."""
+    request = AlterClientQuotasRequest([quota(entity, key, value)])
+    [entry] = wire.ask(broker.port, request, 1, "quotas")["body"]["entries"]
+    assert entry["errorCode"] == ErrorCode.NONE, entry
+
+
+def asked(wire: Wire, broker: OurBroker | RealMember, request: Message, version: int, client_id: str) -> Any:
+    wire.send(broker.port, request, version, client_id, client_id)
+    return wire.receive(broker.port, client_id)["body"]
+
+
+def throttle_ms(wire: Wire, broker: OurBroker | RealMember, client_id: str) -> int:
+    return int(asked(wire, broker, ApiVersionsRequest("wire", "1"), 3, client_id)["throttleTimeMs"])
+
+
+def test_quotas_of_clients_come_with_the_metadata(brokers: tuple[OurBroker, RealMember], wire: Wire) -> None:
+    """A quota that is set at either broker is enforced by both."""
+    for number, setter in enumerate(brokers):
+        client_id = f"limited-{number}"
+        altered(wire, setter, {"client-id": client_id}, "request_percentage", HARDLY_ANY)
+        for broker in brokers:
+            eventually("the quota is enforced", lambda: throttle_ms(wire, broker, client_id) > 0)  # noqa: B023
+            assert throttle_ms(wire, broker, "unlimited") == 0
+        altered(wire, setter, {"client-id": client_id}, "request_percentage", None)
+        for broker in brokers:
+            eventually("the quota is gone", lambda: throttle_ms(wire, broker, client_id) == 0)  # noqa: B023
+
+
+def test_quotas_of_addresses_come_with_the_metadata(brokers: tuple[OurBroker, RealMember], wire: Wire) -> None:
+    ours, theirs = brokers
+    altered(wire, theirs, {"ip": "127.0.0.9"}, "connection_creation_rate", 1)
+
+    def is_closed() -> bool:
+        with socket.create_connection(("127.0.0.1", ours.port), source_address=("127.0.0.9", 0)) as client:
+            client.settimeout(1.5)  # such a connection is closed after a second at most
+            try:
+                return client.recv(1) == b""
+            except TimeoutError:
+                return False
+
+    opened = [socket.create_connection(("127.0.0.1", ours.port), source_address=("127.0.0.9", 0)) for _ in range(15)]
+    eventually("the address connects too often", is_closed)
+    for one in opened:
+        one.close()
+    altered(wire, theirs, {"ip": "127.0.0.9"}, "connection_creation_rate", None)
+
+
+def test_the_controllers_count_changes_for_all_brokers(brokers: tuple[OurBroker, RealMember], wire: Wire) -> None:
+    """``controller_mutation_rate``: what was created through one broker is missing at the other."""
+    ours, theirs = brokers
+    altered(wire, ours, {"client-id": "creator"}, "controller_mutation_rate", 1)
+
+    def create(broker: OurBroker | RealMember, name: str) -> tuple[int, int]:
+        request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, 20, 1)], 30_000)
+        body = asked(wire, broker, request, 7, "creator")
+        return body["topics"][0]["errorCode"], body["throttleTimeMs"]
+
+    assert create(ours, "created-first")[0] == ErrorCode.NONE
+    for broker, name in ((ours, "created-here"), (theirs, "created-there")):
+        code, throttle = create(broker, name)
+        assert code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        assert 0 < throttle <= 20_000
+    assert names(ours).isdisjoint({"created-here", "created-there"})
+    altered(wire, ours, {"client-id": "creator"}, "controller_mutation_rate", None)
