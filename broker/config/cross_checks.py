@@ -6,6 +6,7 @@ Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorCo
 import re
 from collections.abc import Iterator, Sequence
 
+from .connection_limits import bad_listener_limits
 from .typed_values import TypedValues
 
 MINUTE_MS = 60 * 1000
@@ -161,6 +162,7 @@ def _connections(config: TypedValues) -> Iterator[str]:
     if config["max.connections.per.ip"] == 0 and not config["max.connections.per.ip.overrides"]:
         yield "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
     yield from _overrides(config["max.connections.per.ip.overrides"])
+    yield from bad_listener_limits(config)
     idle, delay = config.get_int("connections.max.idle.ms"), config.get_int("connection.failed.authentication.delay.ms")
     if idle >= 0 and delay >= idle:
         yield (

@@ -23,7 +23,9 @@ EFFECTIVE: dict[str, str] = {
     "inter.broker.listener.name": "The listener that other brokers would use; it must be advertised.",
     # connections
     "connections.max.idle.ms": "A connection without traffic for this long is closed; -1: never.",
-    "max.connections": "The maximum number of open connections.",
+    "max.connections": "The maximum number of open connections; with listener.name.<listener>. of that listener.",
+    "max.connection.creation.rate": "The maximum number of new connections a second; with listener.name.<listener>. of"
+    " that listener. Beyond it they are accepted later.",
     "max.connections.per.ip": "The maximum number of open connections from one address.",
     "max.connections.per.ip.overrides": "address:number, ... These addresses have this limit instead of"
     " max.connections.per.ip.",

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from .authorizer import ALLOW_KEY, CLASS_KEY, STANDARD_AUTHORIZER, SUPER_USERS_KEY
+from .connection_limits import is_of_listener
 from .definition import server_keys
 from .errors import ConfigError
 from .typed_values import TypedValues
@@ -78,7 +79,7 @@ def base_key(key: str) -> str:
 def key_of_listener(key: str) -> str:
     """The key behind a listener's key that is served (``listener.name.<listener>.ssl.…``); other keys as they are."""
     base = base_key(key)
-    return base if base.startswith(TLS_PREFIX) else key
+    return base if base.startswith(TLS_PREFIX) or is_of_listener(key) else key
 
 
 SERVED_AT_START = frozenset(

@@ -1,9 +1,10 @@
 """Accepts connections on all listeners, up to the limits of connections and descriptors.
 
 Owns: the order of the listening sockets, and whether accepting is paused. Never does: serving. Invariants: at a limit,
-new connections wait in the system's backlog, as in Kafka at ``max.connections``; open connections continue, and a
-reserve of descriptors stays for files. (The event loop's own servers accept until no descriptor is left, and then close
-waiting connections.) Source: ``SocketServer.Acceptor``, ``ConnectionQuotas.waitForConnectionSlot``.
+new connections wait in the system's backlog, as in Kafka at ``max.connections``, of one listener or of all; open
+connections continue, and a reserve of descriptors stays for files. (The event loop's own servers accept until no
+descriptor is left, and then close waiting connections.) Source: ``SocketServer.Acceptor``,
+``ConnectionQuotas.waitForConnectionSlot``.
 """
 
 import asyncio
@@ -11,8 +12,9 @@ import errno
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from enum import Enum
 
 from .connections import Connections
 from .descriptor_limit import DescriptorShares
@@ -31,26 +33,52 @@ EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 ConnectionFactory = Callable[[], asyncio.BaseProtocol]
 
 
+class Listening:
+    """One listening socket."""
+
+    __slots__ = ("factory", "held", "name", "paused", "socket")
+
+    def __init__(self, name: str, bound: socket.socket, factory: ConnectionFactory) -> None:
+        """``name``: of the listener."""
+        self.name = name
+        self.socket = bound
+        self.factory = factory
+        self.held: tuple[socket.socket, str] | None = None
+        """A connection that is accepted and waits, with its address."""
+        self.paused: Paused | None = None
+        """Why nothing is accepted here; None if something is."""
+
+
+class Paused(Enum):
+    """Why a listener accepts nothing while the others do."""
+
+    FULL = 1
+    RATE = 2
+
+
 class Acceptor:
     """Accepts until it is closed."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        listeners: Sequence[tuple[socket.socket, ConnectionFactory]],
+        listeners: Sequence[Listening],
         connections: Connections,
         shares: DescriptorShares,
+        now_ms: Callable[[], int],
     ) -> None:
-        """``listeners``: bound sockets, each with the factory of its connections."""
+        """``listeners``: bound sockets, each with the factory of its connections. ``now_ms``: a monotonic clock."""
         self._loop = loop
         self._listeners = listeners
         self._connections = connections
         self._shares = shares
+        self._now_ms = now_ms
         self._highest_descriptor = shares.limit - shares.reserve
         self._throttled: set[socket.socket] = set()
         """Connections of addresses that connect too often: they are closed unserved, within one quota window."""
-        self._opening: dict[asyncio.Task[object], socket.socket] = {}
-        self._held: tuple[socket.socket, ConnectionFactory] | None = None
+        self._opening: dict[asyncio.Task[object], tuple[socket.socket, str]] = {}
+        self._opening_by_listener: Counter[str] = Counter()
+        self._held: tuple[socket.socket, Listening] | None = None
         """A connection that was accepted when too few descriptors were left. It is served later, when enough are
         free.
         """
@@ -75,34 +103,41 @@ class Acceptor:
             self._held[0].close()
         for accepted in self._throttled:
             accepted.close()
-        for task, accepted in self._opening.items():
+        for task, (accepted, _) in self._opening.items():
             task.cancel()
             accepted.close()  # a task that has not begun will not
-        for one, _ in self._listeners:
-            one.close()
+        for one in self._listeners:
+            if one.held is not None:
+                one.held[0].close()
+            one.socket.close()
 
     def _accept_again(self) -> None:
         self._is_accepting = True
-        for one, factory in self._listeners:
-            self._loop.add_reader(one.fileno(), partial(self._accept, one, factory))
+        for one in self._listeners:
+            if one.paused is None:
+                self._loop.add_reader(one.socket.fileno(), self._accept, one)
 
     def _stop_accepting(self) -> None:
         if self._is_accepting:
             self._is_accepting = False
-            for one, _ in self._listeners:
-                self._loop.remove_reader(one.fileno())
+            for one in self._listeners:
+                if one.paused is None:
+                    self._loop.remove_reader(one.socket.fileno())
 
-    def _accept(self, listener: socket.socket, factory: ConnectionFactory) -> None:
+    def _accept(self, one: Listening) -> None:
         """Accepts the waiting connections of one listener, as far as there is room."""
         for _ in range(ACCEPTED_A_TURN):
-            if not self._is_accepting:
+            if not self._is_accepting or one.paused is not None:
                 return
-            if self._is_full():
-                by_key = self._connections.quotas.max_connections < self._shares.connections
-                self._pause("max.connections allows no more" if by_key else "the limit of open files allows no more")
+            if len(self._connections) + len(self._opening) >= self._shares.connections:
+                self._pause("the limit of open files allows no more")
+                return
+            if (key := self._full_key(one)) is not None:
+                self._log_pause(f"{key} allows no more")
+                self._pause_one(one, Paused.FULL)
                 return
             try:
-                accepted, address = listener.accept()
+                accepted, address = one.socket.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
@@ -113,14 +148,49 @@ class Acceptor:
             accepted.setblocking(False)
             if accepted.fileno() >= self._highest_descriptor:
                 # The system assigns the lowest free number, so nearly all are in use. Files need the rest.
-                self._held = accepted, factory
+                self._held = accepted, one
                 self._pause("the limit of open files is near")
                 return
-            delay_ms = self._connections.quotas.delay_ms
-            if delay_ms is not None and (too_soon_ms := delay_ms(address[0])):
-                self._close_later(accepted, too_soon_ms)
-                continue
-            self._open(accepted, factory)
+            quotas = self._connections.quotas
+            if quotas.limits_rates and (wait_ms := quotas.creation_delay_ms(one.name, self._now_ms())):
+                # As in Kafka, the listener accepts nothing meanwhile; then the connection is served.
+                one.held = accepted, address[0]
+                self._pause_one(one, Paused.RATE)
+                self._loop.call_later(wait_ms / 1000, self._end_wait, one)
+                return
+            self._admit(one, accepted, address[0])
+
+    def _full_key(self, one: Listening) -> str | None:
+        return self._connections.quotas.full_key(one.name, self._opening_by_listener)
+
+    def _admit(self, one: Listening, accepted: socket.socket, host: str) -> None:
+        """Serves a connection, unless its address connects too often."""
+        delay_ms = self._connections.quotas.delay_ms
+        if delay_ms is not None and (too_soon_ms := delay_ms(host)):
+            self._close_later(accepted, too_soon_ms)
+        else:
+            self._open(one, accepted)
+
+    def _end_wait(self, one: Listening) -> None:
+        """The rate of a listener is within its limit again."""
+        if not self._is_closed:
+            one.paused = Paused.FULL
+            self._resume_one(one)
+
+    def _pause_one(self, one: Listening, why: Paused) -> None:
+        one.paused = why
+        self._loop.remove_reader(one.socket.fileno())
+
+    def _resume_one(self, one: Listening) -> None:
+        """Accepts on a listener again that had no room, if there is room now."""
+        if one.paused is not Paused.FULL or self._full_key(one) is not None:
+            return
+        one.paused = None
+        held, one.held = one.held, None
+        if held is not None:
+            self._admit(one, *held)
+        if self._is_accepting:
+            self._loop.add_reader(one.socket.fileno(), self._accept, one)
 
     def _close_later(self, accepted: socket.socket, delay_ms: int) -> None:
         """Holds a connection of an address that connects too often, so that its client does not try again at once."""
@@ -134,13 +204,10 @@ class Acceptor:
         self._throttled.discard(accepted)
         accepted.close()
 
-    def _is_full(self) -> bool:
-        most = min(self._connections.quotas.max_connections, self._shares.connections)
-        return len(self._connections) + len(self._opening) >= most
-
-    def _open(self, accepted: socket.socket, factory: ConnectionFactory) -> None:
-        task = self._loop.create_task(self._connect(accepted, factory))
-        self._opening[task] = accepted
+    def _open(self, one: Listening, accepted: socket.socket) -> None:
+        task = self._loop.create_task(self._connect(accepted, one.factory))
+        self._opening[task] = accepted, one.name
+        self._opening_by_listener[one.name] += 1
         task.add_done_callback(self._opened)
 
     async def _connect(self, accepted: socket.socket, factory: ConnectionFactory) -> object:
@@ -152,14 +219,28 @@ class Acceptor:
             return None
 
     def _opened(self, task: "asyncio.Task[object]") -> None:
-        self._opening.pop(task, None)
+        opened = self._opening.pop(task, None)
+        if opened is not None:
+            self._opening_by_listener[opened[1]] -= 1
+        if not self._is_closed:
+            self._resume_full()  # the connection may not have been admitted
+            self._connections.close_excess()
         if not task.cancelled():
             task.result()
 
+    def _resume_full(self) -> None:
+        for one in self._listeners:
+            if one.paused is Paused.FULL:
+                self._resume_one(one)
+
     def _pause(self, why: str) -> None:
         self._stop_accepting()
-        logger.warning("%d connections are open, and %s: others wait until one is closed", len(self._connections), why)
+        self._log_pause(why)
         self._retry_later()
+
+    def _log_pause(self, why: str) -> None:
+        count = len(self._connections) + len(self._opening)
+        logger.warning("%d connections are open, and %s: others wait until one is closed", count, why)
 
     def _retry_later(self) -> None:
         if self._retry_timer is None:
@@ -171,20 +252,24 @@ class Acceptor:
 
     def _resume(self) -> None:
         """Accepts again if there is room. May be called at any time."""
-        if self._is_accepting or self._is_closed:
+        if self._is_closed:
             return
-        if self._is_full() or not self._has_descriptors():
-            self._retry_later()
-            return
-        held, self._held = self._held, None
-        if held is not None:
-            self._open(*held)
-        self._accept_again()
+        if not self._is_accepting:
+            is_full = len(self._connections) + len(self._opening) >= self._shares.connections
+            if is_full or not self._has_descriptors():
+                self._retry_later()
+                return
+            held, self._held = self._held, None
+            if held is not None:
+                self._open(held[1], held[0])
+            self._accept_again()
+        self._resume_full()
+        self._connections.close_excess()
 
     def _has_descriptors(self) -> bool:
         """Whether there are more free descriptors than the reserve."""
         try:
-            probe = os.dup(self._listeners[0][0].fileno())
+            probe = os.dup(self._listeners[0].socket.fileno())
         except OSError:
             return False
         os.close(probe)

@@ -5,6 +5,8 @@ Owns: the set of open connections, their receive buffer, the end of idle ones. N
 """
 
 from collections.abc import Callable, Iterator
+from heapq import nsmallest
+from operator import attrgetter
 
 from .connection import RECEIVE_BUFFER_BYTES, Connection
 from .connection_quotas import ConnectionQuotas
@@ -39,7 +41,7 @@ class Connections:
 
     def admit(self, connection: Connection) -> bool:
         """Counts a new connection in. Returns False, and logs a line, if a limit is reached."""
-        if not self.quotas.admit(connection.client_host):
+        if not self.quotas.admit(connection.client_host, connection.listener_name):
             return False
         self._next_id += 1
         connection.connection_id = self._next_id
@@ -63,7 +65,7 @@ class Connections:
     def forget(self, connection: Connection) -> None:
         """Counts a closed connection out. Ignores one that was not admitted."""
         if self._open.pop(connection.connection_id, None) is not None:
-            self.quotas.release(connection.client_host)
+            self.quotas.release(connection.client_host, connection.listener_name)
             if self.unauthenticated is not None:
                 self.unauthenticated.remove(connection)
 
@@ -91,6 +93,19 @@ class Connections:
             else:
                 connection.close()
         return len(idle)
+
+    def close_excess(self) -> None:
+        """Closes the connections that were used least, if there are more than ``max.connections``: that key was made
+        smaller, or the listener between the nodes needs room. Its own connections stay if there are other listeners.
+        """
+        excess = self.quotas.excess()
+        if not excess:
+            return
+        others = [one for one in self._open.values() if one.listener_name != self.quotas.protected]
+        staying = [one for one in others if not one.is_closing]
+        excess -= len(others) - len(staying)
+        for connection in nsmallest(excess, staying, key=attrgetter("last_used_ms")):
+            connection.refuse(f"max.connections={self.quotas.max_connections} allows no more")
 
     def close_all(self) -> None:
         """Closes every connection (shutdown)."""

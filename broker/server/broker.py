@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from ...storage.directory.log_directories import LogDirectories
+from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller
 from ..dispatch.request import RequestContext
@@ -30,6 +31,7 @@ from .coordinators import Coordinators
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
     from ..metadata.token_hmacs import TokenHmacs
+    from ..network.creation_rates import CreationRates
     from .quota_enforcement import QuotaEnforcement
 
 logger = logging.getLogger(__name__)
@@ -131,11 +133,24 @@ class Broker:
             logger.info("dynamic configs that are known to Kafka, without effect here: %s", ", ".join(unused))
         entries = (config["max.connections.per.ip.overrides"] or "").split(",")
         overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
+        listeners = [*config.listeners, *config.controller_listeners]
+        limits = {one.name: limits_of_listener(config, one.name) for one in listeners}
+        of_broker = limits_of_broker(config)
+        limits_rates = any(one.max_rate < UNLIMITED for one in (of_broker, *limits.values()))
         self.connections.quotas.limit(
-            max_connections=config.get_int("max.connections"),
+            of_broker,
+            limits,
+            protected=config.inter_broker_listener_name if len(config.listeners) > 1 else None,
+            new_rates=self._new_rates if limits_rates else None,
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
         )
+
+    def _new_rates(self) -> "CreationRates":
+        from ..network.creation_rates import CreationRates, QuotaWindows  # few brokers limit rates
+
+        samples, size_s = (self.config.get_int(f"quota.window.{what}") for what in ("num", "size.seconds"))
+        return CreationRates(QuotaWindows(samples, size_s * 1_000))
 
 
 def nothing_changes(image: MetadataImage) -> None:

@@ -6,12 +6,11 @@ authentication counts as unauthenticated from its accept. Source: ``ChannelBuild
 
 import functools
 from collections.abc import Callable, Sequence
-from socket import socket
 from typing import TYPE_CHECKING
 
 from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
-from ..network.acceptor import ConnectionFactory
+from ..network.acceptor import ConnectionFactory, Listening
 from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
 from ..network.listening import BoundListener
@@ -56,12 +55,12 @@ class ListenerSecurity:
         self._connect = connect
         self._timers = timers
 
-    def factories(self, bound: Sequence[BoundListener]) -> list[tuple[socket, ConnectionFactory]]:
+    def listening(self, bound: Sequence[BoundListener]) -> list[Listening]:
         """The bound sockets, each with the factory of its connections."""
         made = []
         for one in bound:
             factory = self._factory(one)
-            made += [(each, factory) for each in one.sockets]
+            made += [Listening(one.listener.name, each, factory) for each in one.sockets]
         return made
 
     def _factory(self, bound: BoundListener) -> ConnectionFactory:

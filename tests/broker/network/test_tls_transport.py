@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from odradek.broker.config.connection_limits import UNLIMITED, ConnectionLimits
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.tls_handshakes import TURN_S, HandshakeQueue
 from odradek.broker.network.tls_transport import HANDSHAKE_MAX_BYTES, RECEIVE_BUFFER_BYTES
@@ -97,7 +98,10 @@ async def test_a_connection_counts_from_its_accept_and_costs_no_engine(tls: Serv
 
 async def test_at_the_limit_of_an_address_a_connection_is_broken(tls: ServerTls) -> None:
     side = BrokerSide(tls, echo)
-    side.connections.quotas.limit(max_connections=9, max_connections_per_ip=1, max_connections_per_ip_overrides={})
+    unlimited = ConnectionLimits(UNLIMITED, UNLIMITED)
+    side.connections.quotas.limit(
+        unlimited, {}, protected=None, max_connections_per_ip=1, max_connections_per_ip_overrides={}
+    )
     side.accept()
     _, _, socket = side.accept()
     assert socket.is_aborted
