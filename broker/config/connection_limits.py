@@ -34,7 +34,7 @@ def limits_of_broker(config: TypedValues) -> ConnectionLimits:
 def limits_of_listener(config: TypedValues, listener: str) -> ConnectionLimits:
     """The limits of one listener: its own, or else the numbers of the broker.
 
-    A text that a dynamic config of a foreign program left, and that is no valid number, is ignored.
+    A text that is not a valid number, such as a foreign program may have stored, is ignored.
     """
     of_broker = limits_of_broker(config)
     found = []
@@ -51,7 +51,7 @@ def is_of_listener(key: str) -> bool:
 
 
 def bad_listener_limits(config: TypedValues) -> Iterator[str]:
-    """A sentence for each limit of a listener that is no valid number."""
+    """A sentence for each limit of a listener that is not a valid number."""
     for key, text in config.originals.items():
         match = _OF_A_LISTENER.fullmatch(key)
         found = None if match is None else problem(match[1], text)
@@ -60,7 +60,7 @@ def bad_listener_limits(config: TypedValues) -> Iterator[str]:
 
 
 def problem(key: str, text: str) -> str | None:
-    """Why a text is no value of a limit, or None."""
+    """Why a text can't be the value of a limit, or None."""
     definition = server_keys()[key]
     try:
         return violation(definition, parse_value(key, definition.type, text))

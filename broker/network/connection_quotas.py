@@ -56,7 +56,7 @@ class ConnectionQuotas:
         new_rates: "Callable[[], CreationRates] | None" = None,
     ) -> None:
         """Sets the limits for new connections. ``protected``: the listener between the nodes, if there are others.
-        ``new_rates`` makes what measures rates, with the first limit on one; None if there is no such limit.
+        ``new_rates`` makes what measures rates, with the first limit on one; None without such a limit.
         """
         self._broker, self._listeners, self.protected = broker, listeners, protected
         self._max_per_ip = max_connections_per_ip

@@ -147,7 +147,8 @@ class Broker:
         )
 
     def _new_rates(self) -> "CreationRates":
-        from ..network.creation_rates import CreationRates, QuotaWindows  # few brokers limit rates
+        from ..network.creation_rates import CreationRates  # few brokers limit rates
+        from ..quotas.client_quota import QuotaWindows
 
         samples, size_s = (self.config.get_int(f"quota.window.{what}") for what in ("num", "size.seconds"))
         return CreationRates(QuotaWindows(samples, size_s * 1_000))

@@ -264,13 +264,7 @@ class BrokerServer:
         dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
         served_metrics: list[MetricsSource] = []
         if config.get_string("odradek.metrics.listener"):
-            from .coordinator_metering import coordinator_metrics  # a broker without metrics needs none
-            from .request_metering import meter_requests
-
-            requests = meter_requests(dispatcher, metadata, connections)
-            from .quota_metering import quota_metrics
-
-            served_metrics = [requests, coordinator_metrics(broker, self._clock_ms), quota_metrics(broker)]
+            served_metrics = _served_metrics(broker, dispatcher, self._clock_ms)
         if self._surroundings.intercept is not None:
             dispatcher.intercept(self._surroundings.intercept)
         parts.role.route(broker, dispatcher)
@@ -379,6 +373,16 @@ def _limit_clients(
 
         broker.quotas = QuotaEnforcement(broker.config, dispatcher, broker.connections.quotas, broker.timers)
     broker.quotas.update(quotas, changed)
+
+
+def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[], int]) -> "list[MetricsSource]":
+    """The metrics of requests, coordinators and quotas."""
+    from .coordinator_metering import coordinator_metrics  # a broker without metrics needs none of these
+    from .quota_metering import quota_metrics
+    from .request_metering import meter_requests
+
+    requests = meter_requests(dispatcher, broker.metadata, broker.connections)
+    return [requests, coordinator_metrics(broker, clock_ms), quota_metrics(broker)]
 
 
 def _abandon(log_dirs: LogDirectories) -> None:

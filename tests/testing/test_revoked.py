@@ -49,7 +49,7 @@ def write(producer: Producer, *values: str) -> None:
 
 @pytest.mark.ci
 def test_a_right_or_a_password_that_is_revoked_in_a_transaction(kafka_broker_factory: Factory) -> None:
-    # With ACLs from the start, nobody has a right without one.
+    # With ACLs from the start, a right needs an ACL.
     other = OurBinding(
         ResourcePattern(Kind.TOPIC, "other"), AclEntry("User:alice", "*", Operation.READ, Permission.ALLOW)
     )
@@ -65,7 +65,7 @@ def test_a_right_or_a_password_that_is_revoked_in_a_transaction(kafka_broker_fac
         return producer
 
     def seen() -> list[str]:
-        """What a consumer of committed records reads, up to the record that the next producer writes last."""
+        """The values of the committed records, up to ``last``."""
         reader = Consumer(
             {
                 **servers,

@@ -115,6 +115,11 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "log.segment.bytes": ("7777777", of_log("segment_bytes"), 7_777_777),
     "log.segment.delete.delay.ms": ("777", of_log("file_delete_delay_ms"), 777),
     "max.connections": ("777", of_connections("max_connections"), 777),
+    "max.connection.creation.rate": (
+        "777777",
+        lambda server: server.broker.connections.quotas._broker.max_rate,
+        777_777,
+    ),
     "max.connections.per.ip": ("77", of_connections("_max_per_ip"), 77),
     "max.connections.per.ip.overrides": ("10.0.0.9:7", of_connections("_max_per_ip_overrides"), {"10.0.0.9": 7}),
     "message.max.bytes": ("777777", of_log("max_message_bytes"), 777_777),

@@ -101,8 +101,9 @@ def test_a_secret_is_never_shown() -> None:
 
 
 def test_keys_without_effect_are_listed() -> None:
-    config = ServerConfig.load("num.network.threads=9\nnode.id=1\nlistener.name.a.max.connections=1\n")
-    assert config.keys_without_effect() == ["listener.name.a.max.connections", "num.network.threads"]
+    config = ServerConfig.load("num.network.threads=9\nnode.id=1\nlistener.name.a.num.network.threads=1\n")
+    assert config.keys_without_effect() == ["listener.name.a.num.network.threads", "num.network.threads"]
+    assert not ServerConfig.load("node.id=1\nlistener.name.a.max.connections=1\n").keys_without_effect()
 
 
 def test_node_id_and_broker_id_are_one() -> None:
