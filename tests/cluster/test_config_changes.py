@@ -176,7 +176,8 @@ def throttle_ms(wire: Wire, broker: OurBroker | RealMember, client_id: str) -> i
 
 def test_quotas_of_clients_come_with_the_metadata(brokers: tuple[OurBroker, RealMember], wire: Wire) -> None:
     """A quota that is set at either broker is enforced by both."""
-    for number, setter in enumerate(brokers):
+    setters: list[OurBroker | RealMember] = [*brokers]
+    for number, setter in enumerate(setters):
         client_id = f"limited-{number}"
         altered(wire, setter, {"client-id": client_id}, "request_percentage", HARDLY_ANY)
         for broker in brokers:

@@ -89,7 +89,7 @@ def test_a_right_or_a_password_that_is_revoked_in_a_transaction(kafka_broker_fac
     first.commit_transaction(WAIT_S)
     write(first, "lost right")
     gone = [
-        AclBindingFilter(kind, name, LITERAL, None, None, AclOperation.ANY, AclPermissionType.ANY)
+        AclBindingFilter(kind, name, LITERAL, "User:alice", "*", AclOperation.ANY, AclPermissionType.ANY)
         for kind, name in ((right.restype, right.name) for right in RIGHTS)
     ]
     for deleted in admin.delete_acls(gone).values():
