@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ...protocol.messages.structure import Message
 from .node_client import NodeClient, NodeUnavailableError, client_at
-from .node_login import PLAINTEXT, NodeSecurity
+from .node_security import PLAINTEXT, NodeSecurity
 
 Response = TypeVar("Response", bound=Message)
 

@@ -19,7 +19,7 @@ from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
 from .node_connection import NodeConnection
-from .node_login import PLAINTEXT, RESPONSES, LoginRefusedError, NodeSecurity, login_steps
+from .node_security import PLAINTEXT, NodeSecurity
 
 Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")
@@ -118,10 +118,6 @@ class NodeClient:
         except TimeoutError as error:
             self.close()
             raise NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s") from error
-        except LoginRefusedError as refusal:
-            self.close()
-            self._refused = asyncio.get_running_loop().time() + LOGIN_PAUSE_S, str(refusal)
-            raise NodeLoginError(str(refusal)) from None
         except (OSError, EOFError) as error:
             self.close()
             raise NodeUnavailableError(f"{self.address}: {error or type(error).__name__}") from error
@@ -161,8 +157,11 @@ class NodeClient:
             await self._log_in()
 
     async def _log_in(self) -> None:
-        """Logs in, or renews the session. Raises LoginRefusedError."""
+        """Logs in, or renews the session. Raises NodeLoginError, after which no login is tried for LOGIN_PAUSE_S."""
+        from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps  # not without SASL
+
         assert self._security.login is not None
+        now_s = asyncio.get_running_loop().time
         steps = login_steps(self._security.login(), self.address)
         request = next(steps)
         while True:
@@ -173,9 +172,12 @@ class NodeClient:
             except StopIteration as done:
                 lifetime_ms = done.value
                 break
+            except LoginRefusedError as refusal:
+                self.close()
+                self._refused = now_s() + LOGIN_PAUSE_S, str(refusal)
+                raise NodeLoginError(str(refusal)) from None
         share = RENEW_AFTER + RENEW_JITTER * random.random()
-        now_s = asyncio.get_running_loop().time()
-        self.renew_at_s = now_s + share * lifetime_ms / 1000 if lifetime_ms > 0 else None
+        self.renew_at_s = now_s() + share * lifetime_ms / 1000 if lifetime_ms > 0 else None
 
     def _version(self, request: Message, max_version: int) -> int:
         lowest, highest = request.VERSIONS

@@ -20,7 +20,7 @@ from ..metadata.controller_link import BrokerReports
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import MetadataDelta, MetadataImage
-from ..network.node_login import PLAINTEXT, NodeSecurity
+from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..timers.monotonic import monotonic_ms
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats

@@ -22,7 +22,7 @@ from ...storage.files.disk_errors import is_passing
 from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
-from ..network.node_login import PLAINTEXT, NodeSecurity
+from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint

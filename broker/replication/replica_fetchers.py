@@ -10,7 +10,7 @@ from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
 from ..metrics.replica_state import FetcherState, FollowedReplica
-from ..network.node_login import PLAINTEXT, NodeSecurity
+from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..replicas.following import Following, ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.replication_throttle import ReplicationThrottle

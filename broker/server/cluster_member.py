@@ -24,7 +24,7 @@ from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import BrokerRegistration, Endpoint, Replica, ResourceType
 from ..metrics.replica_state import IsrChanges
-from ..network.node_login import NodeSecurity
+from ..network.node_security import NodeSecurity
 from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel

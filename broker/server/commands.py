@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import KafkaError
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
@@ -27,13 +27,15 @@ from ..metadata.log_reader import MetadataLogError
 from ..network.descriptor_limit import raise_descriptor_limit
 from ..network.listening import BindError
 from .broker_server import BrokerServer
-from .first_topics import FirstTopic, create_first_topics, first_topic
 from .full_collections import FullCollections
 from .heap_trimming import keep_freed_memory
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
 from .role import StartStopped
 from .running_broker import RunningBroker
+
+if TYPE_CHECKING:
+    from .first_topics import FirstTopic
 
 START_ERRORS = (
     BindError,
@@ -68,7 +70,7 @@ def serve(options: argparse.Namespace) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        topics = [first_topic(text) for text in options.create_topic]
+        topics = _first_topics(options.create_topic)
     except ConfigError as error:
         return fail(str(error))
     set_up_logging(options.log_level, options.log_format)
@@ -84,6 +86,15 @@ def serve(options: argparse.Namespace) -> int:
     return 0 if failure is None else fail(failure)
 
 
+def _first_topics(texts: Sequence[str]) -> "list[FirstTopic]":
+    """The topics that the start creates. Raises ConfigError."""
+    if not texts:
+        return []
+    from .first_topics import first_topic  # most starts create none
+
+    return [first_topic(text) for text in texts]
+
+
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop's event loop, or None for asyncio's own if uvloop is not available."""
     try:
@@ -96,7 +107,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 class FirstActs(NamedTuple):
     """What a broker does when it serves: creates topics, prints lines, writes the ready file."""
 
-    topics: Sequence[FirstTopic] = ()
+    topics: "Sequence[FirstTopic]" = ()
     announces_as_kafka: bool = False
     ready_file: str | None = None
 
@@ -133,6 +144,8 @@ async def run(
     gc.enable()  # serve_options has disabled it
     try:
         if acts.topics:
+            from .first_topics import create_first_topics
+
             await create_first_topics(running.broker, acts.topics)
     except BaseException:
         await server.stop()

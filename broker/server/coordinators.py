@@ -30,7 +30,7 @@ from .random_ids import random_uuid_text
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
-    from ..network.node_login import NodeSecurity
+    from ..network.node_security import NodeSecurity
     from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000

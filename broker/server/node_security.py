@@ -15,7 +15,7 @@ from ..config.errors import ConfigError
 from ..config.node_links import NodeLink, node_links
 from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
-from ..network.node_login import PLAINTEXT, NodeSecurity
+from ..network.node_security import PLAINTEXT, NodeSecurity
 
 if TYPE_CHECKING:
     import ssl

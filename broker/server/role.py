@@ -20,7 +20,7 @@ from ..replicas.leaders import Leaders
 from .broker import Broker
 
 if TYPE_CHECKING:
-    from ..network.node_login import NodeSecurity
+    from ..network.node_security import NodeSecurity
 
 
 class StartStopped(Exception):  # noqa: N818 - what has happened, and no error

@@ -20,7 +20,7 @@ from ..coordinator.partitioning import partition_for
 from ..metadata.image import MetadataImage
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
-from ..network.node_login import PLAINTEXT, NodeSecurity
+from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..timers.repeated_complaint import RepeatedComplaint
 from .remote_markers import MarkerDialect, MarkerQuestion
 from .remote_membership import MembershipDialect, MembershipQuestion

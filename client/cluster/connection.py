@@ -107,7 +107,7 @@ class BrokerConnection(asyncio.Protocol):
 
     async def _log_in(self) -> None:
         """One authentication. Raises AuthenticationError, and as ``call``."""
-        from ..security.login import RESPONSES, login_steps
+        from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps
 
         assert self._logins is not None
         steps = login_steps(await self._logins.mechanism(), self.address)
@@ -121,6 +121,8 @@ class BrokerConnection(asyncio.Protocol):
             except StopIteration as done:
                 renew_after_ms = self._logins.renew_after_ms(done.value)
                 break
+            except LoginRefusedError as refusal:
+                raise AuthenticationError(str(refusal)) from None
         self._renew_at = None if renew_after_ms is None else self._loop.time() + renew_after_ms / 1000
 
     async def _renew(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek.broker.network.node_client import LOGIN_PAUSE_S, NodeClient, NodeLoginError, NodeUnavailableError
-from odradek.broker.network.node_login import MESSAGES_MAX, LoginRefusedError, NodeSecurity, login_steps
+from odradek.broker.network.node_security import NodeSecurity
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
@@ -17,6 +17,8 @@ from odradek.protocol.messages.security import (
     SaslHandshakeResponse,
 )
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.security.login_exchange import MESSAGES_MAX, LoginRefusedError, login_steps
+from odradek.protocol.security.login_mechanisms import MechanismError
 from support.brokers.fake_node import SERVED, Answer, FakeNode
 
 TIMEOUT_S = 60.0
@@ -38,7 +40,7 @@ class Echoing:
     def answer(self, message: bytes) -> bytes | None:
         self._count += 1
         if message == b"lie":
-            raise ValueError("the node does not know the password")
+            raise MechanismError("the node does not know the password")
         return message if self._count == 1 else None
 
 
@@ -110,7 +112,7 @@ async def test_refused_login_is_not_tried_again_at_once() -> None:
         for _ in range(3):
             with pytest.raises(NodeLoginError) as caught:
                 await ask(client)
-        wanted = rf"{client.address} refuses the login (ECHO, user 'broker-1'): invalid credentials"
+        wanted = rf"{client.address} (ECHO, user 'broker-1') refuses the login: invalid credentials"
         assert str(caught.value) == wanted
         assert node.connections == 1, f"the next one comes after {LOGIN_PAUSE_S} s"
 
@@ -118,7 +120,7 @@ async def test_refused_login_is_not_tried_again_at_once() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "answers", "problem"),
     [
-        ("OTHER", [], "does not enable the mechanism OTHER; it has ECHO, PLAIN"),
+        ("OTHER", [], "does not have the mechanism OTHER; it has ECHO, PLAIN"),
         ("ECHO", [said(b"lie")], "the node does not know the password"),
         ("ECHO", [SaslAuthenticateResponse(ErrorCode.ILLEGAL_SASL_STATE, None, b"")], "ILLEGAL_SASL_STATE"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.network.node_login import PLAINTEXT
+from odradek.broker.network.node_security import PLAINTEXT
 from odradek.broker.server.node_security import node_security
 from support.security.tls_files import TlsFiles, tls_files
 

@@ -30,6 +30,9 @@ NEVER_AT_START = (
     "scramp",
     "cramjam",
     "re2",
+    "odradek.broker.server.first_topics",
+    "odradek.protocol.security.login_exchange",
+    "odradek.protocol.security.login_mechanisms",
     # other rooms
     "pytest",
     "odradek.client",

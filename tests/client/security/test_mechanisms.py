@@ -6,12 +6,13 @@ import string
 import pytest
 
 from odradek.client.errors import AuthenticationError, ConfigurationError
-from odradek.client.security.login import MESSAGES_MAX, Logins, login_steps
+from odradek.client.security.login import Logins
 from odradek.client.security.settings import KEYS, Security, security_of
 from odradek.client.security.tokens import expiry_of, token_of, unsecured_token
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.security import scram
+from odradek.protocol.security.login_exchange import MESSAGES_MAX, LoginRefusedError, login_steps
 from odradek.protocol.security.login_mechanisms import (
     ClientLogin,
     MechanismError,
@@ -114,18 +115,18 @@ def test_a_login_ends_with_the_lifetime_of_the_session() -> None:
 
 def test_refusals_name_broker_mechanism_and_user() -> None:
     refused = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "Authentication failed: no")
-    with pytest.raises(AuthenticationError) as caught:
+    with pytest.raises(LoginRefusedError) as caught:
         run(PlainLogin("alice", PASSWORD), refused)
     assert str(caught.value) == "broker:9093 (PLAIN, user 'alice') refuses the login: Authentication failed: no"
     steps = login_steps(PlainLogin("alice", PASSWORD), "broker:9093")
     next(steps)
-    with pytest.raises(AuthenticationError, match="does not have the mechanism PLAIN; it has SCRAM-SHA-256"):
+    with pytest.raises(LoginRefusedError, match="does not have the mechanism PLAIN; it has SCRAM-SHA-256"):
         steps.send(SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, ["SCRAM-SHA-256"]))
 
 
 def test_a_broker_that_goes_on_asking_is_refused() -> None:
     answers = [SaslAuthenticateResponse(auth_bytes=b"more")] * MESSAGES_MAX
-    with pytest.raises(AuthenticationError, match="goes on asking"):
+    with pytest.raises(LoginRefusedError, match="goes on asking"):
         run(OAuthBearerLogin("token", {}), *answers)
 
 

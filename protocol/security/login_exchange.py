@@ -1,0 +1,62 @@
+"""The client's side of one SASL login: the handshake, then the messages of a mechanism, until the session begins.
+
+Pure. Owns: the order of the requests, and the text of a refusal. Never does: sockets, clocks. The same steps
+authenticate again on an open connection (KIP-368). Source: ``SaslClientAuthenticator``.
+"""
+
+from collections.abc import Generator
+
+from ..errors import ErrorCode, error_name
+from ..messages.security import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from ..messages.structure import Message
+from .login_mechanisms import ClientLogin, MechanismError
+
+LoginSteps = Generator[Message, Message, int]
+"""Yields each request to send, and takes its answer. Returns the lifetime of the session in ms (0: it has no end)."""
+MESSAGES_MAX = 10
+"""No mechanism has more. A broker that goes on asking is refused."""
+RESPONSES: dict[type[Message], type[Message]] = {
+    SaslHandshakeRequest: SaslHandshakeResponse,
+    SaslAuthenticateRequest: SaslAuthenticateResponse,
+}
+"""Each request of a login -> its response."""
+
+
+class LoginRefusedError(Exception):
+    """The broker refuses the login, or could not prove that it knows the password. The text has no secret."""
+
+
+def login_steps(mechanism: ClientLogin, address: str) -> LoginSteps:
+    """The requests of one login at the broker at ``address``.
+
+    Raises LoginRefusedError, which names the broker, the mechanism and the user.
+    """
+    who = mechanism.name if mechanism.user is None else f"{mechanism.name}, user {mechanism.user!r}"
+    what = f"{address} ({who})"
+    handshake = yield SaslHandshakeRequest(mechanism.name)
+    assert isinstance(handshake, SaslHandshakeResponse)
+    if handshake.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+        enabled = ", ".join(handshake.mechanisms) or "none"
+        raise LoginRefusedError(f"{address} does not have the mechanism {mechanism.name}; it has {enabled}")
+    if handshake.error_code:
+        raise LoginRefusedError(f"{what} refuses the handshake: {error_name(handshake.error_code)}")
+    message = mechanism.first()
+    for _ in range(MESSAGES_MAX):
+        answer = yield SaslAuthenticateRequest(message)
+        assert isinstance(answer, SaslAuthenticateResponse)
+        if answer.error_code:
+            reason = answer.error_message or error_name(answer.error_code)
+            raise LoginRefusedError(f"{what} refuses the login: {reason}")
+        try:
+            next_message = mechanism.answer(bytes(answer.auth_bytes))
+        except MechanismError as error:
+            raise LoginRefusedError(f"{what}: {error}") from None
+        if next_message is None:
+            return answer.session_lifetime_ms
+        message = next_message
+    raise LoginRefusedError(f"{what} goes on asking after {MESSAGES_MAX} messages")
