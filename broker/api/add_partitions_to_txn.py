@@ -16,11 +16,12 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import is_internal
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ...protocol.topic_partition import TopicPartition
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage
 from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions, verify_partitions
-from ..transactions.transaction import EPOCH_BUMP_SINCE, TopicPartition
+from ..transactions.transaction import EPOCH_BUMP_SINCE
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -29,7 +30,7 @@ FEW = 256
 """Partitions that are looked up in one step. A request with at most this number is served at once."""
 
 Errors = Mapping[TopicPartition, ErrorCode]
-TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+AddPartitionsToTxnTopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 
 
@@ -148,9 +149,9 @@ def _single_response(errors: Errors) -> AddPartitionsToTxnResponse:
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(errors))
 
 
-def _topic_results(errors: Errors) -> list[TopicResult]:
-    topics: dict[str, TopicResult] = {}
+def _topic_results(errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
+    topics: dict[str, AddPartitionsToTxnTopicResult] = {}
     for (topic, index), error in sorted(errors.items()):
-        result = topics.setdefault(topic, TopicResult(topic))
+        result = topics.setdefault(topic, AddPartitionsToTxnTopicResult(topic))
         result.results_by_partition.append(AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult(index, error))
     return list(topics.values())

@@ -18,8 +18,8 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
 
-TopicResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
-PartitionResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
+AlterReplicaLogDirTopicResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
+AlterReplicaLogDirPartitionResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 
 
 def handle(
@@ -35,7 +35,7 @@ def handle(
         for topic in directory.topics
         for index in topic.partitions
     }
-    results: dict[str, TopicResult] = {}
+    results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for (topic, index), path in wanted.items():
         yield
         code = ErrorCode.NONE
@@ -43,5 +43,7 @@ def handle(
             broker.replica_moves.alter(topic, index, path)
         except KafkaError as error:
             code = error.error_code
-        results.setdefault(topic, TopicResult(topic)).partitions.append(PartitionResult(index, code))
+        results.setdefault(topic, AlterReplicaLogDirTopicResult(topic)).partitions.append(
+            AlterReplicaLogDirPartitionResult(index, code)
+        )
     reply(AlterReplicaLogDirsResponse(results=list(results.values())))

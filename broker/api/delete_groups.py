@@ -19,7 +19,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_GROUPS
 
-Result = DeleteGroupsResponse.DeletableGroupResult
+DeletableGroupResult = DeleteGroupsResponse.DeletableGroupResult
 
 
 def handle(
@@ -30,9 +30,9 @@ def handle(
 ) -> Iterator[object]:
     """Deletes one group in each step. Answers after the tombstones of all are stored."""
     group_ids = list(dict.fromkeys(request.groups_names))
-    results: dict[str, Result] = {}
+    results: dict[str, DeletableGroupResult] = {}
 
-    def collect(result: Result) -> None:
+    def collect(result: DeletableGroupResult) -> None:
         results[result.group_id] = result
         if len(results) == len(group_ids):
             reply(DeleteGroupsResponse(results=[results[group_id] for group_id in group_ids]))
@@ -44,17 +44,19 @@ def handle(
         yield None
 
 
-def _delete(broker: Broker, group_id: str, now_ms: int, done: Callable[[Result], None]) -> Iterator[object]:
+def _delete(
+    broker: Broker, group_id: str, now_ms: int, done: Callable[[DeletableGroupResult], None]
+) -> Iterator[object]:
     """Deletes one group: a portion of its offsets in each step, and the group with the last portion."""
     goes_on = True
     is_ended = False
 
-    def refused(error: ErrorCode) -> Result:
-        return Result(group_id=group_id, error_code=error)
+    def refused(error: ErrorCode) -> DeletableGroupResult:
+        return DeletableGroupResult(group_id=group_id, error_code=error)
 
     def collect(result: object) -> None:
         nonlocal is_ended
-        if isinstance(result, Result) and not is_ended:
+        if isinstance(result, DeletableGroupResult) and not is_ended:
             is_ended = True
             done(result)
 

@@ -24,7 +24,7 @@ from ..server.broker import Broker
 API_KEY = ApiKey.DELETE_RECORDS
 TO_HIGH_WATERMARK = -1
 
-Answer = DeleteRecordsResponse.DeleteRecordsPartitionResult
+DeleteRecordsPartitionResult = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
 def handle(
@@ -40,7 +40,7 @@ def handle(
         answers = []
         for wanted in topic.partitions:
             yield
-            answer = Answer(wanted.partition_index, -1, ErrorCode.NONE)
+            answer = DeleteRecordsPartitionResult(wanted.partition_index, -1, ErrorCode.NONE)
             answers.append(answer)
             try:
                 partition = broker.partitions.get(topic.name, wanted.partition_index)
@@ -74,7 +74,7 @@ class _Deletion(NamedTuple):
     partition: Partition
     leading: Leading
     target: int
-    answer: Answer
+    answer: DeleteRecordsPartitionResult
 
 
 def _answer_when_done(broker: Broker, deletions: list[_Deletion], timeout_ms: int, reply: Callable[[], None]) -> None:

@@ -30,7 +30,7 @@ from ..metadata.topic_names import check_topic_name
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CONFIGS
-Result = DescribeConfigsResponse.DescribeConfigsResult
+DescribeConfigsResult = DescribeConfigsResponse.DescribeConfigsResult
 Entry = DescribeConfigsResponse.DescribeConfigsResourceResult
 NAMES_A_STEP = 500
 LISTS_KNOWN = 100
@@ -66,7 +66,9 @@ def handle(
             results.append(_refusal(resource, ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")))
             continue
         results.append(
-            Result(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=described)
+            DescribeConfigsResult(
+                resource_type=resource.resource_type, resource_name=resource.resource_name, configs=described
+            )
         )
     reply(DescribeConfigsResponse(results=results))
 
@@ -106,8 +108,8 @@ class Entries:
         return entries
 
 
-def _refusal(resource: DescribeConfigsRequest.DescribeConfigsResource, error: ApiError) -> Result:
-    return Result(error.code, error.message, resource.resource_type, resource.resource_name)
+def _refusal(resource: DescribeConfigsRequest.DescribeConfigsResource, error: ApiError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(error.code, error.message, resource.resource_type, resource.resource_name)
 
 
 def _describe(

@@ -24,9 +24,9 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 
-Result = DescribeLogDirsResponse.DescribeLogDirsResult
-Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
-Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
+DescribeLogDirsResult = DescribeLogDirsResponse.DescribeLogDirsResult
+DescribeLogDirsTopic = DescribeLogDirsResponse.DescribeLogDirsTopic
+DescribeLogDirsPartition = DescribeLogDirsResponse.DescribeLogDirsPartition
 Wanted = set[tuple[str, int]]
 
 
@@ -46,22 +46,22 @@ def handle(
     reply(response)
 
 
-def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Steps[Result]:
+def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Steps[DescribeLogDirsResult]:
     directory = log_dirs.by_path(path)
     if directory is None:
-        return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
     try:
         usable, total = directory.files.space(directory.path)
-        topics: dict[str, Topic] = {}
+        topics: dict[str, DescribeLogDirsTopic] = {}
         for topic, partition in _partitions(log_dirs, directory, wanted):
             yield
             if partition is None:
                 continue
-            topics.setdefault(topic, Topic(topic)).partitions.append(partition)
+            topics.setdefault(topic, DescribeLogDirsTopic(topic)).partitions.append(partition)
     except OSError as error:
         directory.storage_error(error)
-        return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
-    return Result(
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
+    return DescribeLogDirsResult(
         error_code=ErrorCode.NONE,
         log_dir=str(path),
         topics=list(topics.values()),
@@ -73,7 +73,7 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> St
 
 def _partitions(
     log_dirs: LogDirectories, directory: LogDirectory, wanted: Wanted | None
-) -> Iterator[tuple[str, Partition | None]]:
+) -> Iterator[tuple[str, DescribeLogDirsPartition | None]]:
     """Each partition; None for one that the request does not name. Partitions removed in between are left out."""
     for topic, index in sorted([*directory.logs, *directory.found]):
         if topic == METADATA_TOPIC or (wanted is not None and (topic, index) not in wanted):
@@ -81,12 +81,12 @@ def _partitions(
             continue
         log, found = directory.logs.get((topic, index)), directory.found.get((topic, index))
         if log is not None:
-            yield topic, Partition(index, log.size_in_bytes, 0, False)
+            yield topic, DescribeLogDirsPartition(index, log.size_in_bytes, 0, False)
         elif found is not None:
-            yield topic, Partition(index, log_bytes(directory.files, found.path), 0, False)
+            yield topic, DescribeLogDirsPartition(index, log_bytes(directory.files, found.path), 0, False)
     for (topic, index), future in sorted(directory.futures.items()):
         if wanted is None or (topic, index) in wanted:
             holder = log_dirs.holder(topic, index)
             log = None if holder is None else holder.logs.get((topic, index))
             lag = -1 if log is None else max(log.log_end_offset - future.log_end_offset, 0)
-            yield topic, Partition(index, future.size_in_bytes, lag, True)
+            yield topic, DescribeLogDirsPartition(index, future.size_in_bytes, lag, True)

@@ -26,8 +26,8 @@ NAMES_A_STEP = 500
 PARTITIONS_A_STEP = 100
 """The number of partitions described in one step: 4 us each."""
 
-Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
-Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+DescribeTopicPartitionsResponseTopic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+DescribeTopicPartitionsResponsePartition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
 
 
 def handle(
@@ -62,7 +62,10 @@ def handle(
 
 
 def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
-    topics = [Topic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name) for topic in request.topics]
+    topics = [
+        DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name)
+        for topic in request.topics
+    ]
     return DescribeTopicPartitionsResponse(topics=topics)
 
 
@@ -82,7 +85,7 @@ def _page(
             if not everything:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
                 response.topics.append(
-                    Topic(
+                    DescribeTopicPartitionsResponseTopic(
                         error_code=code,
                         name=name,
                         is_internal=is_internal(name),
@@ -98,7 +101,7 @@ def _page(
                 yield
             partitions.append(_partition(image, index, topic.partitions[index], listener_name))
         response.topics.append(
-            Topic(
+            DescribeTopicPartitionsResponseTopic(
                 name=name,
                 topic_id=topic.topic_id,
                 is_internal=is_internal(name),
@@ -113,9 +116,11 @@ def _page(
     return response
 
 
-def _partition(image: MetadataImage, index: int, partition: PartitionImage, listener_name: str) -> Partition:
+def _partition(
+    image: MetadataImage, index: int, partition: PartitionImage, listener_name: str
+) -> DescribeTopicPartitionsResponsePartition:
     has_leader = image.endpoint(partition.leader, listener_name) is not None
-    return Partition(
+    return DescribeTopicPartitionsResponsePartition(
         partition_index=index,
         leader_id=partition.leader if has_leader else NO_LEADER,
         leader_epoch=partition.leader_epoch,

@@ -19,7 +19,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS
 USERS_A_STEP = 200
-Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
+DescribeUserScramCredentialsResult = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
 UNKNOWN = "Attempt to describe a user credential that does not exist: "
 
@@ -37,7 +37,9 @@ def handle(
     response = DescribeUserScramCredentialsResponse()
     for number, name in enumerate(names, 1):
         if asked[name] > 1:
-            response.results.append(Result(name, ErrorCode.DUPLICATE_RESOURCE, TWICE + name))
+            response.results.append(
+                DescribeUserScramCredentialsResult(name, ErrorCode.DUPLICATE_RESOURCE, TWICE + name)
+            )
         else:
             response.results.append(_described(image, name))
         if not number % USERS_A_STEP:
@@ -45,12 +47,12 @@ def handle(
     reply(response)
 
 
-def _described(image: MetadataImage, name: str) -> Result:
+def _described(image: MetadataImage, name: str) -> DescribeUserScramCredentialsResult:
     found = [
         DescribeUserScramCredentialsResponse.CredentialInfo(kind, image.scram_credentials[name, kind].iterations)
         for kind in MECHANISMS_BY_TYPE
         if (name, kind) in image.scram_credentials
     ]
     if not found:
-        return Result(name, ErrorCode.RESOURCE_NOT_FOUND, UNKNOWN + name)
-    return Result(name, credential_infos=found)
+        return DescribeUserScramCredentialsResult(name, ErrorCode.RESOURCE_NOT_FOUND, UNKNOWN + name)
+    return DescribeUserScramCredentialsResult(name, credential_infos=found)

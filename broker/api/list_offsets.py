@@ -41,7 +41,7 @@ OFFSET_NOT_AVAILABLE_SINCE = 5
 LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
 
-Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
+ListOffsetsPartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 def handle(
@@ -67,7 +67,7 @@ def _answer(
     asked: Mapping[tuple[str, int], int] = {}
     if _count(request) > 1:
         asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
-    by_topic: dict[str, dict[int, Answer]] = {}
+    by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
 
     def complete() -> None:
         topics = [
@@ -82,7 +82,7 @@ def _answer(
         for wanted in topic.partitions:
             yield
             index = wanted.partition_index
-            answer = answers[index] = Answer(partition_index=index)
+            answer = answers[index] = ListOffsetsPartitionResponse(partition_index=index)
             try:
                 if asked and asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
@@ -112,7 +112,7 @@ def _partition(
 
 def _look_up(
     partition: Partition,
-    answer: Answer,
+    answer: ListOffsetsPartitionResponse,
     wanted: ListOffsetsRequest.ListOffsetsPartition,
     isolation_level: int,
     context: RequestContext,

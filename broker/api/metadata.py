@@ -37,8 +37,8 @@ CLUSTER_OPERATIONS_UNTIL = 10
 logger = logging.getLogger(__name__)
 
 Asked = MetadataRequest.MetadataRequestTopic
-Topic = MetadataResponse.MetadataResponseTopic
-Partition = MetadataResponse.MetadataResponsePartition
+MetadataResponseTopic = MetadataResponse.MetadataResponseTopic
+MetadataResponsePartition = MetadataResponse.MetadataResponsePartition
 
 
 PARTITIONS_A_STEP = 100
@@ -116,7 +116,7 @@ def _answer(
     """``created``: the result for each topic that was to be created."""
     metadata, version = broker.metadata, context.api_version
     image = metadata.image
-    answers: list[Topic] = []
+    answers: list[MetadataResponseTopic] = []
     lists: BrokerLists = {}
     if asked is None:
         for topic in list(image.topics_by_name.values()):
@@ -128,7 +128,7 @@ def _answer(
             yield
             known = image.topics_by_id.get(topic_id)
             if known is None:
-                unknown = Topic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+                unknown = MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
                 answers.append(unknown)
             else:
                 answers.append((yield from _describe(image, known, context, lists)))
@@ -162,7 +162,7 @@ def _needs_id(topic: Asked) -> bool:
 
 
 def _refusal(asked: Iterable[Asked], code: ErrorCode = ErrorCode.INVALID_REQUEST) -> MetadataResponse:
-    topics = [Topic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in asked]
+    topics = [MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in asked]
     return MetadataResponse(topics=topics)
 
 
@@ -172,9 +172,9 @@ def _by_name(
     created: Mapping[str, ErrorCode],
     context: RequestContext,
     lists: BrokerLists,
-) -> Steps[list[Topic]]:
+) -> Steps[list[MetadataResponseTopic]]:
     """The topics requested by name: those that existed before, then the others."""
-    answers: list[Topic] = []
+    answers: list[MetadataResponseTopic] = []
     others: list[str] = []
     for name in names:
         yield
@@ -192,13 +192,15 @@ def _by_name(
             continue
         if not code:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
-        answers.append(Topic(error_code=code, name=name, is_internal=is_internal(name)))
+        answers.append(MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name)))
     return answers
 
 
-def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext, lists: BrokerLists) -> Steps[Topic]:
+def _describe(
+    image: MetadataImage, topic: TopicImage, context: RequestContext, lists: BrokerLists
+) -> Steps[MetadataResponseTopic]:
     indexes = sorted(topic.partitions)
-    partitions: list[Partition] = []
+    partitions: list[MetadataResponsePartition] = []
     for first in range(0, len(indexes), PARTITIONS_A_STEP):
         if first:
             yield
@@ -206,7 +208,9 @@ def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext, 
             _partition(image, index, topic.partitions[index], context, lists)
             for index in indexes[first : first + PARTITIONS_A_STEP]
         ]
-    return Topic(name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions)
+    return MetadataResponseTopic(
+        name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions
+    )
 
 
 def _shared(lists: BrokerLists, brokers: Iterable[int]) -> list[int]:
@@ -220,7 +224,7 @@ def _shared(lists: BrokerLists, brokers: Iterable[int]) -> list[int]:
 
 def _partition(
     image: MetadataImage, index: int, partition: PartitionImage, context: RequestContext, lists: BrokerLists
-) -> Partition:
+) -> MetadataResponsePartition:
     listener, version = context.listener_name, context.api_version
     replicas, isr = _shared(lists, partition.replicas), _shared(lists, partition.isr)
     if version == 0:
@@ -235,7 +239,7 @@ def _partition(
     elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
         error = ErrorCode.REPLICA_NOT_AVAILABLE
     has_leader = error in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE)
-    return Partition(
+    return MetadataResponsePartition(
         error_code=error,
         partition_index=index,
         leader_id=partition.leader if has_leader else NO_LEADER,

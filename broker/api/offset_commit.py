@@ -26,10 +26,10 @@ from .topic_results import MergedTopics, merge_topics
 API_KEY = ApiKey.OFFSET_COMMIT
 TOPIC_IDS_SINCE = 10
 
-RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
-RequestPartition = OffsetCommitRequest.OffsetCommitRequestPartition
-ResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
-ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
+OffsetCommitRequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
+OffsetCommitRequestPartition = OffsetCommitRequest.OffsetCommitRequestPartition
+OffsetCommitResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
+OffsetCommitResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
 
 
 def handle(
@@ -45,7 +45,7 @@ def handle(
 def _commit_in_portions(
     broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
 ) -> Iterator[object]:
-    merged = MergedTopics[ResponseTopic](
+    merged = MergedTopics[OffsetCommitResponseTopic](
         attrgetter("name", "topic_id"), lambda topics: reply(OffsetCommitResponse(topics=topics))
     )
     for portion in portions(request.topics, _with_partitions):
@@ -55,14 +55,16 @@ def _commit_in_portions(
     merged.close()
 
 
-def _with_partitions(topic: RequestTopic, partitions: Sequence[RequestPartition]) -> RequestTopic:
-    return RequestTopic(topic.name, topic.topic_id, list(partitions))
+def _with_partitions(
+    topic: OffsetCommitRequestTopic, partitions: Sequence[OffsetCommitRequestPartition]
+) -> OffsetCommitRequestTopic:
+    return OffsetCommitRequestTopic(topic.name, topic.topic_id, list(partitions))
 
 
 def _commit(
     broker: Broker,
     request: OffsetCommitRequest,
-    topics: list[RequestTopic],
+    topics: list[OffsetCommitRequestTopic],
     context: RequestContext,
     reply: Callable[[OffsetCommitResponse], None],
 ) -> None:
@@ -90,8 +92,8 @@ def _commit(
 
 
 def _look_up(
-    image: MetadataImage, topics: list[RequestTopic], api_version: int
-) -> tuple[list[TopicCommit], list[ResponseTopic]]:
+    image: MetadataImage, topics: list[OffsetCommitRequestTopic], api_version: int
+) -> tuple[list[TopicCommit], list[OffsetCommitResponseTopic]]:
     """The valid commits, and the errors of the others."""
     commits = []
     unknown = []
@@ -119,6 +121,6 @@ def _failed(
     topic_id: bytes,
     partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition],
     error: ErrorCode,
-) -> ResponseTopic:
-    failed = [ResponsePartition(partition_index=p.partition_index, error_code=error) for p in partitions]
-    return ResponseTopic(name=name, topic_id=topic_id, partitions=failed)
+) -> OffsetCommitResponseTopic:
+    failed = [OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=error) for p in partitions]
+    return OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=failed)

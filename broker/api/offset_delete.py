@@ -21,9 +21,9 @@ from .topic_results import MergedTopics, merge_topics
 
 API_KEY = ApiKey.OFFSET_DELETE
 
-RequestTopic = OffsetDeleteRequest.OffsetDeleteRequestTopic
-ResponseTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
-ResponsePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
+OffsetDeleteRequestTopic = OffsetDeleteRequest.OffsetDeleteRequestTopic
+OffsetDeleteResponseTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
+OffsetDeleteResponsePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
 
 
 def _refused(error: ErrorCode) -> OffsetDeleteResponse:
@@ -48,7 +48,7 @@ def _delete_in_portions(
 ) -> Iterator[object]:
     error = 0
 
-    def answer(topics: list[ResponseTopic]) -> None:
+    def answer(topics: list[OffsetDeleteResponseTopic]) -> None:
         reply(OffsetDeleteResponse(error_code=error, topics=[] if error else topics))
 
     def collect(response: OffsetDeleteResponse) -> None:
@@ -56,8 +56,8 @@ def _delete_in_portions(
         error = error or response.error_code
         merged.add(response.topics)
 
-    merged = MergedTopics[ResponseTopic](attrgetter("name"), answer)
-    for portion in portions(request.topics, lambda topic, part: RequestTopic(topic.name, list(part))):
+    merged = MergedTopics[OffsetDeleteResponseTopic](attrgetter("name"), answer)
+    for portion in portions(request.topics, lambda topic, part: OffsetDeleteRequestTopic(topic.name, list(part))):
         merged.expect()
         _delete(broker, request.group_id, portion, context, collect)
         yield None
@@ -67,7 +67,7 @@ def _delete_in_portions(
 def _delete(
     broker: Broker,
     group_id: str,
-    topics: list[RequestTopic],
+    topics: list[OffsetDeleteRequestTopic],
     context: RequestContext,
     reply: Callable[[OffsetDeleteResponse], None],
 ) -> None:
@@ -87,7 +87,9 @@ def _delete(
     )
 
 
-def _look_up(image: MetadataImage, topics: list[RequestTopic]) -> tuple[list[RequestTopic], list[ResponseTopic]]:
+def _look_up(
+    image: MetadataImage, topics: list[OffsetDeleteRequestTopic]
+) -> tuple[list[OffsetDeleteRequestTopic], list[OffsetDeleteResponseTopic]]:
     """The offsets to delete, and the errors of unknown partitions."""
     known = []
     unknown = []
@@ -96,14 +98,14 @@ def _look_up(image: MetadataImage, topics: list[RequestTopic]) -> tuple[list[Req
         partitions = {} if found is None else found.partitions
         there = [partition for partition in topic.partitions if partition.partition_index in partitions]
         missing = [
-            ResponsePartition(
+            OffsetDeleteResponsePartition(
                 partition_index=partition.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
             for partition in topic.partitions
             if partition.partition_index not in partitions
         ]
         if missing or found is None:
-            unknown.append(ResponseTopic(name=topic.name, partitions=missing))
+            unknown.append(OffsetDeleteResponseTopic(name=topic.name, partitions=missing))
         if there:
-            known.append(RequestTopic(name=topic.name, partitions=there))
+            known.append(OffsetDeleteRequestTopic(name=topic.name, partitions=there))
     return known, unknown

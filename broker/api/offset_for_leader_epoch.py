@@ -18,7 +18,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH
 
-Answer = OffsetForLeaderEpochResponse.EpochEndOffset
+EpochEndOffset = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(
@@ -38,8 +38,10 @@ def handle(
     reply(OffsetForLeaderEpochResponse(topics=topics))
 
 
-def _answer(partitions: Partitions, topic: str, wanted: OffsetForLeaderEpochRequest.OffsetForLeaderPartition) -> Answer:
-    answer = Answer(partition=wanted.partition)
+def _answer(
+    partitions: Partitions, topic: str, wanted: OffsetForLeaderEpochRequest.OffsetForLeaderPartition
+) -> EpochEndOffset:
+    answer = EpochEndOffset(partition=wanted.partition)
     try:
         partition = partitions.get(topic, wanted.partition)
         partition.check_leader_epoch(wanted.current_leader_epoch)

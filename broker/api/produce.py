@@ -31,7 +31,7 @@ from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..metadata.current_leaders import CurrentLeaders
 from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
 from ..produce.transaction import Refusals, join
-from ..produce.work import Answer, Grown, Later, ProduceWork, refused
+from ..produce.work import Grown, Later, PartitionProduceResponse, ProduceWork, refused
 from ..replicas.partition import LARGE_APPEND_BYTES, Partition
 from ..server.broker import Broker
 
@@ -220,7 +220,7 @@ def _append(
         if answered is None:
             answered = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
             topics[topic.name, topic.topic_id] = answered
-        answer = Answer(data.index, ErrorCode.NONE)
+        answer = PartitionProduceResponse(data.index, ErrorCode.NONE)
         answered.partition_responses.append(answer)
         try:
             partition, header, records = accept(broker.partitions, request, topic, data, batch, context)
@@ -333,11 +333,11 @@ def _answer_all(request: ProduceRequest, error: KafkaError, reply: Reply[Produce
     """Answers every partition with one error."""
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
-    answers: dict[tuple[str, bytes], dict[int, Answer]] = {}
+    answers: dict[tuple[str, bytes], dict[int, PartitionProduceResponse]] = {}
     for topic in request.topic_data:
         answered = answers.setdefault((topic.name, topic.topic_id), {})
         for data in topic.partition_data:
-            answered[data.index] = refused(Answer(data.index, ErrorCode.NONE), error)
+            answered[data.index] = refused(PartitionProduceResponse(data.index, ErrorCode.NONE), error)
     reply(
         ProduceResponse(
             [

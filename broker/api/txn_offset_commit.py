@@ -32,7 +32,7 @@ from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
-RequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+TxnOffsetCommitRequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
@@ -61,7 +61,7 @@ def _commit_in_portions(
     merged = MergedTopics[TopicResponse](
         attrgetter("name"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
     )
-    for portion in portions(request.topics, lambda topic, part: RequestTopic(topic.name, list(part))):
+    for portion in portions(request.topics, lambda topic, part: TxnOffsetCommitRequestTopic(topic.name, list(part))):
         merged.expect()
         _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
         yield None
@@ -71,7 +71,7 @@ def _commit_in_portions(
 def _commit(
     broker: Broker,
     request: TxnOffsetCommitRequest,
-    topics: list[RequestTopic],
+    topics: list[TxnOffsetCommitRequestTopic],
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> None:
@@ -125,7 +125,7 @@ def _commit(
 
 
 def _look_up(
-    image: MetadataImage, topics: list[RequestTopic]
+    image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic]
 ) -> tuple[list[TransactionalTopicCommit], list[TopicResponse]]:
     """The valid commits, and the errors of the others."""
     commits = []

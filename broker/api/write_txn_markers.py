@@ -16,15 +16,15 @@ from functools import partial
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from ...protocol.topic_partition import TopicPartition
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.effects import MarkerOrder
-from ..transactions.transaction import TopicPartition
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 
-TopicResult = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
-PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+WritableTxnMarkerTopicResult = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
+WritableTxnMarkerPartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 Key = tuple[int, str, int]
 
 
@@ -71,10 +71,10 @@ def handle(
 
 
 def _response(results: dict[Key, ErrorCode]) -> WriteTxnMarkersResponse:
-    by_producer: dict[int, dict[str, TopicResult]] = {}
+    by_producer: dict[int, dict[str, WritableTxnMarkerTopicResult]] = {}
     for (producer_id, topic, index), error in results.items():
-        answered = by_producer.setdefault(producer_id, {}).setdefault(topic, TopicResult(topic))
-        answered.partitions.append(PartitionResult(index, error))
+        answered = by_producer.setdefault(producer_id, {}).setdefault(topic, WritableTxnMarkerTopicResult(topic))
+        answered.partitions.append(WritableTxnMarkerPartitionResult(index, error))
     return WriteTxnMarkersResponse(
         [
             WriteTxnMarkersResponse.WritableTxnMarkerResult(producer_id, list(topics.values()))

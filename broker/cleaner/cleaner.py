@@ -13,6 +13,7 @@ from functools import partial
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.varint import MAX_INT64
+from ...protocol.topic_partition import TopicPartition
 from ...storage.compaction.grouping import first_dirty_offset
 from ...storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
 from ...storage.compaction.order import CleaningOutcome, RoundLimits
@@ -23,7 +24,7 @@ from ...storage.errors import CorruptIndexError
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
-from .state import CleanerState, RoundStats, TopicPartition
+from .state import CleanerState, RoundStats
 from .worker import carry_out_round
 from .worker_code import WorkerCode
 

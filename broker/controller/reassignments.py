@@ -23,23 +23,21 @@ from .controller import Controller
 from .elections import allows_unclean, electable
 from .placement import Placer
 
-Answer = AlterPartitionReassignmentsResponse
-
 
 def alter_reassignments(
     image: MetadataImage, request: AlterPartitionReassignmentsRequest, controller: Controller
-) -> Steps[Decision[Answer]]:
+) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
     """Begins, changes or (replicas null) ends the reassignment of each partition. Each succeeds or fails
     independently.
     """
     if not request.topics:
-        return Decision(Answer())  # as Kafka does, without a check (QuorumController)
-    decision = Decision(Answer(error_message=None))
+        return Decision(AlterPartitionReassignmentsResponse())  # as Kafka does, without a check (QuorumController)
+    decision = Decision(AlterPartitionReassignmentsResponse(error_message=None))
     decision.response.allow_replication_factor_change = request.allow_replication_factor_change
     placer = Placer(image, controller)
     yield from placer.prepare()
     for topic in request.topics:
-        result = Answer.ReassignableTopicResponse(topic.name)
+        result = AlterPartitionReassignmentsResponse.ReassignableTopicResponse(topic.name)
         decision.response.responses.append(result)
         for one in topic.partitions:
             yield
@@ -52,7 +50,9 @@ def alter_reassignments(
                 code, message = ErrorCode.NONE, None
                 if record is not None:
                     decision.records.append(record)
-            result.partitions.append(Answer.ReassignablePartitionResponse(one.partition_index, code, message))
+            result.partitions.append(
+                AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(one.partition_index, code, message)
+            )
     return decision
 
 

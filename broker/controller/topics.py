@@ -25,7 +25,7 @@ from .placement import PLACED_A_STEP, Placer
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_BATCH = 10_000
 """``ReplicationControlManager.MAX_PARTITIONS_PER_BATCH``."""
-Result = CreateTopicsResponse.CreatableTopicResult
+CreatableTopicResult = CreateTopicsResponse.CreatableTopicResult
 Config = CreateTopicsResponse.CreatableTopicConfigs
 
 
@@ -90,8 +90,8 @@ def _check_total(request: CreateTopicsRequest, controller: Controller) -> Steps[
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
-    return Result(name=name, error_code=code, error_message=message)
+def _refusal(name: str, code: ErrorCode, message: str | None) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=code, error_message=message)
 
 
 class NewTopics:
@@ -117,7 +117,7 @@ class NewTopics:
                 yield
             self._existing.setdefault(unified(name), name)
 
-    def create(self, topic: CreateTopicsRequest.CreatableTopic) -> Steps[tuple[Result, list[Message]]]:
+    def create(self, topic: CreateTopicsRequest.CreatableTopic) -> Steps[tuple[CreatableTopicResult, list[Message]]]:
         """The answer for one topic and its records: Topic, Configs, Partitions. Raises KafkaError."""
         image, controller, placer = self._image, self._controller, self._placer
         if topic.name in image.topics_by_name:
@@ -136,7 +136,7 @@ class NewTopics:
             if not index % PLACED_A_STEP:
                 yield
             records.append(placer.partition_record(topic_id, index, replicas[index]))
-        result = Result(
+        result = CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
             error_message=None,

@@ -11,7 +11,7 @@ from ..metadata.image import MetadataImage
 from .read import UNKNOWN_PARTITION_ERRORS, FetchRead, PartitionRead
 from .session import FetchContext
 
-TopicResponse = FetchResponse.FetchableTopicResponse
+FetchableTopicResponse = FetchResponse.FetchableTopicResponse
 
 STORAGE_ERROR_SINCE = 6
 LEADER_SINCE = 16
@@ -48,18 +48,20 @@ def in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
     return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
 
 
-def add_by_topic(topics: list[TopicResponse], reads: list[PartitionRead]) -> None:
+def add_by_topic(topics: list[FetchableTopicResponse], reads: list[PartitionRead]) -> None:
     """Groups neighbours of one topic, keeping the order."""
     last = (topics[-1].topic_id, topics[-1].topic) if topics else None
     for read in reads:
         key = (read.wanted.topic_id, read.wanted.topic_name)
         if key != last:
-            topics.append(TopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
+            topics.append(FetchableTopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
             last = key
         topics[-1].partitions.append(read.data)
 
 
-def fetch_response(fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], version: int) -> FetchResponse:
+def fetch_response(
+    fetch: FetchContext, read: FetchRead, topics: list[FetchableTopicResponse], version: int
+) -> FetchResponse:
     """The answer with these topics. ``version``: of the request."""
     if read.follower is not None:
         _count_copied(read)

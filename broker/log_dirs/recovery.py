@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable
 from threading import Event, Lock
 
+from ...protocol.topic_partition import TopicPartition
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.checkpoints import TopicPartition
 from ...storage.log.log_config import LogConfig
 
 logger = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.batch import BatchHeader
+from ...protocol.topic_partition import TopicPartition
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.membership import Errors, Support, TransactionMembership
-from ..transactions.transaction import TopicPartition
 
 ABORTABLE_ERROR_SINCE = 11
 ADDS_IMPLICITLY_SINCE = 12

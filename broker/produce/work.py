@@ -22,14 +22,14 @@ from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
 from ..timers.timers import Timer
 
-Answer = ProduceResponse.PartitionProduceResponse
-Later = tuple[Partition, BatchHeader, Buffer, Answer]
+PartitionProduceResponse = ProduceResponse.PartitionProduceResponse
+Later = tuple[Partition, BatchHeader, Buffer, PartitionProduceResponse]
 """A batch that is not appended inside the call, with its header and its answer."""
 Grown = tuple[Partition, int, int]
 """A partition, its new end offset, and the bytes that were appended."""
-Unsynced = tuple[Partition, int, Answer]
+Unsynced = tuple[Partition, int, PartitionProduceResponse]
 """A partition that must be synced up to an offset (exclusive) before its answer."""
-Unreplicated = tuple[Partition, int, int, Answer]
+Unreplicated = tuple[Partition, int, int, PartitionProduceResponse]
 """A partition whose in-sync replicas must have the log up to an offset (exclusive) before its answer, with the bytes
 that were appended."""
 WaitForReplicas = Callable[[Callable[[], None]], Timer]
@@ -55,7 +55,7 @@ class _LongAppend(NamedTuple):
 
     partition: Partition
     records: Buffer
-    answer: Answer
+    answer: PartitionProduceResponse
 
 
 class ProduceWork:
@@ -86,19 +86,19 @@ class ProduceWork:
         self.unsynced: list[Unsynced] = []
         self.unreplicated: list[Unreplicated] = []
 
-    def refuse(self, answer: Answer, error: KafkaError) -> None:
+    def refuse(self, answer: PartitionProduceResponse, error: KafkaError) -> None:
         """Sets the error of a partition."""
         self.failed = True
         refused(answer, error)
 
-    def refuse_appended(self, answer: Answer, partition: Partition, error: KafkaError) -> None:
+    def refuse_appended(self, answer: PartitionProduceResponse, partition: Partition, error: KafkaError) -> None:
         """Sets the error of a partition whose log has refused a batch."""
         self.refuse(answer, error)
         log = partition.open_log
         if log is not None and error.error_code not in WITHOUT_LOG_START:
             answer.log_start_offset = log.log_start_offset
 
-    def note(self, answer: Answer, partition: Partition, appended: AppendInfo) -> None:
+    def note(self, answer: PartitionProduceResponse, partition: Partition, appended: AppendInfo) -> None:
         """Notes that the log has appended a batch."""
         answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
         end_offset = last_offset + 1
@@ -130,7 +130,7 @@ class ProduceWork:
         self._context = context
         self._record_work = record_work
         self._missing = 1 + len(later)
-        self._replicating: dict[int, Answer] = {}
+        self._replicating: dict[int, PartitionProduceResponse] = {}
         if self.unreplicated or (self.acks == -1 and any(one[0].leading is not None for one in later)):
             self._timer = wait_for_replicas(self._time_is_up)
         yield from self._await_replicas()
@@ -194,7 +194,7 @@ class ProduceWork:
         for partition, offset, answer in unsynced:
             partition.group_commit.when_synced(partition.log, offset, partial(self._synced, answer))
 
-    def _synced(self, answer: Answer, failure: KafkaError | None) -> None:
+    def _synced(self, answer: PartitionProduceResponse, failure: KafkaError | None) -> None:
         if failure is not None:
             answer.log_append_time_ms = answer.log_start_offset = -1
             self.refuse(answer, failure)
@@ -214,7 +214,7 @@ class ProduceWork:
             if not count % SYNCS_A_STEP:
                 yield
 
-    def _replicated(self, answer: Answer, failure: KafkaError | None) -> None:
+    def _replicated(self, answer: PartitionProduceResponse, failure: KafkaError | None) -> None:
         if self._replicating.pop(id(answer), None) is not None:
             self._synced(answer, failure)
 
@@ -236,7 +236,7 @@ def _always() -> bool:
     return True
 
 
-def refused(answer: Answer, error: KafkaError) -> Answer:
+def refused(answer: PartitionProduceResponse, error: KafkaError) -> PartitionProduceResponse:
     """Makes the answer an error, with the refused records of the batch if the error has them (KIP-467)."""
     answer.error_code = error.error_code
     answer.base_offset = -1

@@ -5,10 +5,11 @@ KIP-98, KIP-890.
 """
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.topic_partition import TopicPartition
 from ...protocol.transaction_states import TransactionState
 from .core import TransactionCore
 from .effects import TransactionEffects
-from .transaction import TopicPartition, Transaction, with_partitions
+from .transaction import Transaction, with_partitions
 
 
 def add_partitions(

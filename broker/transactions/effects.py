@@ -7,9 +7,9 @@ durable, the shell calls ``TransactionCore.markers_written``.
 
 from typing import NamedTuple
 
+from ...protocol.topic_partition import TopicPartition
 from ..coordinator.effects import Effects, TimerKey
 from .records import TransactionRecord
-from .transaction import TopicPartition
 
 
 class MarkerOrder(NamedTuple):

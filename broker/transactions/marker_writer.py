@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+from ...protocol.topic_partition import TopicPartition
 from ..coordinator.interfaces import CoordinatorLog
 from ..groups.coordinator import GroupCoordinator
 from ..replicas.partition import Partition
@@ -20,7 +21,6 @@ from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
 from .effects import MarkerOrder
 from .remote_markers import MarkerQuestion
-from .transaction import TopicPartition
 
 if TYPE_CHECKING:
     from .peers import TransactionPeers

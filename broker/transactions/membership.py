@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.topic_partition import TopicPartition
 from .add_partitions import add_partitions, verify_partitions
 from .coordinator import TransactionCoordinator
 from .core import TransactionCore
 from .effects import TransactionEffects
 from .remote_membership import MembershipQuestion
-from .transaction import EPOCH_BUMP_SINCE, TopicPartition
+from .transaction import EPOCH_BUMP_SINCE
 
 Errors = Mapping[TopicPartition, ErrorCode]
 

@@ -16,8 +16,9 @@ from ...protocol.internal_records.coordinator_serde import (
     record_type_of,
 )
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from ...protocol.topic_partition import TopicPartition
 from ...protocol.transaction_states import TransactionState
-from .transaction import NO_PRODUCER_ID, TopicPartition, Transaction
+from .transaction import NO_PRODUCER_ID, Transaction
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from ...protocol.topic_partition import TopicPartition
 from .effects import MarkerOrder
-from .transaction import TopicPartition
 
 Marker = WriteTxnMarkersRequest.WritableTxnMarker
 MarkerTopic = WriteTxnMarkersRequest.WritableTxnMarkerTopic

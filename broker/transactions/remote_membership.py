@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ...protocol.topic_partition import TopicPartition
 from .remote_markers import by_topic
-from .transaction import TopicPartition
 
 AddedTransaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 AddedTopic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic

@@ -8,10 +8,9 @@ with, under transaction version 2. Source: ``TransactionMetadata``; KIP-98, KIP-
 from dataclasses import dataclass, replace
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.topic_partition import TopicPartition
 from ...protocol.transaction_states import SETTLED, TransactionState
 from .states import NEVER_STORED, VALID_PREVIOUS
-
-TopicPartition = tuple[str, int]
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1

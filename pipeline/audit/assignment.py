@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...protocol.topic_partition import TopicPartition
 from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from ...storage.files.regular_files import fault_text
 from ..directories.cluster_metadata import DirectoryMetadata

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from ...protocol.topic_partition import TopicPartition
 from ...storage.files.regular_files import fault_text
 from ..decode.living_log import END_OF_OFFSETS
 from ..directories.file_access import is_gone, is_unreadable
@@ -44,7 +45,6 @@ from .portion import items_of, portions
 
 logger = logging.getLogger(__name__)
 
-TopicPartition = tuple[str, int]
 Offsets = dict[str, dict[str, int]]
 
 

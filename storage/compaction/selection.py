@@ -7,10 +7,9 @@ maxCompactionDelay, calculateCleanableBytes) and LogToClean; KIP-354.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...protocol.topic_partition import TopicPartition
 from ..log.log_config import LogConfig
 from .grouping import CleanableRange, SegmentInfo
-
-TopicPartition = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol.internal_topics import METADATA_TOPIC
-from ..files.checkpoints import TopicPartition
+from ...protocol.topic_partition import TopicPartition
 from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...protocol.steps import Steps
-from ..files.checkpoints import TopicPartition
+from ...protocol.topic_partition import TopicPartition
 from ..files.file_names import renamed_directory_name
 from ..files.files import Files
 from ..log.due_removals import DueRemovals

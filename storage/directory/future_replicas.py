@@ -5,7 +5,7 @@ time do two directories have the partition's name. Source: Kafka's LogManager (g
 replaceCurrentWithFutureLog); KIP-113.
 """
 
-from ..files.checkpoints import TopicPartition
+from ...protocol.topic_partition import TopicPartition
 from ..files.file_names import FUTURE_DIRECTORY_SUFFIX, partition_directory_name
 from ..log.log import Log
 from ..log.log_config import LogConfig

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from ...protocol.topic_partition import TopicPartition
 from ..errors import CorruptCheckpointError, StorageError
-from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN
 from ..files.files import Files
 from ..files.meta_properties import UNKNOWN_BROKER_EPOCH

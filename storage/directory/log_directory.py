@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.steps import Steps, run_to_end
+from ...protocol.topic_partition import TopicPartition
 from ..errors import StorageError
-from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
 from ..files.disk_errors import ends_directory
 from ..files.file_names import DELETE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX, partition_directory_name

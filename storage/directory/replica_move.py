@@ -16,8 +16,8 @@ which its leader truncates: the copy is then cut where the two differ, by their 
 from typing import NamedTuple
 
 from ...protocol.records.batch import read_header
+from ...protocol.topic_partition import TopicPartition
 from ..errors import StorageError
-from ..files.checkpoints import TopicPartition
 from ..log.log import Log
 from ..log.log_config import LogConfig
 from ..log.read_result import FileRegion, in_memory

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol.records.varint import MAX_INT32, MAX_INT64
+from ...protocol.topic_partition import TopicPartition
 from ..errors import CorruptCheckpointError
 from .files import Files
 
@@ -31,8 +32,6 @@ ROOT_CHECKPOINTS = (
 VERSION = 0
 TEXT_MAX = 100
 """Characters of a malformed number that an error shows."""
-
-TopicPartition = tuple[str, int]
 
 
 def read_offset_checkpoint(files: Files, path: Path) -> dict[TopicPartition, int]:

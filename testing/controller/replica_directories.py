@@ -9,16 +9,16 @@ from ...broker.metadata.image import MetadataImage, Replica
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
-Answer = AssignReplicasToDirsResponse
 
-
-def assign_replicas(image: MetadataImage, request: AssignReplicasToDirsRequest) -> Decision[Answer]:
+def assign_replicas(
+    image: MetadataImage, request: AssignReplicasToDirsRequest
+) -> Decision[AssignReplicasToDirsResponse]:
     """Stores in which directory each replica of one broker lies; each assignment succeeds or fails independently."""
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
-        return Decision(Answer(error_code=ErrorCode.STALE_BROKER_EPOCH))
+        return Decision(AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
     lies_in: dict[Replica, bytes] = {}
-    response = Answer()
+    response = AssignReplicasToDirsResponse()
     for directory in request.directories:
         topics = []
         for asked in directory.topics:
@@ -27,9 +27,9 @@ def assign_replicas(image: MetadataImage, request: AssignReplicasToDirsRequest) 
                 code = _refusal(image, asked.topic_id, one.partition_index, request.broker_id)
                 if code is ErrorCode.NONE:
                     lies_in[asked.topic_id, one.partition_index] = directory.id
-                partitions.append(Answer.PartitionData(one.partition_index, code))
-            topics.append(Answer.TopicData(asked.topic_id, partitions))
-        response.directories.append(Answer.DirectoryData(directory.id, topics))
+                partitions.append(AssignReplicasToDirsResponse.PartitionData(one.partition_index, code))
+            topics.append(AssignReplicasToDirsResponse.TopicData(asked.topic_id, partitions))
+        response.directories.append(AssignReplicasToDirsResponse.DirectoryData(directory.id, topics))
     return Decision(response, assignment_records(image, request.broker_id, lies_in))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from ....protocol.topic_partition import TopicPartition
 from ....storage.log.log_config import LogConfig
 from ....storage.log.log_retention import RetentionSegment, breached_segments
 
@@ -16,8 +17,6 @@ HORIZON_SHARE = 10
 """Warned is a tenth of retention.ms or retention.bytes before the end, two check intervals before at least; but no
 earlier than half way."""
 WARN_AGAIN_MS = 3_600_000
-
-TopicPartition = tuple[str, int]
 
 
 class Removal(NamedTuple):

@@ -14,7 +14,7 @@ from .commit import validate_unserved
 from .records import offset_commit_record
 from .registry import OffsetRegistry
 
-TopicResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
+TxnOffsetCommitResponseTopic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
 
@@ -61,7 +61,9 @@ def commit_transactional_offsets(
     effects.transaction = OpenTransaction(request.producer_id, request.producer_epoch)
     effects.response = TxnOffsetCommitResponse(
         topics=[
-            TopicResponse(topic.name, [_commit(core, request, topic, one, effects) for one in topic.partitions])
+            TxnOffsetCommitResponseTopic(
+                topic.name, [_commit(core, request, topic, one, effects) for one in topic.partitions]
+            )
             for topic in topics
         ]
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ....protocol.internal_topics import OFFSETS_TOPIC
 from ....protocol.java_hash import java_hash_code
-from ....storage.files.checkpoints import TopicPartition
+from ....protocol.topic_partition import TopicPartition
 from ....storage.files.meta_properties import uuid_text
 from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding

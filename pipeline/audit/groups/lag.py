@@ -8,7 +8,7 @@ whenever and wherever it is audited.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ....storage.files.checkpoints import TopicPartition
+from ....protocol.topic_partition import TopicPartition
 from ....storage.files.meta_properties import uuid_text
 from ...engine.engines import run_tasks
 from ..tasks import AuditTask, PartitionReport
