@@ -26,7 +26,7 @@ from ..acls.acl import AclOperation
 from ..dispatch.request import Access, Reply, RequestContext
 from ..fetch.answer import (
     LEADER_SINCE,
-    TopicResponse,
+    FetchableTopicResponse,
     add_by_topic,
     changed_reads,
     fetch_response,
@@ -129,7 +129,7 @@ def _serve(
     limits = _limits(broker, request, context)
 
     def answer(read: FetchRead) -> None:
-        topics: list[TopicResponse] = []
+        topics: list[FetchableTopicResponse] = []
         add_by_topic(topics, in_order(changed_reads(fetch, read.reads)))
         reply(_response(broker, fetch, read, topics, context))
 
@@ -153,7 +153,7 @@ def _serve(
 
 
 def _response(
-    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], context: RequestContext
+    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[FetchableTopicResponse], context: RequestContext
 ) -> FetchResponse:
     response = fetch_response(fetch, read, topics, context.api_version)
     if read.completes and context.api_version >= LEADER_SINCE:
@@ -233,7 +233,7 @@ def _serve_many(
         yield from answer(second)
 
     def answer(read: FetchRead) -> Iterator[object]:
-        topics: list[TopicResponse] = []
+        topics: list[FetchableTopicResponse] = []
         named: list[PartitionRead] = []
         for start in range(0, len(read.reads), FEW):
             named += changed_reads(fetch, read.reads[start : start + FEW])

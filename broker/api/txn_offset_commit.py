@@ -21,8 +21,8 @@ from ..dispatch.request import RequestContext
 from ..groups.coordinator import GroupShard
 from ..groups.offsets.transactional_commit import (
     PartitionResponse,
-    TopicResponse,
     TransactionalTopicCommit,
+    TxnOffsetCommitResponseTopic,
     commit_transactional_offsets,
 )
 from ..metadata.image import MetadataImage
@@ -58,7 +58,7 @@ def _commit_in_portions(
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> Iterator[object]:
-    merged = MergedTopics[TopicResponse](
+    merged = MergedTopics[TxnOffsetCommitResponseTopic](
         attrgetter("name"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
     )
     for portion in portions(request.topics, lambda topic, part: TxnOffsetCommitRequestTopic(topic.name, list(part))):
@@ -126,7 +126,7 @@ def _commit(
 
 def _look_up(
     image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic]
-) -> tuple[list[TransactionalTopicCommit], list[TopicResponse]]:
+) -> tuple[list[TransactionalTopicCommit], list[TxnOffsetCommitResponseTopic]]:
     """The valid commits, and the errors of the others."""
     commits = []
     unknown = []
@@ -143,5 +143,5 @@ def _look_up(
 
 def _failed(
     name: str, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], error: ErrorCode
-) -> TopicResponse:
-    return TopicResponse(name, [PartitionResponse(one.partition_index, error) for one in partitions])
+) -> TxnOffsetCommitResponseTopic:
+    return TxnOffsetCommitResponseTopic(name, [PartitionResponse(one.partition_index, error) for one in partitions])

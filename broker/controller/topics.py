@@ -18,7 +18,8 @@ from ..config.describe import ConfigSource, describe_topic
 from ..metadata.decision import NAMES_A_STEP, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name, may_collide, unified
-from .configs import ConfigOperation, OperationType, alter_resource
+from .config_operations import ConfigOperation, OperationType
+from .configs import alter_resource
 from .controller import Controller, TakePartitions, unlimited
 from .placement import PLACED_A_STEP, Placer
 

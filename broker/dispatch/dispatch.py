@@ -9,8 +9,6 @@ The cost of a small request: decoding a header, a dictionary look-up, decoding a
 task, no await.
 """
 
-import logging
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
@@ -18,195 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decoder
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from ...protocol.errors import ProtocolError
 from ...protocol.framing import LARGE_FRAME_BYTES
 from ...protocol.wall_clock import clock_ms
 from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
-from ..network.response_writer import Part
 from ..timers.stall_report import RequestSeen, seen
 from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
-from .request import ConnectionRefusal, Denial, RequestContext
+from .request_in_service import RequestInService, answer_failure
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
 from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
     from ..metrics.request_meters import RequestMeters
-    from .charge import Charge, Charging
+    from .charge import Charging
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
 """API key and version as one number, the key of a route."""
-
-logger = logging.getLogger(__name__)
-
-
-class RequestInService(RequestContext):
-    """The context of a request and its reply function, in one object.
-
-    Call it with the response, or with None if the client wants none. ``in_slices``: it is served in slices, and its
-    response is encoded in slices too.
-    """
-
-    __slots__ = ("_begun_s", "_connection", "_correlation_id", "_route")
-
-    def __init__(
-        self,
-        connection: Connection,
-        route: Route,
-        correlation_id: int,
-        client_id: str | None,
-        now_ms: int,
-        owns_frame: bool,
-        in_slices: bool,
-        begun_s: float,
-    ) -> None:
-        """``begun_s``: the monotonic time of the request, in seconds."""
-        self._connection: Connection | ClosedReply | None = connection
-        self._begun_s = begun_s
-        self._route = route
-        self._correlation_id = correlation_id
-        self.api_key = route.api_key
-        self.api_version = route.version
-        self.client_id = client_id
-        self.client_host = connection.client_host
-        self.listener_name = connection.listener_name
-        self.connection_id = connection.connection_id
-        self.now_ms = now_ms
-        self.owns_frame = owns_frame
-        self.in_slices = in_slices
-        self.principal = connection.principal
-        self.access = None
-        self.charge: Charge | None = None
-
-    @property
-    def name(self) -> str:
-        """The API's name."""
-        return self._route.name
-
-    def __call__(self, response: Any) -> None:
-        """Encodes and sends. A second call is a bug of the handler."""
-        connection = self._connection
-        assert connection is not None, "a request was answered twice"
-        charge = self.charge
-        if charge is not None:
-            response = charge.settle(self._route, response)
-        if self.in_slices and response is not None:
-            self._answer_in_slices(connection, response)
-            return
-        # Encode first: if that fails, nothing is sent, and the request has failed.
-        parts = None if response is None else self._route.encode(response, self._correlation_id)
-        self._connection = None
-        if charge is not None:
-            charge.mute(connection)
-        if self._route.meter is not None:
-            self._route.note_answer(self._begun_s, response, parts)
-        connection.answered(parts)
-
-    def _answer_in_slices(self, connection: "Connection | ClosedReply", response: Any) -> None:
-        """Encodes in slices, then sends. For a large response, even if the handler returned earlier."""
-        self._connection = None
-        if not isinstance(connection, ClosedReply):
-            connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection), self)
-
-    def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
-        parts = yield from self._route.encode_steps(response, self._correlation_id)
-        if self.charge is not None:
-            self.charge.mute(connection)
-        if self._route.meter is not None:
-            self._route.note_answer(self._begun_s, response, parts)
-        connection.answered_in_pieces(parts)
-
-    def _not_encoded(self, connection: Connection, error: Exception) -> None:
-        logger.error("the response to %s version %d can't be encoded", self.name, self.api_version, exc_info=error)
-        connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
-
-    def run_steps(self, request: Any, steps: Iterator[object]) -> None:
-        """Runs further steps of a request whose handler has returned. They end with the connection."""
-        self.in_slices = True
-        connection = self._connection
-        if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
-            steps = steps if self.charge is None else self.charge.timed(steps)
-            connection.run(steps, partial(_failed, connection, self, request), self)
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the request was answered or its connection was closed."""
-        return self._connection is None
-
-    def is_by_token(self) -> bool:
-        """See :class:`RequestContext`."""
-        connection = self._connection
-        return isinstance(connection, Connection) and connection.by_token
-
-    def identify(self, software_name: str, software_version: str) -> None:
-        """See :class:`RequestContext`."""
-        if isinstance(self._connection, Connection):
-            self._connection.software = sys.intern(software_name), sys.intern(software_version)
-
-    def is_wanted(self) -> bool:
-        """Whether a client waits for the answer; False once the connection has closed."""
-        connection = self._connection
-        return connection is not None and not connection.is_closing
-
-    def refuse(self, reason: str) -> None:
-        """Closes the connection instead of an answer, after the handler has returned."""
-        connection = self._connection
-        assert connection is not None, "a request was answered twice"
-        self._connection = None
-        if self.charge is not None:
-            self.charge.settle(self._route, None)
-        connection.refuse(reason)
-
-    def fail_undecoded(self, frame: bytes, error: KafkaError) -> None:
-        """:meth:`fail` for a request that was to be passed on; closes the connection where its body can't be read."""
-        try:
-            request, _ = decoder(api(self.api_key).request_class(), self.api_version)(
-                memoryview(frame), self._route.decode_head(memoryview(frame))[2]
-            )
-        except ProtocolError as problem:
-            self.refuse(str(FaultyFrame(memoryview(frame), problem, self.client_id)))
-            return
-        self.fail(request, error)
-
-    def fail(self, request: Any, error: Exception) -> None:
-        """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
-
-        A later answer of the handler is dropped. If there was an answer already, nothing is sent.
-        """
-        connection = self._connection
-        if connection is None:
-            return
-        from .error_responses import error_response  # large; imported only if a handler fails
-
-        code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-        response = error_response(self.api_key, self._route.response_version, request, code)
-        if response is None:
-            self.refuse(f"serving it failed ({code.name}), and it wants no answer")
-        else:
-            self(response)
-        self._connection = _CLOSED_REPLY
-
-
-class ClosedReply:
-    """Replaces the connection after a request has failed, and drops what its handler sends later."""
-
-    __slots__ = ()
-    is_closing = True
-
-    def answered(self, parts: list[Part] | None) -> None:
-        """Drops the answer."""
-
-    def mute(self, mute_ms: int) -> None:
-        """Mutes nothing."""
-
-    def refuse(self, reason: str) -> None:
-        """Drops the reason."""
-
-
-_CLOSED_REPLY = ClosedReply()
 
 
 class Dispatcher:
@@ -322,7 +151,7 @@ class Dispatcher:
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
-            _failed(connection, in_service, request, error)
+            answer_failure(connection, in_service, request, error)
             return
         if in_service.charge is not None:
             steps = in_service.charge.handled(steps)
@@ -330,7 +159,7 @@ class Dispatcher:
             steps = _with_memory(connection, in_service, steps)
         if steps is not None:
             in_service.in_slices = True
-            connection.run(steps, partial(_failed, connection, in_service, request), in_service)
+            connection.run(steps, partial(answer_failure, connection, in_service, request), in_service)
 
     @cached_property
     def _large(self) -> LargeRequests:
@@ -382,26 +211,6 @@ def _with_memory(
     if not in_service.is_answered:
         # It waits, perhaps for minutes. The place where it waits bounds its memory.
         connection.release_memory()
-
-
-def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:
-    """Answers a request whose handler raised, or closes its connection if the handler refused that."""
-    if isinstance(error, ConnectionRefusal):
-        connection.refuse(str(error))
-        return
-    if isinstance(error, Denial):
-        in_service.fail(request, error)
-        return
-    logger.error(
-        "%s version %d of client id %r at %s:%d failed",
-        in_service.name,
-        in_service.api_version,
-        in_service.client_id,
-        connection.client_host,
-        connection.client_port,
-        exc_info=error,
-    )
-    in_service.fail(request, error)
 
 
 def describe_unserved(api_key: int, version: int) -> str:

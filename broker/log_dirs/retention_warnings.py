@@ -11,13 +11,13 @@ from functools import partial
 
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps
+from ...protocol.topic_partition import TopicPartition
 from ...storage.log.log import Log
 from ...storage.log.log_retention import RetentionSegment
 from ..groups.coordinator import GroupCoordinator
 from ..groups.offsets.retention_risk import (
     GroupAtRisk,
     Removal,
-    TopicPartition,
     WarningThrottle,
     groups_at_risk,
     upcoming_removals,

@@ -18,7 +18,8 @@ from ..config.cross_checks import RACK_AWARE_SELECTOR
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller
-from ..dispatch.dispatch import Dispatcher, RequestInService
+from ..dispatch.dispatch import Dispatcher
+from ..dispatch.request_in_service import RequestInService
 from ..log_dirs.identity import format_new, identify
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata

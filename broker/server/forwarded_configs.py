@@ -23,7 +23,7 @@ from ...protocol.steps import Steps
 from ..acls.acl import AclOperation
 from ..controller.configs import preprocess
 from ..controller.controller import Controller
-from ..dispatch.dispatch import RequestInService
+from ..dispatch.request_in_service import RequestInService
 from ..metadata.decision import ApiError
 from ..metadata.published import PublishedMetadata
 from ..quorum.forwarding import Forwarding

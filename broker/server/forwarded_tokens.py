@@ -21,7 +21,7 @@ from ...protocol.messages.security import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-from ..dispatch.dispatch import RequestInService
+from ..dispatch.request_in_service import RequestInService
 from ..dispatch.served import Handler
 from ..quorum.forwarding import Forwarding
 from .broker import Broker

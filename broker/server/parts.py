@@ -72,16 +72,7 @@ def put_together(
         config["num.replica.alter.log.dirs.threads"],
     )
     hosting.dropped = moves.replica_dropped
-    coordinators = Coordinators(
-        config_under(metadata.image, config, metadata.node_id),
-        metadata,
-        lambda: role.producer_ids.next_id(clock_ms()),
-        partitions,
-        patient,
-        clock_ms,
-        patient.lost_ms,
-        role.inter_broker,
-    )
+    coordinators = _coordinators(config, surroundings, role, partitions, patient)
     undo.callback(coordinators.abort)
     broker = Broker(
         config,
@@ -99,3 +90,20 @@ def put_together(
         slices,
     )
     return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
+
+
+def _coordinators(
+    config: ServerConfig, surroundings: Surroundings, role: Role, partitions: Partitions, patient: PatientTimers
+) -> Coordinators:
+    """The coordinators of groups and transactions, which have loaded nothing yet."""
+    metadata, clock_ms = role.metadata, surroundings.clock_ms
+    return Coordinators(
+        config_under(metadata.image, config, metadata.node_id),
+        metadata,
+        lambda: role.producer_ids.next_id(clock_ms()),
+        partitions,
+        patient,
+        clock_ms,
+        patient.lost_ms,
+        role.inter_broker,
+    )

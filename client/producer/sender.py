@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
@@ -30,6 +29,7 @@ from ..errors import (
 from ..types import RecordMetadata, TopicPartition
 from .accumulator import Accumulator, ProducerBatch, SharedDelivery
 from .produce_errors import LOST_SEQUENCE, REFRESH_ON
+from .produce_requests import answers_by_partition, encoded_batch, topic_data
 from .producer_identity import ProducerIdentity
 
 TOPIC_IDS_SINCE = 13
@@ -181,6 +181,7 @@ class Sender:
         flushing: bool,
     ) -> None:
         """One request after the other: in each at most one batch of a partition, and ``max_request_size`` bytes."""
+        is_transactional = self._identity.transactional_id is not None
         while self._in_flight[node_id] < self._config.max_in_flight:
             batches: list[ProducerBatch] = []
             size = 0
@@ -188,7 +189,7 @@ class Sender:
                 batch = self._accumulator.take(partition, now_ms, flushing=flushing)
                 if batch is None:
                     continue
-                encoded = self._encoded(batch)
+                encoded = encoded_batch(batch, self._config.compression, is_transactional)
                 batches.append(batch)
                 size += len(encoded)
                 if size >= self._config.max_request_size:
@@ -197,33 +198,14 @@ class Sender:
                 return
             self._send(node_id, connection, batches)
 
-    def _encoded(self, batch: ProducerBatch) -> bytes:
-        if batch.encoded is None:
-            builder = BatchBuilder(
-                compression=self._config.compression,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                base_sequence=batch.base_sequence,
-                is_transactional=self._identity.transactional_id is not None,
-            )
-            builder.append_next(batch.records)
-            batch.encoded = builder.build()
-        return batch.encoded
-
     def _send(self, node_id: int, connection: BrokerConnection, batches: list[ProducerBatch]) -> None:
-        topics: dict[str, list[ProduceRequest.PartitionProduceData]] = defaultdict(list)
-        for batch in batches:
-            data = ProduceRequest.PartitionProduceData(index=batch.partition.partition, records=batch.encoded)
-            topics[batch.partition.topic].append(data)
-        ids = {name: self._cluster.metadata.topics[name].topic_id for name in topics}
+        topics = self._cluster.metadata.topics
+        ids = {name: topics[name].topic_id for name in {batch.partition.topic: None for batch in batches}}
         request = ProduceRequest(
             transactional_id=self._identity.transactional_id,
             acks=self._config.acks,
             timeout_ms=int(self._config.request_timeout_ms),
-            topic_data=[
-                ProduceRequest.TopicProduceData(name=name, topic_id=ids[name], partition_data=data)
-                for name, data in topics.items()
-            ],
+            topic_data=topic_data(batches, ids),
         )
         max_version = TOPIC_IDS_SINCE - 1 if ZERO_TOPIC_ID in ids.values() else self._identity.max_produce_version
         try:
@@ -267,11 +249,7 @@ class Sender:
                 else:
                     self._retry(batch, failure)
             return
-        answers = {
-            TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
-            for topic in done.result().responses
-            for partition in topic.partition_responses
-        }
+        answers = answers_by_partition(done.result(), names)
         for batch in batches:
             answer = answers.get(batch.partition)
             if answer is None:

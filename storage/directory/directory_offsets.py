@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...protocol.internal_topics import METADATA_TOPIC
+from ...protocol.topic_partition import TopicPartition
 from ..files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
-    TopicPartition,
     read_root_checkpoints,
     write_offset_checkpoint,
 )
