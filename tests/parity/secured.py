@@ -31,7 +31,8 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
-from parity.authorization_questions import QUESTIONS, TRANSACTIONAL_ID, Question
+from parity.authorization_questions import QUESTIONS, Question
+from parity.authorization_requests import TRANSACTIONAL_ID
 from parity.world import comparable
 from support.brokers.sasl_line import SaslLine
 from support.data.messages import to_json

@@ -23,7 +23,8 @@ from support.fire.worker import (
     TOPIC,
     TRANSFERS,
 )
-from support.rolling.load import CONSUMERS_GROUP, WATCHER, Load
+from support.rolling.clients import CONSUMERS_GROUP, WATCHER
+from support.rolling.load import Load
 
 PATIENCE_S = 180.0
 BALANCE = 1_000
@@ -32,8 +33,8 @@ BALANCE = 1_000
 def until_committed(load: Load, group: str, ends: dict[int, int]) -> None:
     """Until a group has committed all of these offsets."""
     eventually(
-        lambda: f"{group} at {ends}, not {load.offsets[group]}; {load.errors[:5]}",
-        lambda: all(load.offsets[group].get(partition, -1) >= end for partition, end in ends.items()),
+        lambda: f"{group} at {ends}, not {load.findings.offsets[group]}; {load.findings.errors[:5]}",
+        lambda: all(load.findings.offsets[group].get(partition, -1) >= end for partition, end in ends.items()),
         patience_s=PATIENCE_S,
     )
 
@@ -66,7 +67,8 @@ def settle(load: Load, servers: str) -> str:
     assert history.promised()
     assert committed
     assert asked
+    findings = load.findings
     return (
         f"{len(history.promised())} promised records, {committed} transactions, {len(asked)} transfers, "
-        f"{len(load.retries)} retries, {len(load.refused)} commits refused, {load.given_up} steps given up"
+        f"{len(findings.retries)} retries, {len(findings.refused)} commits refused, {findings.given_up} steps given up"
     )
