@@ -17,8 +17,9 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import ZERO_UUID, Message
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from odradek.testing.in_process import InProcessBroker
-from support.brokers.heavy_requests import create, now_ms
+from support.brokers.heavy_requests import create
 from support.brokers.neighbour import Line
 
 PARTITIONS = 600
@@ -45,7 +46,7 @@ def ask(line: Line, request: Message, version: int) -> Any:
 
 
 def batch(index: int) -> bytes:
-    return encode_batch([Record(0, now_ms(), None, b"%d" % index, [])])
+    return encode_batch([Record(0, clock_ms(), None, b"%d" % index, [])])
 
 
 def produce(topic: str, indexes: range, acks: int = -1) -> ProduceRequest:
@@ -128,7 +129,7 @@ def test_transactional_batches_for_many_are_refused_as_those_for_few(port: int) 
         request.transactional_id = "unknown"
         for one in data:
             one.records = encode_batch(
-                [Record(0, now_ms(), None, b"x", [])],
+                [Record(0, clock_ms(), None, b"x", [])],
                 producer_id=7,
                 producer_epoch=0,
                 base_sequence=0,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_unassigned_topic
 from support.eventually import eventually
 from support.kafka.real_controllers import RealController, RealControllers
 from support.tcp_proxy import Direction, TcpProxy
@@ -42,9 +42,7 @@ def broker(controllers: RealControllers, tmp_path_factory: pytest.TempPathFactor
 
 
 def create(broker: OurBroker, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    for future in admin.create_topics([NewTopic(topic, 1, 1)], request_timeout=60).values():
-        future.result(60)
+    create_unassigned_topic(broker.bootstrap_servers, topic)
 
 
 @contextmanager

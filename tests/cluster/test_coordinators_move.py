@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
 from odradek.broker.network.node_client import NodeClient
 from odradek.protocol.errors import ErrorCode
@@ -19,6 +19,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdResponse,
 )
 from support.brokers.our_cluster import OurCluster
+from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 
 pytestmark = pytest.mark.ci
@@ -29,9 +30,7 @@ CONFIGS = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100",
 
 def create(cluster: OurCluster, topic: str, **config: str) -> None:
     """A topic with one partition on both brokers, broker 1 first."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    created = admin.create_topics([NewTopic(topic, 1, replica_assignment=[[1, 2]], config=config)])
-    created[topic].result(TIMEOUT_S)
+    create_topic(cluster.bootstrap_servers, topic, [[1, 2]], **config)
 
 
 def in_sync(cluster: OurCluster, topic: str) -> None:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.protocol.messages.metadata import DescribeTopicPartitionsRequest
 from support.brokers.asking import Asking
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import FEATURES, RealControllers
@@ -65,9 +65,7 @@ def addresses(brokers: Brokers) -> str:
 
 
 def create(brokers: Brokers, topic: str, replicas: list[int], **config: str) -> None:
-    admin = AdminClient({"bootstrap.servers": addresses(brokers)})
-    new = NewTopic(topic, 1, replica_assignment=[replicas], config=config)
-    admin.create_topics([new])[topic].result(60)
+    create_topic(addresses(brokers), topic, [replicas], **config)
 
 
 def produce(brokers: Brokers, topic: str, first: int, count: int, acks: str = "all") -> None:

@@ -10,6 +10,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers, RealMember
@@ -43,10 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RealMemb
 
 def create(kafka: RealMember, topic: str, **config: str) -> None:
     """A topic of one partition that the real broker leads and ours follows."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    new = NewTopic(topic, 1, replica_assignment=[[KAFKA, OURS]], config=config)
-    for future in admin.create_topics([new]).values():
-        future.result(60)
+    create_topic(kafka.bootstrap_servers, topic, [[KAFKA, OURS]], **config)
 
 
 def produce(kafka: RealMember, topic: str, count: int, **settings: object) -> None:

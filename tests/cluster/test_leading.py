@@ -14,10 +14,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    NewTopic,
 )
 
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers
@@ -56,9 +56,7 @@ def bootstrap(cluster: Cluster) -> str:
 
 
 def create(cluster: Cluster, topic: str, replicas: list[int], **config: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
-    for future in admin.create_topics([NewTopic(topic, 1, replica_assignment=[replicas], config=config)]).values():
-        future.result(60)
+    create_topic(bootstrap(cluster), topic, [replicas], **config)
 
 
 def produce(cluster: Cluster, topic: str, values: list[bytes], **settings: object) -> list[bytes]:

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_clean_shutdown
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_unassigned_topic, produce_numbers
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import FEATURES, RealControllers, format_member
@@ -41,16 +42,11 @@ def broker(controllers: RealControllers, tmp_path_factory: pytest.TempPathFactor
 
 
 def create(broker: OurBroker, topic: str, partitions: int = 1) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
-        future.result(30)
+    create_unassigned_topic(broker.bootstrap_servers, topic, partitions)
 
 
 def produce(broker: OurBroker, topic: str, count: int = RECORDS) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
-    for number in range(count):
-        producer.produce(topic, str(number))
-    assert producer.flush(60) == 0
+    produce_numbers(broker.bootstrap_servers, topic, count)
 
 
 def consume(broker: OurBroker, topic: str, group: str, count: int = RECORDS) -> list[int]:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.config.server_config import ServerConfig
@@ -15,6 +15,7 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_service import NOW_MS
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import produce_numbers
 from support.eventually import eventually
 from support.kafka.java import java_class, java_or_skip, run_class
 from support.kafka.log import complaints
@@ -43,10 +44,7 @@ def create(broker: OurBroker, names: list[str], replica: int) -> None:
 
 
 def produce(server: OurBroker | RealKafka) -> None:
-    producer = Producer({"bootstrap.servers": server.bootstrap_servers, "enable.idempotence": True})
-    for number in range(RECORDS):
-        producer.produce("kept", str(number))
-    assert producer.flush(60) == 0
+    produce_numbers(server.bootstrap_servers, "kept", RECORDS)
 
 
 def assert_serves(server: OurBroker | RealKafka, rounds: int) -> None:

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import produce_numbers
 from support.eventually import eventually
 from support.kafka.real_controllers import MEMBER, format_member
 from support.kafka.real_kafka import CLUSTER_ID, RealKafka
@@ -20,10 +21,7 @@ TOPIC = "orders"
 
 
 def produce(server: OurBroker | RealKafka, count: int) -> None:
-    producer = Producer({"bootstrap.servers": server.bootstrap_servers, "enable.idempotence": True})
-    for number in range(count):
-        producer.produce(TOPIC, str(number))
-    assert producer.flush(TIMEOUT_S) == 0
+    produce_numbers(server.bootstrap_servers, TOPIC, count)
 
 
 def consumer_of(server: OurBroker | RealKafka) -> Consumer:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.brokers.our_broker import OurBroker
+from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers, RealMember
@@ -64,9 +64,7 @@ def producer_at(servers: str, transactional_id: str) -> Producer:
 
 def create(cluster: Two, topic: str) -> None:
     """A topic with one partition on each broker."""
-    admin = AdminClient({"bootstrap.servers": cluster.servers})
-    for future in admin.create_topics([NewTopic(topic, 2, replica_assignment=[[FIRST], [SECOND]])]).values():
-        future.result(60)
+    create_topic(cluster.servers, topic, [[FIRST], [SECOND]])
 
 
 def write(producer: Producer, topic: str, value: str) -> None:

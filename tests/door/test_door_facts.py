@@ -6,7 +6,6 @@ seen: a directory that differs in one thing from ours is named for that thing.
 
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.dump.decoders import Typed, metadata_record
 from odradek.testing.in_process import InProcessBroker
 from support.door.continuity import LivingProducer
@@ -52,7 +52,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     broker = InProcessBroker(directory, CONFIGS | {"node.id": "1", "offsets.topic.num.partitions": "5"})
     broker.start()
     producer = LivingProducer(broker.bootstrap_servers)
-    fill(broker.bootstrap_servers, seed=3, now_ms=int(time.time() * 1000))
+    fill(broker.bootstrap_servers, seed=3, now_ms=clock_ms())
     producer.send()
     before = take_snapshot(broker.bootstrap_servers)
     broker.kill()

@@ -4,7 +4,6 @@ A Kafka is filled and stopped; its batches are appended to our log with the topi
 comes of it (log, indexes, snapshots, epochs) must be Kafka's, byte for byte. The lock is asked of both while they run.
 """
 
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.format import QuorumState
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.dump.segment_scan import Batch, LogFile
 from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.files.files import Files
@@ -56,7 +56,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Filled:
     directory = tmp_path_factory.mktemp("kafka")
     internal = ("offsets.topic", "transaction.state.log")
     with RealKafka(directory, CONFIGS | {f"{name}.num.partitions": "8" for name in internal}) as kafka:
-        fill(kafka.bootstrap_servers, seed=7, now_ms=int(time.time() * 1000))
+        fill(kafka.bootstrap_servers, seed=7, now_ms=clock_ms())
         fill_with_transactions(kafka.bootstrap_servers)
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         configs = topic_configs(admin, admin.list_topics(timeout=60).topics)

@@ -1,6 +1,5 @@
 """From Apache Kafka 3.9.1 in KRaft mode to Odradek and back: its metadata.version stays, and 3.9.1 has it again."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,6 +14,7 @@ from odradek.protocol.messages.metadata_records import (
     PartitionRecord,
     RegisterBrokerRecord,
 )
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.door.continuity import LivingProducer, assert_one_sequence
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
@@ -49,7 +49,7 @@ def fill_old(servers: str) -> None:
     create(AdminClient({"bootstrap.servers": servers}), [*plans(), Plan(LIVING, partitions=1)])
     producers = Producers(servers)
     for plan in plans():
-        producers.send_plan(plan, Random(39), int(time.time() * 1000))
+        producers.send_plan(plan, Random(39), clock_ms())
     fill_with_transactions(servers, {"segment.bytes": "3000"})
     set_up(servers, with_groups=False)
     consumer = Consumer(

@@ -5,13 +5,13 @@ and id, and no aborted record to those who read committed ones; an idempotent pr
 starts on it again, with its ACLs, SCRAM users and quotas.
 """
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.door.cleaned import CLEANER, fill_cleaned
 from support.door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
@@ -99,7 +99,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
     try:
         door.start_kafka()
         producer = LivingProducer(door.servers)
-        fill(door.servers, seed=3, now_ms=now_ms())
+        fill(door.servers, seed=3, now_ms=clock_ms())
         fill_with_transactions(door.servers)
         fill_cleaned(door.servers, [door.kafka.log_dir])
         set_up(door.servers)
@@ -113,7 +113,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
             door.ours.start()
             seen = same_after(door, seen, producer, open_ended=round_ > 0)
             if rounds > 1:
-                fill_more(door.servers, seed=300 + round_, now_ms=now_ms())
+                fill_more(door.servers, seed=300 + round_, now_ms=clock_ms())
                 seen = settled(door)
             door.end_ours()
             assert latest_snapshot(door.ours.log_dir) > end_offset, "Kafka reads what we have made of all its records"
@@ -124,7 +124,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
             if round_ == 0:
                 end_the_open_one(door.servers)
             if rounds > 1:
-                fill_more(door.servers, seed=400 + round_, now_ms=now_ms())
+                fill_more(door.servers, seed=400 + round_, now_ms=clock_ms())
             seen = settled(door)
         door.end_kafka()
         assert_one_sequence(door.kafka.log_dir)
@@ -150,10 +150,6 @@ def settled(door: Door) -> Seen:
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
     eventually("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return look(door.servers)
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 @pytest.mark.ci

@@ -6,12 +6,12 @@ idempotent producer, groups of both protocols that stay and others that come bac
 under ours ends under Kafka; then we start on it again.
 """
 
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.door.cleaned import CLEANER, fill_cleaned
 from support.door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
@@ -112,7 +112,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         door.start_ours()
         servers = door.ours.bootstrap_servers
         producer = LivingProducer(servers)
-        fill(servers, seed=1, now_ms=now_ms())
+        fill(servers, seed=1, now_ms=clock_ms())
         fill_cleaned(servers, [door.ours.log_dir, *door.others])
         fill_with_transactions(servers)
         groups = [LivingGroup(servers, protocol) for protocol in PROTOCOLS]
@@ -128,14 +128,14 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
                 end_the_open_one(servers)
                 seen = look(servers)
             if rounds > 1:
-                fill_more(servers, seed=100 + round_, now_ms=now_ms())
+                fill_more(servers, seed=100 + round_, now_ms=clock_ms())
                 seen = settled(servers, door, way)
             door.end_kafka(producer)
             assert_one_sequence(door.log_dir_of(LIVING))
             door.start_ours()
             seen = same_after(servers, seen, producer, groups, open_ended=True)
             if rounds > 1:
-                fill_more(servers, seed=200 + round_, now_ms=now_ms())
+                fill_more(servers, seed=200 + round_, now_ms=clock_ms())
                 seen = settled(servers, door, way)
         for group in groups:
             group.close()
@@ -176,10 +176,6 @@ def settled(servers: str, door: Door, way: Way) -> Seen:
             "the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text()
         )
     return look(servers)
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 @pytest.mark.ci

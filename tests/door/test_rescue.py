@@ -8,13 +8,13 @@ byte. A second Kafka then serves what `adopt` has written.
 """
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
+from odradek.protocol.wall_clock import clock_ms
 from support.door.metadata import metadata_records
 from support.door.rescue import Adopted, adopt, fingerprint, lose_metadata
 from support.door.rescued_reading import (
@@ -69,7 +69,7 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, View]:
     java_or_skip()
     kafka = RealKafka(tmp_path_factory.mktemp("kafka"), CONFIGS)
     with kafka:
-        fill(kafka.bootstrap_servers, seed=9, now_ms=time.time_ns() // 1_000_000)
+        fill(kafka.bootstrap_servers, seed=9, now_ms=clock_ms())
         fill_with_transactions(kafka.bootstrap_servers)
         view = View(kafka.bootstrap_servers)
         kafka.kill()

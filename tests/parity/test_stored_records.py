@@ -29,6 +29,7 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.groups import DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.wall_clock import clock_ms
 from parity.side import DEADLINE_S, Side, produce_request
 from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
@@ -47,7 +48,7 @@ def stored(record_type: int, key: Message, version: int, value: Message | None) 
 
 
 def offset(group: str, partition: int = 0, at: int = 5) -> Stored:
-    value = OffsetCommitValue(at, -1, "", int(time.time() * 1000))
+    value = OffsetCommitValue(at, -1, "", clock_ms())
     return stored(OFFSET_COMMIT, OffsetCommitKey(group, "t", partition), 4, value)
 
 
@@ -131,7 +132,7 @@ def play(broker: RealKafka | OurBroker, wire: Wire) -> dict[str, Any]:
     for at, records in enumerate(CASES.values()):
         builder = BatchBuilder()
         for key, value in records(NAMES[at]):
-            builder.append(int(time.time() * 1000), key, value)
+            builder.append(clock_ms(), key, value)
         request = produce_request("__consumer_offsets", builder.build(), partition=at)
         answer = cast("Any", side.raw(request, 9, "__admin_client"))
         assert answer.responses[0].partition_responses[0].error_code == 0

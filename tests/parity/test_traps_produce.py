@@ -1,7 +1,6 @@
 """The traps of Produce: idempotent sequences, malformed batches, what the topic's configuration refuses."""
 
 import struct
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from odradek.protocol.records.batch import LOG_APPEND_TIME_FLAG
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from parity.side import BASE_TIME_MS, Side, batch, produce_request, same
 from parity.two_brokers import TwoBrokers
 
@@ -193,10 +193,6 @@ def test_one_bad_batch_among_good_ones(both: TwoBrokers) -> None:
 # What the topic's configuration says.
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def at(*times: int, key: bytes | None = b"k") -> bytes:
     return encode_batch([Record(i, time_ms, key, b"v", []) for i, time_ms in enumerate(times)])
 
@@ -228,10 +224,10 @@ CONFIGURED: list[tuple[str, dict[str, str], Callable[[], bytes], int]] = [
     ("stamped-by-the-client", {}, stamped, 0),
     ("stamped-by-the-client-and-by-us", {"message.timestamp.type": "LogAppendTime"}, stamped, 32),
     ("stamped-by-the-client-for-nobody", {}, lambda: stamped(-1), 32),
-    ("too-far-in-the-future", {}, lambda: at(now_ms(), now_ms() + 2 * HOUR_MS), 32),
+    ("too-far-in-the-future", {}, lambda: at(clock_ms(), clock_ms() + 2 * HOUR_MS), 32),
     ("not-too-far-in-the-future", {"message.timestamp.after.max.ms": str(3 * HOUR_MS)},
-     lambda: at(now_ms() + 2 * HOUR_MS), 0),
-    ("too-old", {"message.timestamp.before.max.ms": "1000"}, lambda: at(now_ms(), now_ms() - HOUR_MS), 32),
+     lambda: at(clock_ms() + 2 * HOUR_MS), 0),
+    ("too-old", {"message.timestamp.before.max.ms": "1000"}, lambda: at(clock_ms(), clock_ms() - HOUR_MS), 32),
     ("of-no-time", {}, lambda: at(-1), 0),
     ("of-no-time-where-age-is-limited", {"message.timestamp.before.max.ms": "1000"}, lambda: at(-1), 0),
     ("without-a-key-compacted", {"cleanup.policy": "compact"}, lambda: batch(1, 2, key=None), 87),

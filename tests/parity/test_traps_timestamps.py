@@ -11,6 +11,7 @@ from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from parity.side import BASE_TIME_MS, DEADLINE_S, Side, batch, same
 from parity.two_brokers import TwoBrokers
 
@@ -20,10 +21,6 @@ LATEST, MAX_TIMESTAMP = -1, -3
 TOPIC_RESOURCE, SET = 2, 0
 HOUR_MS = 3_600_000
 STAMPED = {"message.timestamp.type": "LogAppendTime"}
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def at(*times: int, **fields: Any) -> bytes:
@@ -59,21 +56,21 @@ def alter(side: Side, name: str, key: str, value: str) -> None:
 # What is taken.
 
 LIMITS: list[tuple[str, dict[str, str], Callable[[], bytes], int]] = [
-    ("young-enough", {"message.timestamp.before.max.ms": "60000"}, lambda: at(now_ms() - 5_000), 0),
+    ("young-enough", {"message.timestamp.before.max.ms": "60000"}, lambda: at(clock_ms() - 5_000), 0),
     ("one-record-too-old", {"message.timestamp.before.max.ms": "60000"},
-     lambda: at(now_ms(), now_ms() - HOUR_MS, now_ms()), 32),
+     lambda: at(clock_ms(), clock_ms() - HOUR_MS, clock_ms()), 32),
     ("one-compressed-record-too-old", {"message.timestamp.before.max.ms": "60000"},
-     lambda: at(now_ms(), now_ms() - HOUR_MS, now_ms(), compression=CompressionType.ZSTD), 32),
+     lambda: at(clock_ms(), clock_ms() - HOUR_MS, clock_ms(), compression=CompressionType.ZSTD), 32),
     ("all-too-old", {"message.timestamp.before.max.ms": "0"}, lambda: at(1, 2), 32),
-    ("soon-enough", {"message.timestamp.after.max.ms": "60000"}, lambda: at(now_ms() + 5_000), 0),
-    ("too-soon", {"message.timestamp.after.max.ms": "1000"}, lambda: at(now_ms(), now_ms() + HOUR_MS), 32),
+    ("soon-enough", {"message.timestamp.after.max.ms": "60000"}, lambda: at(clock_ms() + 5_000), 0),
+    ("too-soon", {"message.timestamp.after.max.ms": "1000"}, lambda: at(clock_ms(), clock_ms() + HOUR_MS), 32),
     ("one-compressed-record-too-soon", {"message.timestamp.after.max.ms": "1000"},
-     lambda: at(now_ms(), now_ms() + HOUR_MS, now_ms(), compression=CompressionType.LZ4), 32),
-    ("no-limit-after", {"message.timestamp.after.max.ms": str((1 << 63) - 1)}, lambda: at(now_ms() * 2), 0),
+     lambda: at(clock_ms(), clock_ms() + HOUR_MS, clock_ms(), compression=CompressionType.LZ4), 32),
+    ("no-limit-after", {"message.timestamp.after.max.ms": str((1 << 63) - 1)}, lambda: at(clock_ms() * 2), 0),
     ("both-limits", {"message.timestamp.before.max.ms": "1000", "message.timestamp.after.max.ms": "1000"},
-     lambda: at(now_ms() - HOUR_MS, now_ms() + HOUR_MS), 32),
+     lambda: at(clock_ms() - HOUR_MS, clock_ms() + HOUR_MS), 32),
     ("stamped-has-no-limit-before", STAMPED | {"message.timestamp.before.max.ms": "0"}, lambda: at(1), 0),
-    ("stamped-has-no-limit-after", STAMPED | {"message.timestamp.after.max.ms": "0"}, lambda: at(now_ms() * 2), 0),
+    ("stamped-has-no-limit-after", STAMPED | {"message.timestamp.after.max.ms": "0"}, lambda: at(clock_ms() * 2), 0),
     ("too-old-and-without-a-key", {"message.timestamp.before.max.ms": "1000", "cleanup.policy": "compact"},
      lambda: encode_batch([Record(0, 1, None, b"v", []), Record(1, 1, b"k", b"v", [])]), 32),
     ("too-old-and-recompressed", {"message.timestamp.before.max.ms": "1000", "compression.type": "gzip"},

@@ -17,6 +17,7 @@ from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.asking import Asking
 from support.brokers.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.brokers.our_broker import OurBroker, resident_bytes
@@ -220,7 +221,7 @@ def test_millions_of_committed_offsets(tmp_path: Path, capsys: pytest.CaptureFix
         assert fetched(broker.port, 0) == {}, "this makes the offsets topic"
         empty = resident_bytes(broker.pid)
         assert broker.stop() == 0
-        written = write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=int(time.time() * 1000))
+        written = write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=clock_ms())
         began = time.monotonic()
         broker.start(LOADING_TIMEOUT_S)
         started_s, cpu_s = time.monotonic() - began, cpu_seconds(broker.pid)

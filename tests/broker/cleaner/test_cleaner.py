@@ -3,7 +3,6 @@
 import asyncio
 import random
 import socket
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +22,7 @@ from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
 from odradek.storage.files.files import Files
@@ -38,7 +38,7 @@ class Clock:
     """Milliseconds since the epoch, moved by the test."""
 
     def __init__(self) -> None:
-        self.now_ms = time.time_ns() // 1_000_000  # segments that were cleaned empty go by their file's time
+        self.now_ms = clock_ms()  # segments that were cleaned empty go by their file's time
 
     def __call__(self) -> int:
         return self.now_ms

@@ -1,6 +1,5 @@
 """A group that is about to lose records to retention is named before it happens."""
 
-import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from odradek.broker.log_dirs.retention_warnings import RetentionWarnings
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_retention import RetentionSegment
 from support.brokers.our_broker import OurBroker
@@ -123,7 +123,7 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
             consumers[name].close()
         producer = Producer(servers)
         for _ in range(10):
-            producer.produce("t", b"x", timestamp=time.time_ns() // 1_000_000)
+            producer.produce("t", b"x", timestamp=clock_ms())
         assert producer.flush(60) == 0
         eventually("the records to go", lambda: "removed: retention time 4000 ms breached" in broker.log())
         text = broker.log()

@@ -17,9 +17,10 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
-from support.brokers.heavy_requests import Heavy, create, now_ms
+from support.brokers.heavy_requests import Heavy, create
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 
@@ -148,7 +149,7 @@ def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_pa
         heavy = Heavy(broker.port)
         heavy.ask(create(["deep"], partitions, segment_ms="1"), 5)
         for number in range(segments):
-            batch = encode_batch([Record(0, now_ms() + 10 * number, None, b"one", [])])  # its time rolls a segment
+            batch = encode_batch([Record(0, clock_ms() + 10 * number, None, b"one", [])])  # its time rolls a segment
             data = [ProduceRequest.PartitionProduceData(index, batch) for index in range(partitions)]
             heavy.ask(ProduceRequest(None, -1, 60_000, [ProduceRequest.TopicProduceData("deep", ZERO_UUID, data)]), 8)
         broker.kill()

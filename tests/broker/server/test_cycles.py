@@ -22,9 +22,10 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataReque
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.log.log import Log
 from odradek.testing.in_process import InProcessBroker
-from support.brokers.heavy_requests import ROWS, Heavy, Scale, create, delete, now_ms, produce
+from support.brokers.heavy_requests import ROWS, Heavy, Scale, create, delete, produce
 from support.eventually import eventually
 
 MESSAGES = ("odradek.protocol.messages.produce", "odradek.protocol.messages.topics")
@@ -39,7 +40,7 @@ WITH_RECORDS = (
 
 
 def batch(size: int) -> bytes:
-    return encode_batch([Record(0, now_ms(), b"key", bytes(size), [])])
+    return encode_batch([Record(0, clock_ms(), b"key", bytes(size), [])])
 
 
 def topics_come_and_go(heavy: Heavy) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import io
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from odradek.client.commands.running import CommandError
 from odradek.client.commands.topic_partitions import parse_topic_partitions
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.wall_clock import clock_ms
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -247,7 +247,7 @@ async def test_the_next_record_is_read_not_guessed(bootstrap: str, name: str) ->
 
 
 async def test_lag_in_seconds(bootstrap: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    now_ms = int(time.time() * 1000)
+    now_ms = clock_ms()
     async with Producer(bootstrap) as producer:
         for hours in (5, 3, 2):
             await producer.send_and_wait(name, b"v", partition=0, timestamp_ms=now_ms - hours * HOUR_MS)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.groups.client_groups import create_topic
 from support.kafka.real_kafka import RealKafka
@@ -99,7 +99,7 @@ async def topic(bootstrap: str, name: str) -> str:
 
 async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1) -> int:
     """Writes a transactional batch of a producer that no coordinator knows, three hours old; its offset."""
-    written_ms = int(time.time() * 1000) - HOURS_AGO_MS
+    written_ms = clock_ms() - HOURS_AGO_MS
     batch = encode_batch(
         [Record(n, written_ms, None, b"hanging", []) for n in range(records)],
         producer_id=producer_id,

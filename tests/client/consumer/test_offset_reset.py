@@ -1,7 +1,5 @@
 """Our consumer starts where ``auto.offset.reset`` says, also if its offset is outside of the log."""
 
-import time
-
 import pytest
 
 from odradek.client.admin import Admin
@@ -11,6 +9,7 @@ from odradek.client.consumer.offset_reset import OffsetReset, parse_offset_reset
 from odradek.client.errors import ConfigurationError, LogTruncationError, NoOffsetForPartitionError
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.wall_clock import clock_ms
 from support.groups.client_groups import create_topic, poll_until, produce_numbers, read
 
 HOUR_MS = 3_600_000
@@ -53,7 +52,7 @@ def test_the_setting() -> None:
 
 async def test_by_duration_starts_with_the_first_record_that_is_young_enough(servers: str, name: str) -> None:
     partitions = await create_topic(servers, name, 3)
-    now_ms = int(time.time() * 1000)
+    now_ms = clock_ms()
     async with Producer(servers) as producer:
         for hours in (5, 3, 1):
             await producer.send(name, str(hours).encode(), partition=0, timestamp_ms=now_ms - hours * HOUR_MS)

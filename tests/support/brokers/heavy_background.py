@@ -13,8 +13,9 @@ from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 from support.brokers.asking import Asking
-from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, now_ms, produce
+from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, produce
 from support.brokers.many_offsets import group_name, write_offsets
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
@@ -38,7 +39,7 @@ Background = Callable[[OurBroker, Scale], Prepared]
 def _fill(heavy: Heavy, topic: str, size: int) -> None:
     """Appends batches of 10 MB each, whose records are 100 kB."""
     value = bytes(100_000)
-    batch = encode_batch([Record(n, now_ms(), b"%d" % n, value, []) for n in range(BATCH_BYTES // len(value))])
+    batch = encode_batch([Record(n, clock_ms(), b"%d" % n, value, []) for n in range(BATCH_BYTES // len(value))])
     frame = encode_request(produce(topic, batch), 8, 7, "heavy")
     for _ in range(max(1, size // BATCH_BYTES)):
         heavy.send(frame)
@@ -77,7 +78,7 @@ def _compaction(broker: OurBroker, scale: Scale) -> Prepared:
     for number in range(10):
         builder = BatchBuilder()
         for record in range(5_000):
-            builder.append(now_ms(), b"key-%d" % ((number * 5_000 + record) // 10), bytes(100))
+            builder.append(clock_ms(), b"key-%d" % ((number * 5_000 + record) // 10), bytes(100))
         frames.append(encode_request(produce("keyed", builder.build()), 8, 7, "heavy"))
 
     def write_and_clean() -> None:
@@ -142,7 +143,7 @@ def loading(broker: OurBroker, scale: Scale) -> Prepared:
     Heavy(broker.port).ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["any"]), 4)
     assert broker.stop() == 0
     groups = scale.of(LOADED_OFFSETS) // OFFSETS_A_GROUP
-    write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=now_ms())
+    write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=clock_ms())
     broker.start()
 
     wanted = [

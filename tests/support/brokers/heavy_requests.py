@@ -6,7 +6,6 @@ broker may serve a request or refuse it: answers are not checked here.
 
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, DeleteTopicsRe
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.protocol.wall_clock import clock_ms
 
 PATIENCE_S = 600.0
 HOUR_MS = 3_600_000
@@ -135,11 +135,6 @@ def delete(topics: list[str]) -> Message:
     return DeleteTopicsRequest(topics=states, timeout_ms=60_000)
 
 
-def now_ms() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
 def short_names(count: int) -> list[str]:
     """Names of one byte."""
     return [chr(97 + number % 26) for number in range(count)]
@@ -154,21 +149,21 @@ Row = Callable[[int, Scale], Prepared]
 def _row_tiny_produce(port: int, scale: Scale) -> Prepared:
     heavy = Heavy(port)
     heavy.ask(create(["tiny"], max_message_bytes=TINY_BYTES), 5)
-    batch = tiny_records(scale.of(TINY), now_ms() + 10 * HOUR_MS)
+    batch = tiny_records(scale.of(TINY), clock_ms() + 10 * HOUR_MS)
     return lambda: heavy.ask(produce("tiny", batch), 8)
 
 
 def _row_tiny_compacted(port: int, scale: Scale) -> Prepared:
     heavy = Heavy(port)
     heavy.ask(create(["keyless"], cleanup_policy="compact", max_message_bytes=TINY_BYTES), 5)
-    batch = tiny_records(scale.of(TINY), now_ms())
+    batch = tiny_records(scale.of(TINY), clock_ms())
     return lambda: heavy.ask(produce("keyless", batch), 8)
 
 
 def _stored_tiny(port: int, scale: Scale) -> Heavy:
     heavy = Heavy(port)
     heavy.ask(create(["stored"], max_message_bytes=TINY_BYTES), 5)
-    heavy.ask(produce("stored", tiny_records(scale.of(TINY), now_ms())), 8)
+    heavy.ask(produce("stored", tiny_records(scale.of(TINY), clock_ms())), 8)
     return heavy
 
 
@@ -181,7 +176,7 @@ def _row_old_fetch(port: int, scale: Scale) -> Prepared:
 
 def _row_list_offsets(port: int, scale: Scale) -> Prepared:
     heavy = _stored_tiny(port, scale)
-    wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=now_ms() - HOUR_MS)
+    wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=clock_ms() - HOUR_MS)
     request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic("stored", [wanted])])
     return lambda: heavy.ask(request, 5)
 
@@ -299,7 +294,7 @@ def _row_recompression(port: int, scale: Scale) -> Prepared:
     heavy.ask(create(["gzipped"], compression_type="gzip", max_message_bytes="100000000"), 5)
     value = b"".join(uuid4().bytes for _ in range(4_096))
     values = [value * 15] * max(1, size // (15 * len(value)))
-    batch = encode_batch([Record(number, now_ms(), None, value, []) for number, value in enumerate(values)])
+    batch = encode_batch([Record(number, clock_ms(), None, value, []) for number, value in enumerate(values)])
     frame = encode_request(produce("gzipped", batch), 8, 7, "heavy")
     return lambda: heavy.send(frame)
 
@@ -356,7 +351,7 @@ def _row_fetch_session(port: int, scale: Scale) -> Prepared:
 
 def _row_produce(port: int, scale: Scale) -> Prepared:
     heavy, indexes = _wide(port, scale)
-    batch = encode_batch([Record(0, now_ms(), None, b"small", [])])
+    batch = encode_batch([Record(0, clock_ms(), None, b"small", [])])
     data = [ProduceRequest.PartitionProduceData(index, batch) for index in indexes[: scale.of(9_999)]]
     request = ProduceRequest(None, -1, 60_000, [ProduceRequest.TopicProduceData("wide", ZERO_UUID, data)])
     frame = encode_request(request, 8, 7, "heavy")
