@@ -115,7 +115,10 @@ def write_txn_markers(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def add_partitions_to_txn(asking: Asking, request: Any) -> Steps[Checked]:
-    """One denied topic, and nothing is added. Since version 4 brokers ask, whose clients were checked already."""
+    """Adds all partitions or none: if one topic is denied, the others are answered with OPERATION_NOT_ATTEMPTED.
+
+    From version 4 on, brokers send this request; they have checked their clients, and need CLUSTER_ACTION themselves.
+    """
     if asking.api_version >= BATCHES_OF_TRANSACTIONS_SINCE:
         asking.require_cluster(AclOperation.CLUSTER_ACTION)
         return Checked(request)

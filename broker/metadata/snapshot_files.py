@@ -36,7 +36,7 @@ class SnapshotId(NamedTuple):
 
     @property
     def file_name(self) -> str:
-        """The name of its file."""
+        """The name of the snapshot's file, such as ``00000000000000000042-0000000003.checkpoint``."""
         return f"{self.end_offset:020d}-{self.epoch:010d}{SNAPSHOT_SUFFIX}"
 
 
@@ -187,7 +187,7 @@ class ReceivedSnapshot:
         self._files.sync(self._descriptor)
 
     def complete(self) -> None:
-        """Makes it durable and gives it its name. Raises OSError; :meth:`discard` then."""
+        """Syncs the snapshot and renames it to its final name. Raises OSError; then call :meth:`discard`."""
         assert self._descriptor is not None, "it is complete"
         self._files.sync(self._descriptor)
         self._close()

@@ -63,7 +63,7 @@ class Registry(Protocol):
     receive_buffer: memoryview
 
     def admit(self, connection: "Connection") -> bool:
-        """Counts a new connection in. Returns False if a limit is reached."""
+        """Adds a new connection to the open ones. Returns False if a limit is reached."""
 
     def authenticated(self, connection: "Connection") -> None:
         """Notes that the connection has authenticated."""
@@ -72,7 +72,7 @@ class Registry(Protocol):
         """Notes the memory for what a connection has sent that has not authenticated."""
 
     def forget(self, connection: "Connection") -> None:
-        """Counts a closed connection out."""
+        """Removes a closed connection from the open ones."""
 
     def used(self, connection: "Connection") -> None:
         """Notes that the connection is in use."""

@@ -101,7 +101,8 @@ class FollowedPartition:
         return not self.is_stopped and now_ms >= self.not_before_ms
 
     def request(self, end_offset: int, last_epoch: int, log_start_offset: int) -> FetchRequest.FetchPartition:
-        """What to fetch. ``end_offset`` and ``last_epoch``: of the copy; -1 without an epoch."""
+        """This partition's part of a Fetch request. The arguments describe the copy; ``last_epoch`` is that of its last
+        record, -1 if it has none."""
         return FetchRequest.FetchPartition(
             self.index,
             current_leader_epoch=self.leader_epoch,

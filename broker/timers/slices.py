@@ -173,5 +173,5 @@ async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
 
 
 def slice_clock_ms() -> float:
-    """The clock of :class:`Slices` in a running broker."""
+    """A monotonic clock in ms: the one that measures slices in a running broker."""
     return time.perf_counter() * 1000

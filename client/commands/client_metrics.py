@@ -75,7 +75,7 @@ def command(
 
 
 def check_name(action: str, name: str | None, generate_name: bool) -> None:
-    """Whether the action has the name that it needs. Raises UsageError."""
+    """Raises UsageError if the action lacks the name that it needs, or has both --name and --generate-name."""
     if action == "alter" and (name is None) != generate_name:
         raise click.UsageError("One of --name or --generate-name must be specified with --alter.")
     if action == "delete" and not name:

@@ -35,12 +35,15 @@ def action_options(function: Command) -> Command:
 
 
 def keep_options(context: click.Context, **given: str | None) -> None:
-    """Keeps the options before the action's name for :func:`ask`."""
+    """Keeps the options that stand before the action's name, so that :func:`given_options` finds them."""
     context.obj = given
 
 
 def given_options(common: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of both places; one behind the action's name has precedence. Raises UsageError for both kinds."""
+    """The options before and after the action's name; those after it have precedence.
+
+    Raises UsageError if there are both a bootstrap server and a bootstrap controller.
+    """
     before: dict[str, Any] = click.get_current_context().obj or {}
     merged = {name: common.get(name) or before.get(name) for name in PLACES}
     if merged["bootstrap_server"] and merged["bootstrap_controller"]:

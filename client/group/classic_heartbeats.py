@@ -21,20 +21,20 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeating(Protocol):
-    """The member, as its heartbeats see it."""
+    """What heartbeats need of the member that sends them."""
 
     @property
     def identity(self) -> Identity:
         """Member id and generation."""
 
     def rejoin(self, reason: str) -> None:
-        """The group rebalances."""
+        """Joins again, because the group rebalances."""
 
     def forget_generation(self, *, forget_member: bool) -> None:
-        """The coordinator does not know the member, or its generation."""
+        """Forgets the generation, and the member id too if ``forget_member``: the coordinator does not know them."""
 
     def fail(self, error: KafkaError) -> None:
-        """An error that a retry does not cure."""
+        """Ends the membership with an error that is not retriable."""
 
     async def send_leave(self, reason: str) -> None:
         """Leaves the group."""

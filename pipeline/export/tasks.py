@@ -75,6 +75,7 @@ def export_split(task: ExportTask) -> Exported:
 
 
 def damage_in(rows: Any) -> list[str]:
-    """The texts of a batch of rows that stand for what can't be read; a batch has these or records, never both."""
+    """What could not be read, as texts; empty if the rows are records. A batch of rows has records or such texts, never
+    both."""
     column = rows.column(CORRUPT_COLUMN)
     return [] if column.null_count == len(column) else [str(text) for text in column.drop_null().to_pylist()]

@@ -38,7 +38,10 @@ class Bound:
 
 
 def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, is_stream: bool | None) -> Bound:
-    """The bound `starting` or `ending`. Raises ValueError for what the Kafka source refuses, too."""
+    """Where a read starts or ends (`side` is `starting` or `ending`), from the options.
+
+    `default`: the offset if no option sets it. Raises ValueError for options that Spark's Kafka source refuses, too.
+    """
     name, is_start = f"{side}Offsets", side == "starting"
     by_timestamp = f"{side}OffsetsByTimestamp"
     if is_stream and not is_start and any(options[key] for key in (name, by_timestamp, "endingTimestamp")):

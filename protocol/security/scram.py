@@ -169,7 +169,7 @@ def encode_name(name: str) -> str:
 
 
 def decode_name(text: str) -> str:
-    """The name of :func:`encode_name`."""
+    """A user's name from its sent form, the inverse of :func:`encode_name`."""
     return text.replace("=2C", ",").replace("=3D", "=")
 
 

@@ -145,7 +145,7 @@ class LogDirectory:
     # Logs --------------------------------------------------------------------
 
     def distrust(self) -> None:
-        """Makes recovery check logs from their first record on. For a repair, before logs open."""
+        """Makes recovery check all logs from their first record on. A repair calls it before it opens logs."""
         self.was_clean = False
         self._offsets.recovery_points.clear()
 

@@ -75,7 +75,7 @@ def read_epoch_checkpoint(files: Files, path: Path) -> list[tuple[int, int]]:
 
 
 def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int, int]], *, sync: bool) -> None:
-    """Replaces the file. Raises OSError."""
+    """Replaces the `leader-epoch-checkpoint` at `path` by entries of (epoch, start offset). Raises OSError."""
     lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
     _write_lines(files, path, lines, len(lines), sync=sync)
 

@@ -201,7 +201,7 @@ class Log:
 
     @property
     def log_files(self) -> LogFiles:
-        """The files, for the cleaner that works on them."""
+        """The files of this log, for the cleaner, which replaces segments."""
         return self._log_files
 
     # Appending ---------------------------------------------------------------

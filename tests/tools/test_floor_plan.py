@@ -148,3 +148,14 @@ def test_every_package_of_odradek_but_the_fixtures_is_measured() -> None:
     assert set(plans) == {path.name for path in (ROOT / "odradek").iterdir() if path.is_symlink()} - {"testing"}
     assert {"api", "config"} <= plans["broker"].arrows.keys()
     assert plans["broker"].arrows["api"], "imports are found"
+
+
+@pytest.mark.parametrize("package", ["broker", "client", "pipeline", "protocol", "storage"])
+def test_the_page_of_the_architecture_names_every_room(package: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    if package == "broker":
+        part = page.partition("# Rooms of the broker")[2].partition("\n## ")[0]
+    else:
+        part = page.rpartition(f"\n| `{package}/` | ")[2].partition("\n")[0]
+    rooms = [path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()]
+    assert [room for room in rooms if f"`{room}/`" not in part] == []

@@ -121,7 +121,10 @@ def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms
 
 
 def consumer(one: Judged) -> Iterator[Finding]:
-    """Reports rewinds, and Burrow's status if there are enough commits for it."""
+    """The findings about one committed offset's consumer: whether it went back, and whether it falls behind.
+
+    Burrow's rules decide whether it falls behind; they need COMMITS_KEPT commits.
+    """
     offset, row = one.offset, one.row
     commits = [commit.offset for commit in offset.commits]
     if has_rewound(commits):
