@@ -1,6 +1,6 @@
 """Every demand of Apache Kafka on a log directory, held against what we leave in one: stopped, killed, at any moment.
 
-The rules are in support/door/rules.py. Here they are shown to hold for us, and each of them to be one that would be
+The rules are in tests/door/rules.py. Here they are shown to hold for us, and each of them to be one that would be
 seen: a directory that differs in one thing from ours is named for that thing.
 """
 
@@ -14,6 +14,12 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from door.continuity import LivingProducer
+from door.metadata_rules import FIRST_CHECKPOINT, read_directory_id
+from door.rules import CHECKPOINTS, violations
+from door.snapshot import differences, take_snapshot
+from door.topics import Plan
+from door.workload import CONFIGS, create, fill
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -28,12 +34,6 @@ from odradek.protocol.records.record import iterate_records
 from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.dump.decoders import Typed, metadata_record
 from odradek.testing.in_process import InProcessBroker
-from support.door.continuity import LivingProducer
-from support.door.metadata_rules import FIRST_CHECKPOINT, read_directory_id
-from support.door.rules import CHECKPOINTS, violations
-from support.door.snapshot import differences, take_snapshot
-from support.door.topics import Plan
-from support.door.workload import CONFIGS, create, fill
 
 METADATA = "__cluster_metadata-0"
 LOG = f"{0:020d}.log"

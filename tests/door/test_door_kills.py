@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from door.rules import violations
+from door.topics import Plan
+from door.workload import CONFIGS, create
 from support.brokers.our_broker import OurBroker
-from support.door.rules import violations
-from support.door.topics import Plan
-from support.door.workload import CONFIGS, create
 
 KILLS_SEED = 20261121
 

@@ -10,6 +10,10 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from door.rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
+from door.snapshot import topic_configs
+from door.transactions import fill_with_transactions
+from door.workload import CONFIGS, fill
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.format import QuorumState
@@ -28,10 +32,6 @@ from odradek.storage.files.meta_properties import (
 )
 from odradek.storage.log.log import AppendOrigin, Log
 from support.brokers.our_broker import OurBroker
-from support.door.rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
-from support.door.snapshot import topic_configs
-from support.door.transactions import fill_with_transactions
-from support.door.workload import CONFIGS, fill
 from support.kafka.java import java_or_skip
 from support.kafka.real_kafka import RealKafka
 from support.pipeline.audited_directory import stamp

@@ -8,6 +8,12 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
+from door.continuity import LivingProducer, assert_one_sequence
+from door.security import AUTHORIZER, set_up, what_is_there
+from door.snapshot import differences, take_snapshot
+from door.topics import LIVING, PLANS, Plan
+from door.transactions import MIXED, fill_with_transactions
+from door.workload import CONFIGS, TIMEOUT_S, Producers, create
 from odradek.protocol.messages.metadata_records import (
     FeatureLevelRecord,
     PartitionChangeRecord,
@@ -16,13 +22,7 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
-from support.door.continuity import LivingProducer, assert_one_sequence
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
-from support.door.security import AUTHORIZER, set_up, what_is_there
-from support.door.snapshot import differences, take_snapshot
-from support.door.topics import LIVING, PLANS, Plan
-from support.door.transactions import MIXED, fill_with_transactions
-from support.door.workload import CONFIGS, TIMEOUT_S, Producers, create
 from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
 from support.kafka.log import complaints
 from support.kafka.real_kafka import RealKafka

@@ -7,10 +7,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from door.rules import violations
+from door.topics import Plan
+from door.workload import create
 from support.brokers.our_broker import OurBroker
-from support.door.rules import violations
-from support.door.topics import Plan
-from support.door.workload import create
 from support.kafka.java import java_or_skip
 from support.kafka.log import complaints
 from support.kafka.real_kafka import RealKafka

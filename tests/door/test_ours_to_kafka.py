@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 import pytest
 
+from door.cleaned import CLEANER, fill_cleaned
+from door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from door.living_group import LONG_SESSIONS, PROTOCOLS, LivingGroup
+from door.rules import violations
+from door.snapshot import differences
+from door.topics import LIVING
+from door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
+from door.workload import CONFIGS, fill, fill_more
 from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
-from support.door.cleaned import CLEANER, fill_cleaned
-from support.door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
-from support.door.living_group import LONG_SESSIONS, PROTOCOLS, LivingGroup
-from support.door.rules import violations
-from support.door.snapshot import differences
-from support.door.topics import LIVING
-from support.door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
-from support.door.workload import CONFIGS, fill, fill_more
 from support.eventually import eventually
 from support.kafka.java import java_or_skip
 from support.kafka.log import AFTER_A_KILL, SERVING, complaints

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from door.snapshot import Seen, Snapshot, take_snapshot
+from door.transactions import GROUP, MIXED, OPEN, fill_with_transactions
+from door.workload import CONFIGS, fill
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
 from odradek.protocol.wall_clock import clock_ms
 from support.door.metadata import metadata_records
@@ -23,9 +26,6 @@ from support.door.rescued_reading import (
     read_with_aiokafka,
     read_with_kafka_python,
 )
-from support.door.snapshot import Seen, Snapshot, take_snapshot
-from support.door.transactions import GROUP, MIXED, OPEN, fill_with_transactions
-from support.door.workload import CONFIGS, fill
 from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
 from support.kafka.log import SERVING, complaints
 from support.kafka.real_kafka import RealKafka

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from faults.live_load import BROKER_CONFIGS, LiveLoad
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
-from support.brokers.live_load import BROKER_CONFIGS, LiveLoad
 from support.kafka.real_kafka import RealKafka
 
 SEED = 16_050

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.compaction_killed import KilledFiles, compact_killed
 from odradek.pipeline.compact.job import compact_directory
 from odradek.pipeline.compact.plan import CompactionOrder
 from odradek.storage.files.descriptors import DescriptorCache
@@ -19,7 +20,6 @@ from odradek.storage.log.log_config import LogConfig
 from support.data.log_directories import compactable_directory, segment_bytes
 from support.data.log_histories import HISTORY_START_MS
 from support.disks.unsynced_files import UnsyncedFiles
-from support.pipeline.compaction_killed import KilledFiles, compact_killed
 from support.pipeline.compaction_rounds import CleanerOracle
 
 HOUR_MS = 3_600_000

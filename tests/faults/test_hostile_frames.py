@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from faults.hostile_frames import hostile_frame
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.framing import SIZE
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
-from support.brokers.hostile_frames import hostile_frame
 from support.brokers.our_broker import OurBroker, resident_bytes
 
 MAX_GROWTH_BYTES = 50 * 1024 * 1024

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from faults.hostile_client import HostileClient
 from odradek.protocol.errors import ErrorCode
 from support.brokers.asking import Asking
 from support.brokers.heavy_requests import create, delete
-from support.brokers.hostile_client import HostileClient
 from support.brokers.our_broker import OurBroker, resident_bytes
 from support.groups.load import Line, RawConsumer, RawMember
 

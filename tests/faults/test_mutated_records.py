@@ -1,7 +1,7 @@
 """Records that no broker writes, in the logs of the internal topics: nothing but their own partition may suffer.
 
 Without ``__cluster_metadata`` there is nothing to serve by: a bad record there ends the start, with one line. A failure
-prints the line that replays it. ``support/data/loading_fuzz.py`` says what a life is.
+prints the line that replays it. ``tests/faults/loading_fuzz.py`` says what a life is.
 """
 
 import logging
@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import pytest
 
+from faults.lives import RECORDS_PER_LIFE
+from faults.loading_fuzz import KINDS
 from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -21,8 +23,6 @@ from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request
 from support.brokers.metadata_service import open_service
 from support.brokers.our_broker import OurBroker
-from support.data.lives import RECORDS_PER_LIFE
-from support.data.loading_fuzz import KINDS
 from support.data.mutated_records import MutatedRecords, group_types, transaction_types
 from support.kafka.directory import NOW_MS, TOPIC_ID, KafkaDirectory, Versioned, partition
 

@@ -1,4 +1,4 @@
-"""The broker on systems that lack Linux's calls: macOS, as `support.disks.without_linux` models it."""
+"""The broker on systems that lack Linux's calls: macOS, as `faults.without_linux` models it."""
 
 import errno
 import fcntl
@@ -11,9 +11,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from faults.without_linux import environment
 from odradek.storage.files.files import CREATE, Files
 from support.brokers.our_broker import OurBroker
-from support.disks.without_linux import environment
 
 ROOT = Path(__file__).parents[2]
 EAGER = {

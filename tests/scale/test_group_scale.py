@@ -18,8 +18,8 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.wall_clock import clock_ms
+from scale.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.brokers.asking import Asking
-from support.brokers.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.brokers.our_broker import OurBroker, resident_bytes
 from support.brokers.processor_time import cpu_seconds
 from support.eventually import eventually, eventually_in_loop

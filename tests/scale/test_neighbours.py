@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from support.brokers.heavy_background import BACKGROUND, LOADED_OFFSETS, SCRAPE, loading
-from support.brokers.heavy_background import CONFIGS as BACKGROUND_CONFIGS
-from support.brokers.heavy_groups import ROWS as GROUP_ROWS
+from scale.heavy_background import BACKGROUND, LOADED_OFFSETS, SCRAPE, loading
+from scale.heavy_background import CONFIGS as BACKGROUND_CONFIGS
+from scale.heavy_groups import ROWS as GROUP_ROWS
 from support.brokers.heavy_requests import ROWS as REQUEST_ROWS
 from support.brokers.heavy_requests import Scale
 from support.brokers.neighbour import Neighbour, Seen

@@ -18,9 +18,9 @@ import pytest
 
 import pyspark_odradek
 from odradek.pipeline.engine.engines import available_cores
-from support.brokers.large_directory import write_large_directory
+from scale.large_directory import write_large_directory
+from scale.spark_processes import SparkProcesses
 from support.pipeline.spark_cluster import SparkCluster
-from support.pipeline.spark_processes import SparkProcesses
 
 pytestmark = [pytest.mark.long, pytest.mark.java]
 

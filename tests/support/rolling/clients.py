@@ -1,4 +1,4 @@
-"""What each client of :mod:`support.rolling.load` does until it is told to leave.
+"""What each client of :mod:`support.rolling.load` does until its event `leave` is set.
 
 Each runs in a thread and writes a journal (support/fire/history.py). What no retry hides is in :class:`Findings`.
 """

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer
 
+from door.snapshot import Snapshot
+from door.topics import LIVING
+from door.workload import LONGEST_SESSION_MS, TIMEOUT_S
 from odradek.storage.dump.segment_scan import Batch, LogFile
-from support.door.snapshot import Snapshot
-from support.door.topics import LIVING
-from support.door.workload import LONGEST_SESSION_MS, TIMEOUT_S
 from support.eventually import eventually
 
 LIVING_BATCH = 10

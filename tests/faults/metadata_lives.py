@@ -5,9 +5,10 @@ import random
 import tempfile
 from pathlib import Path
 
+from faults.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, failure
+from odradek.broker.metadata.corruption import MetadataCorruption
 from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.corruption import MetadataCorruption
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS
@@ -15,7 +16,6 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.structure import Message
 from support.brokers.metadata_service import open_service
-from support.data.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, failure
 from support.data.mutated_records import damaged_bytes
 from support.data.random_metadata import MetadataHistory
 from support.kafka.directory import KafkaDirectory

@@ -8,8 +8,8 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from support.door.topics import Plan
-from support.door.workload import TIMEOUT_S, create
+from door.topics import Plan
+from door.workload import TIMEOUT_S, create
 from support.eventually import eventually
 
 CLEANER = {"log.cleaner.backoff.ms": "100"}

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from support.door.snapshot import Snapshot, take_snapshot
-from support.door.topics import Plan
-from support.door.workload import TIMEOUT_S, create
+from door.snapshot import Snapshot, take_snapshot
+from door.topics import Plan
+from door.workload import TIMEOUT_S, create
 from support.transactions.ended import wait_until_transactions_end
 
 MIXED = "transactions"

@@ -14,9 +14,9 @@ from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetch
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
 from odradek.protocol.wall_clock import clock_ms
+from scale.many_offsets import group_name, write_offsets
 from support.brokers.asking import Asking
 from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, produce
-from support.brokers.many_offsets import group_name, write_offsets
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 

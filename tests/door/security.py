@@ -23,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
+from door.snapshot import TIMEOUT_S
 from odradek.client.cluster.connection import BrokerConnection
 from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
@@ -36,7 +37,6 @@ from odradek.protocol.messages.quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
-from support.door.snapshot import TIMEOUT_S
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -1,6 +1,6 @@
 """A client that does every heavy thing again and again, as a process of its own.
 
-    python -m support.brokers.hostile_client PORT SEED SHARE
+    python -m faults.hostile_client PORT SEED SHARE
 
 Prints a line after each round over all rows of :mod:`support.brokers.heavy_requests`. The seed decides their order.
 Random frames are sent between them. Ends when its standard input ends.
@@ -15,10 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from faults.hostile_frames import hostile_frame
 from support.brokers.heavy_requests import ROWS, Heavy, Prepared, Scale
-from support.brokers.hostile_frames import hostile_frame
 
-TESTS = Path(__file__).parent.parent.parent
+TESTS = Path(__file__).parent.parent
 FRAMES_BETWEEN_ROWS = 50
 
 
@@ -26,7 +26,7 @@ class HostileClient:
     """The process, as the test holds it."""
 
     def __init__(self, port: int, seed: int, share: float) -> None:
-        self._command = [sys.executable, "-m", "support.brokers.hostile_client", str(port), str(seed), str(share)]
+        self._command = [sys.executable, "-m", "faults.hostile_client", str(port), str(seed), str(share)]
         self._process: subprocess.Popen[str] | None = None
         self.rounds = 0
         self.ended = threading.Event()

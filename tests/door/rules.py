@@ -15,9 +15,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from odradek.protocol.records.batch import BatchHeader
-from odradek.storage.dump.segment_scan import Batch, LogFile
-from support.door.metadata_rules import (
+from door.metadata_rules import (
     ANYWHERE,
     MetadataSeen,
     identity_violations,
@@ -25,6 +23,8 @@ from support.door.metadata_rules import (
     read_directory_id,
     read_uuid,
 )
+from odradek.protocol.records.batch import BatchHeader
+from odradek.storage.dump.segment_scan import Batch, LogFile
 
 OFFSET_ENTRY, TIME_ENTRY, TRANSACTION_ENTRY = Struct(">ii"), Struct(">qi"), Struct(">hqqqq")
 PRODUCER_HEADER, PRODUCER = Struct(">hIi"), Struct(">qhiqiqiq")

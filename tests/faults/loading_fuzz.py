@@ -8,28 +8,19 @@ loads. Then clients ask about every group or transactional id, and time passes. 
 must be encodable. At the end the broker is killed, and the log with the records that it has added must load again.
 """
 
-import contextlib
 import logging
 import random
 import sys
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from odradek.broker.replicas.partitions import Partitions
+from faults.lives import NOW_MS, RECORDS_PER_LIFE, failure
+from faults.metadata_lives import MetadataLives
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
-from odradek.broker.metadata.features import levels_problem
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
-from odradek.protocol.internal_records.metadata_serde import encode_record
-from odradek.broker.metadata.corruption import MetadataCorruption
-from odradek.broker.metadata.replay import replay
-from odradek.broker.metadata.snapshot import encode_snapshot
-from odradek.broker.server.commands import START_ERRORS
+from odradek.broker.replicas.partitions import Partitions
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
@@ -38,11 +29,6 @@ from odradek.protocol.messages import consumer_groups, groups, transactions
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
-from support.groups.harness import Harness
-from support.kafka.directory import KafkaDirectory
-from support.brokers.metadata_service import open_service
-from support.data.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, failure
-from support.data.metadata_lives import MetadataLives
 from support.data.mutated_records import (
     GROUPS,
     INT32S,
@@ -50,12 +36,11 @@ from support.data.mutated_records import (
     TOPICS,
     TRANSACTIONAL_IDS,
     MutatedRecords,
-    damaged_bytes,
     group_types,
     subscription,
     transaction_types,
 )
-from support.data.random_metadata import MetadataHistory
+from support.groups.harness import Harness
 from support.transactions.harness import TransactionHarness
 
 PRODUCERS = 3

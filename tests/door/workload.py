@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from support.door.topics import DELETED, LIVING, PLANS, Plan, Sent, batch_of
+from door.topics import DELETED, LIVING, PLANS, Plan, Sent, batch_of
 from support.eventually import eventually
 
 CONFIGS = {

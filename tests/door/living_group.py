@@ -6,9 +6,9 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
+from door.topics import Plan
+from door.workload import LONGEST_SESSION_MS, TIMEOUT_S, create
 from support.brokers.python_clients import generation_of
-from support.door.topics import Plan
-from support.door.workload import LONGEST_SESSION_MS, TIMEOUT_S, create
 
 PROTOCOLS = ("classic", "consumer")
 LONG_SESSIONS = {

@@ -8,5 +8,5 @@ NOW_MS = 1_700_000_000_000
 
 def failure(kind: str, seed: int, life: int, error: Exception) -> str:
     """The failure, and the line that replays it."""
-    line = f"(cd tests && python -m support.data.loading_fuzz {kind} {seed} {life})"
+    line = f"(cd tests && python -m faults.loading_fuzz {kind} {seed} {life})"
     return f"{type(error).__name__}: {error}; to replay: {line}"

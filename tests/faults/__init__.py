@@ -1,0 +1,1 @@
+"""Tests that crash, starve and mislead brokers, and what only they use."""

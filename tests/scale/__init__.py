@@ -1,0 +1,1 @@
+"""Tests of large numbers, and what only they use."""
