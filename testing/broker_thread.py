@@ -55,7 +55,7 @@ class BrokerThread:
         assert self._starting is not None, "begin() comes first"
         await self._starting
 
-    def end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def close(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Ends the broker by one of its coroutines, then its loop and thread; raises what went wrong."""
         self.resume()
         try:

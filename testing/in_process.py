@@ -248,7 +248,7 @@ class InProcessBroker(Inspection):
             running, self._running = self._running, None
             if running is not None:
                 try:
-                    running.end(lambda: how(running.server))
+                    running.close(lambda: how(running.server))
                     with no_fork():
                         pass  # a child that is being forked has closed its copies of the sockets then
                 finally:

@@ -14,7 +14,7 @@ from ..acls.acl import AclOperation, AclResourceType
 from ..metadata.image import ResourceType
 from .asking import Asking
 from .checked import Checked
-from .rules import DENIED, Each, Needs, check, joined, only_allowed, refusal
+from .rules import DENIED, ElementRule, Needs, check, joined, only_allowed, refusal
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 READ, DELETE, DESCRIBE, ALTER = AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, AclOperation.ALTER
@@ -28,9 +28,9 @@ needs_cluster_describe = check(Needs(CLUSTER, DESCRIBE))
 needs_cluster_alter = check(Needs(CLUSTER, ALTER))
 needs_cluster_describe_configs = check(Needs(CLUSTER, DESCRIBE_CONFIGS))
 needs_cluster_alter_configs = check(Needs(CLUSTER, ALTER_CONFIGS))
-create_partitions = check(each=Each("topics", "results", TOPIC, ALTER))
-delete_records = check(each=Each("topics", "topics", TOPIC, DELETE))
-delete_groups = check(each=Each("groups_names", "results", GROUP, DELETE, name=None))
+create_partitions = check(each=ElementRule("topics", "results", TOPIC, ALTER))
+delete_records = check(each=ElementRule("topics", "topics", TOPIC, DELETE))
+delete_groups = check(each=ElementRule("groups_names", "results", GROUP, DELETE, name=None))
 
 
 def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
@@ -59,7 +59,7 @@ def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
 
 def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
     """The configs of a new topic are shown to those who may describe them."""
-    each = Each("topics", "topics", TOPIC, AclOperation.CREATE)
+    each = ElementRule("topics", "topics", TOPIC, AclOperation.CREATE)
     checked = Checked(request)
     if not asking.cluster(AclOperation.CREATE, log=False):
         checked = yield from only_allowed(asking, request, each)
@@ -81,7 +81,7 @@ def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
     if asking.cluster(DELETE, log=False):
         return Checked(request)
     if asking.api_version <= NAMES_UNTIL:
-        each = Each("topic_names", "responses", TOPIC, DELETE, name=None)
+        each = ElementRule("topic_names", "responses", TOPIC, DELETE, name=None)
         return (
             yield from only_allowed(
                 asking, request, each, lambda name: asking.topic(DESCRIBE, name) and _may_delete(asking, name)

@@ -14,15 +14,15 @@ from ..acls.acl import AclOperation, AclResourceType
 from ..dispatch.request import Denial
 from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked, at_once
-from .rules import Each, Needs, check, only_allowed
+from .rules import ElementRule, Needs, check, only_allowed
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 TRANSACTIONAL_ID = AclResourceType.TRANSACTIONAL_ID
 READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
 
-WRITES = Each("topic_data", "responses", TOPIC, WRITE, topic_id="topic_id")
-DESCRIBES = Each("topics", "topics", TOPIC, DESCRIBE)
-COMMITS = Each("topics", "topics", TOPIC, READ)
+WRITES = ElementRule("topic_data", "responses", TOPIC, WRITE, topic_id="topic_id")
+DESCRIBES = ElementRule("topics", "topics", TOPIC, DESCRIBE)
+COMMITS = ElementRule("topics", "topics", TOPIC, READ)
 READS_GROUP = Needs(GROUP, READ, "group_id")
 WRITES_TRANSACTIONAL_ID = Needs(TRANSACTIONAL_ID, WRITE, "transactional_id")
 
@@ -158,5 +158,5 @@ def find_coordinator(asking: Asking, request: Any) -> Steps[Checked]:
         if not asking.may(DESCRIBE, resource_type, request.key):
             raise Denial(error)
         return Checked(request)
-    each = Each("coordinator_keys", "coordinators", resource_type, DESCRIBE, name=None)
+    each = ElementRule("coordinator_keys", "coordinators", resource_type, DESCRIBE, name=None)
     return (yield from only_allowed(asking, request, each))

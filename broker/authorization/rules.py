@@ -45,7 +45,7 @@ class Needs(NamedTuple):
             raise Denial(DENIED[self.resource_type], f"the request needs {self.operation.name} permission")
 
 
-class Each(NamedTuple):
+class ElementRule(NamedTuple):
     """Each element of a request needs an operation on the resource that it names.
 
     ``elements`` and ``answers``: the lists of the request and of the response. ``name``: an element's attribute; None
@@ -90,7 +90,7 @@ class RuleCheck:
     """The check of an API (:data:`.checked.Check`) that needs these, in this order."""
 
     needs: tuple[Needs, ...]
-    each: Each | None
+    each: ElementRule | None
 
     def __call__(self, asking: Asking, request: Any) -> Steps[Checked]:
         """Raises Denial."""
@@ -108,13 +108,13 @@ class RuleCheck:
         return self.each is None or self.each.passes(asking, request)
 
 
-def check(*needs: Needs, each: Each | None = None) -> RuleCheck:
+def check(*needs: Needs, each: ElementRule | None = None) -> RuleCheck:
     """The check of an API that needs these, in this order."""
     return RuleCheck(needs, each)
 
 
 def only_allowed(
-    asking: Asking, request: Any, each: Each, is_allowed: Callable[[Any], bool] | None = None
+    asking: Asking, request: Any, each: ElementRule, is_allowed: Callable[[Any], bool] | None = None
 ) -> Steps[Checked]:
     """Takes the denied elements out of a request, and answers them beside those that are served.
 

@@ -16,14 +16,14 @@ from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..acls.authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked, at_once
-from .rules import Each, check, joined, only_allowed, refusal
+from .rules import ElementRule, check, joined, only_allowed, refusal
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 READ, DESCRIBE = AclOperation.READ, AclOperation.DESCRIBE
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 BY_ID_SINCE = 12
 
-describe_producers = check(each=Each("topics", "topics", TOPIC, READ))
+describe_producers = check(each=ElementRule("topics", "topics", TOPIC, READ))
 
 
 def metadata(asking: Asking, request: Any) -> Steps[Checked]:
@@ -104,7 +104,7 @@ def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
     """Without names it shows all topics that may be described, for which the handler asks."""
     checked = Checked(request)
     if request.topics:
-        checked = yield from only_allowed(asking, request, Each("topics", "topics", TOPIC, DESCRIBE))
+        checked = yield from only_allowed(asking, request, ElementRule("topics", "topics", TOPIC, DESCRIBE))
 
     def complete(response: Any) -> Any:
         for topic in response.topics if response is not None else ():
@@ -131,7 +131,7 @@ def _cluster_operations(asking: Asking) -> int:
 
 def describe_groups(asking: Asking, request: Any) -> Steps[Checked]:
     """Each group must be described."""
-    checked = yield from only_allowed(asking, request, Each("groups", "groups", GROUP, DESCRIBE, name=None))
+    checked = yield from only_allowed(asking, request, ElementRule("groups", "groups", GROUP, DESCRIBE, name=None))
     return _with_operations(asking, checked)
 
 
@@ -191,7 +191,7 @@ def list_groups(asking: Asking, request: Any) -> Steps[Checked]:
 def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
     """Of a transaction, the topics that may be described. The answers come in the order of the request, as in Kafka."""
     order = {name: place for place, name in enumerate(request.transactional_ids)}
-    each = Each("transactional_ids", "transaction_states", AclResourceType.TRANSACTIONAL_ID, DESCRIBE, name=None)
+    each = ElementRule("transactional_ids", "transaction_states", AclResourceType.TRANSACTIONAL_ID, DESCRIBE, name=None)
     checked = yield from only_allowed(asking, request, each)
 
     def complete(response: Any) -> Any:

@@ -161,7 +161,7 @@ class BrokerServer:
             None if config["metadata.log.dir"] is None else Path(config["metadata.log.dir"]),
             descriptor_shares().segments,
         )
-        self._undo.callback(_abandon, log_dirs)
+        self._undo.callback(_abort_all, log_dirs)
         self._undo.callback(role.abort)
         await role.open(log_dirs, advertised, now_ms)
         metadata = role.metadata
@@ -385,7 +385,7 @@ def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[
     return [requests, coordinator_metrics(broker, clock_ms), quota_metrics(broker)]
 
 
-def _abandon(log_dirs: LogDirectories) -> None:
+def _abort_all(log_dirs: LogDirectories) -> None:
     """Lets the directories go as a crash would."""
     for directory in log_dirs.online:
         directory.abort()

@@ -25,14 +25,14 @@ class _SourceThread(Generic[Item]):
 
     def __init__(self, threads: ThreadPoolExecutor, items: Iterator[Item]) -> None:
         self._ready: Queue[Item | None] = Queue(AHEAD)
-        self._is_dropped = False
+        self._is_closed = False
         self._is_over = False
         self._done = threads.submit(self._read, items)
 
     def _read(self, items: Iterator[Item]) -> None:
         try:
             for item in items:
-                if self._is_dropped:
+                if self._is_closed:
                     return
                 self._ready.put(item)
         finally:
@@ -48,9 +48,9 @@ class _SourceThread(Generic[Item]):
             yield item
         self._done.result()  # raises what reading has raised
 
-    def drop(self) -> None:
+    def close(self) -> None:
         """Stops reading the source and frees its thread."""
-        self._is_dropped = True
+        self._is_closed = True
         while not self._is_over:
             self._take()
 
@@ -73,7 +73,7 @@ def read_ahead(
                     return
                 source, reading = readings[0]
                 yield source, iter(reading)
-                readings.popleft()[1].drop()
+                readings.popleft()[1].close()
         finally:
             for _, reading in readings:
-                reading.drop()
+                reading.close()
