@@ -1,0 +1,89 @@
+"""Targets, modules and links that a document names exist, and the pages have what others rely on."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+from odradek.broker.dispatch.served import SERVED
+from odradek.protocol.api_keys import api
+from tools.places import DOCUMENTS, ROOT, relative
+
+
+def test_make_targets_named_in_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        (relative(p), target)
+        for p in DOCUMENTS
+        for target in re.findall(r"(?:^|`|\$ )make ([a-z][\w-]*)", p.read_text(), re.MULTILINE)
+    }
+    assert not {(doc, target) for doc, target in named if target not in targets}
+
+
+EXAMPLES = {"broker/api/describe_user_scram_credentials.py"}
+"""Modules that a document names although they are not there: CONTRIBUTING.md shows how to write this one."""
+
+
+def test_modules_named_in_the_docs_exist() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    known = {f"/{name}" for name in files}
+    missing = [
+        f"{relative(document)}: {name}"
+        for document in DOCUMENTS
+        for name in re.findall(r"`([\w.-][\w./-]*\.(?:py|java))`", document.read_text())
+        if name not in EXAMPLES and not any(one.endswith(f"/{name}") for one in known)
+    ]
+    assert not missing
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """To a file, and to a heading of it, as GitHub makes anchors of headings."""
+
+    def anchors(path: Path) -> set[str]:
+        headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    broken = []
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", document.read_text()):
+            name, _, anchor = target.partition("#")
+            path = document.parent / name if name else document
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append(f"{relative(document)}: {target}")
+    assert not broken
+
+
+def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
+    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
+    assert sections[:3] == ["Added", "Changed", "Fixed"]
+
+
+def test_ci_runs_every_python_that_the_package_says_it_supports() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yaml").read_text()
+    matrix = re.search(r"python-version: \[(.*)\]", workflow)
+    assert matrix is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    classified = [text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r":: 3\.\d+$", text)]
+    assert re.findall(r"3\.\d+", matrix[1])[: len(classified)] == classified, "CI may try newer ones"
+    assert project["requires-python"] == f">={classified[0]}"
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"run: make ([\w-]+)", workflow)) <= set(targets)
+    assert "run: .ci/run" in workflow
+
+
+def test_the_readme_says_near_its_top_what_it_is_not_and_how_it_is_installed() -> None:
+    top, _, rest = (ROOT / "README.md").read_text().partition("## Two commands")
+    needed = ("It is for:", "one broker", "without replication", "TLS", "ACLs", "Linux", "macOS")
+    assert all(word in top for word in needed)
+    assert top.count("\n- ") == 5
+    install = rest.partition("## Install")[2].partition("\n## ")[0]
+    assert re.findall(r"^    (\S.*?)(?: +#.*)?$", install, re.MULTILINE) == [
+        "pip install .", "pip install '.[spark]'", "make wheel", "pip install dist/odradek-*.whl",
+    ]  # fmt: skip
+
+
+def test_the_page_of_limits_names_what_bounds_each_api() -> None:
+    page = (ROOT / "docs" / "limits.md").read_text()
+    table = page.split("### What bounds each request\n", 1)[1].split("\n## ", 1)[0]
+    missing = {api(key).name for key in SERVED} - set(re.findall(r"\w+", table))
+    assert not missing, f"docs/limits.md does not say what bounds one turn of {sorted(missing)}"
