@@ -12,6 +12,7 @@ task, no await.
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiKey, api
@@ -144,6 +145,8 @@ class Dispatcher:
         begun_s = self._time_s()
         connection.last_used_ms = begun_s * 1000
         now_ms = self._clock_ms()
+        if route.meter is not None:
+            begun_s = perf_counter()  # uvloop's clock has whole milliseconds
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large, begun_s)
         self._last = in_service
         if self.charging is not None:
@@ -153,6 +156,8 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             answer_failure(connection, in_service, request, error)
             return
+        if route.meter is not None:
+            steps = route.note_served(begun_s, steps)
         if in_service.charge is not None:
             steps = in_service.charge.handled(steps)
         if is_large:
@@ -191,7 +196,7 @@ class Dispatcher:
     def _added(self, kind: int, route: Route) -> Route:
         self._routes[kind] = route
         if self._meters is not None:
-            route.measure(self._meters, self._time_s)
+            route.measure(self._meters)
         return route
 
     def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:

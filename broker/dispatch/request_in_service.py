@@ -46,7 +46,7 @@ class RequestInService(RequestContext):
         in_slices: bool,
         begun_s: float,
     ) -> None:
-        """``begun_s``: the monotonic time of the request, in seconds."""
+        """``begun_s``: the time of the request, in seconds of the clock of its route's meter."""
         self._connection: Connection | ClosedReply | None = connection
         self._begun_s = begun_s
         self._route = route

@@ -3,7 +3,8 @@
 Owns: the functions that are looked up once for each (API, version). Never does: serving. Source: ``ApiMessageType``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiDescription
@@ -45,7 +46,6 @@ class Route:
         "_description",
         "_encode_steps",
         "_errors",
-        "_time_s",
         "api_key",
         "decode",
         "decode_head",
@@ -72,19 +72,45 @@ class Route:
         self.encode = response_encoder(description.response_class(), self.response_version)
         self.meter: ApiMeter | None = None
         """Counts its requests; None without metrics."""
-        self._time_s: Callable[[], float] = float
         self._errors: ErrorPlan
 
-    def measure(self, meters: "RequestMeters", time_s: Callable[[], float]) -> None:
-        """Counts its requests from now on. ``time_s``: a monotonic clock in seconds."""
+    def measure(self, meters: "RequestMeters") -> None:
+        """Counts its requests from now on."""
         self.meter = meters.of(self.name)
-        self._time_s = time_s
         self._errors = meters.errors_of(self.name, self.response_version)
 
     def note_answer(self, begun_s: float, response: Any, parts: list[Any] | None) -> None:
-        """Counts an answer to a request that began at ``begun_s``."""
+        """Counts an answer to a request that began at ``begun_s`` of `perf_counter`."""
         assert self.meter is not None
-        self.meter.answered(self._time_s() - begun_s, response, parts, self._errors)
+        self.meter.answered(perf_counter() - begun_s, response, parts, self._errors)
+
+    def note_served(self, begun_s: float, steps: Iterator[object] | None) -> Iterator[object] | None:
+        """Counts the time of a handler that has returned. Returns its steps, whose time is counted too."""
+        assert self.meter is not None
+        seconds = perf_counter() - begun_s
+        if steps is None:
+            self.meter.served(seconds)
+            return None
+        return self._timed(seconds, steps)
+
+    def _timed(self, seconds: float, steps: Iterator[object]) -> Iterator[object]:
+        """The same steps. ``seconds``: the time before them."""
+        assert self.meter is not None
+        try:
+            while True:
+                begun_s = perf_counter()
+                try:
+                    step = next(steps)
+                except StopIteration:
+                    return
+                finally:
+                    seconds += perf_counter() - begun_s
+                yield step
+        finally:
+            self.meter.served(seconds)
+            close = getattr(steps, "close", None)
+            if close is not None:
+                close()
 
     # For large requests and responses; created on first use.
 

@@ -11,6 +11,7 @@ from ...protocol.records.compression import CompressionType
 from ...protocol.steps import Steps
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.shard import CoordinatorShard, ShardState
+from ..metrics.coordinator_counts import GroupCounts
 from ..timers.timers import Timers
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics
@@ -42,10 +43,11 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         self.config = config
         self._topics = topics or no_topics()
         self.memory = GroupMemory()
+        self.counts = GroupCounts()
         super().__init__(
             OFFSETS_TOPIC,
             config.offsets_topic_num_partitions,
-            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs, self.memory),
+            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs, self.memory, self.counts),
             timers,
             clock_ms,
             open_log,

@@ -18,6 +18,7 @@ from ...protocol.messages.group_records import (
 )
 from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
 from ..coordinator.effects import SetTimer
+from ..metrics.coordinator_counts import GroupCounts
 from .classic.group import ClassicGroup
 from .classic.member import ClassicMember
 from .classic.rebalance import prepare
@@ -56,19 +57,22 @@ class GroupCore(OffsetRegistry):
         topics: GroupTopics | None = None,
         group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
         memory: GroupMemory | None = None,
+        counts: GroupCounts | None = None,
     ) -> None:
         """``new_uuid`` returns the text of a fresh UUID. ``topics``: the topics that groups subscribe to.
 
         ``group_configs`` returns the configs of a group by its id. ``memory`` counts the bytes of members, also of
-        groups of other partitions.
+        groups of other partitions. ``counts`` is shared with them, too.
         """
-        super().__init__(config, new_uuid, memory or GroupMemory(), topics or no_topics(), group_configs)
+        super().__init__(
+            config, new_uuid, memory or GroupMemory(), topics or no_topics(), group_configs, counts or GroupCounts()
+        )
         self.expiration: Expiration | None = None
         """The search for expired offsets that is under way."""
 
     def effects(self, now_ms: int) -> GroupEffects:
         """An empty list of effects for an event at ``now_ms``."""
-        return GroupEffects(now_ms)
+        return GroupEffects(now_ms, self.counts)
 
     # --- what is durable
 
@@ -213,6 +217,7 @@ class GroupCore(OffsetRegistry):
                 records, goes_on = self.expiration.step()
                 effects.records += records
                 effects.atomic = False
+                self.counts.offset_expirations += sum(isinstance(one.key, OffsetCommitKey) for one in records)
                 if not goes_on:
                     self.expiration = None
                 delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms

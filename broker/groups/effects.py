@@ -7,17 +7,20 @@ from typing import NamedTuple
 
 from ..coordinator.effects import Effects, TimerKey
 from ..dispatch.request import Access
+from ..metrics.coordinator_counts import GroupCounts
 from .records import CoordinatorRecord
 
 
 class GroupEffects(Effects[CoordinatorRecord]):
-    """The effects of one event. ``access``: what the client of a request may do; None if everything is allowed."""
+    """The effects of one event. ``access``: what the client of a request may do; None if everything is allowed.
+    ``counts``: where they are counted."""
 
-    __slots__ = ("access",)
+    __slots__ = ("access", "counts")
 
-    def __init__(self, now_ms: int) -> None:
+    def __init__(self, now_ms: int, counts: GroupCounts | None = None) -> None:
         super().__init__(now_ms)
         self.access: Access | None = None
+        self.counts = counts or GroupCounts()
 
 
 class MemberExpired(NamedTuple):

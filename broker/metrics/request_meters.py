@@ -17,7 +17,17 @@ BUCKETS = 26
 class ApiMeter:
     """The requests of one API."""
 
-    __slots__ = ("buckets", "errors", "name", "request_bytes", "response_bytes", "time_s", "versions")
+    __slots__ = (
+        "buckets",
+        "errors",
+        "local_buckets",
+        "local_s",
+        "name",
+        "request_bytes",
+        "response_bytes",
+        "time_s",
+        "versions",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -25,6 +35,8 @@ class ApiMeter:
         """Requests by version."""
         self.buckets = [0] * (BUCKETS + 1)
         self.time_s = 0.0
+        self.local_buckets = [0] * (BUCKETS + 1)
+        self.local_s = 0.0
         self.request_bytes = 0
         self.response_bytes = 0
         self.errors: dict[int, int] = {}
@@ -47,12 +59,19 @@ class ApiMeter:
             if not isinstance(response, bytes):  # those are of another node, passed on as they came
                 errors.count(response, self.errors)
 
-    def cumulative(self) -> Iterator[tuple[str, int]]:
-        """The buckets of a Prometheus histogram in milliseconds: upper limit and number of requests up to it."""
-        count = 0
-        for exponent, size in enumerate(self.buckets):
-            count += size
-            yield ("+Inf" if exponent == BUCKETS else repr(2**exponent / 1000)), count
+    def served(self, seconds: float) -> None:
+        """Counts the time that the event loop has worked on a request, without the time that it has waited."""
+        self.local_s += seconds
+        bucket = int(seconds * 1_000_000).bit_length()
+        self.local_buckets[bucket if bucket < BUCKETS else BUCKETS] += 1
+
+
+def cumulative(buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """The buckets of a Prometheus histogram in milliseconds: upper limit and number of requests up to it."""
+    count = 0
+    for exponent, size in enumerate(buckets):
+        count += size
+        yield ("+Inf" if exponent == BUCKETS else repr(2**exponent / 1000)), count
 
 
 class RequestMeters:

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from ...protocol.errors import error_name
 from .pieces import Sample, in_pieces
-from .request_meters import ApiMeter, RequestMeters
+from .request_meters import ApiMeter, RequestMeters, cumulative
 from .topic_meters import TopicMeter, TopicMeters
 
 MAX_SOFTWARE = 100
@@ -32,6 +32,15 @@ TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
 )
 """Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
 
+TIMES: Sequence[tuple[str, str, Callable[[ApiMeter], tuple[Sequence[int], float]]]] = (
+    ("totaltimems", "Milliseconds from a request to its answer.", lambda meter: (meter.buckets, meter.time_s)),
+    (
+        "localtimems",
+        "Milliseconds for which the event loop has worked on a request.",
+        lambda meter: (meter.local_buckets, meter.local_s),
+    ),
+)
+"""Name, meaning, and value as buckets and sum in seconds."""
 SIZES: Sequence[tuple[str, str, Callable[[ApiMeter], int]]] = (
     ("requestbytes", "Bytes of requests.", lambda meter: meter.request_bytes),
     ("responsebytes", "Bytes of answers.", lambda meter: meter.response_bytes),
@@ -83,12 +92,12 @@ class RequestMetrics:
                 for code, count in sorted(meter.errors.items())
             ),
         )
-        for meter in self._requests:
-            family = HistogramMetricFamily(
-                f"{prefix}totaltimems", "Milliseconds from a request to its answer.", labels=("request",)
-            )
-            family.add_metric((meter.name,), list(meter.cumulative()), meter.time_s * 1000)
-            yield family
+        for name, what, time in TIMES:
+            for meter in self._requests:
+                buckets, seconds = time(meter)
+                family = HistogramMetricFamily(f"{prefix}{name}", what, labels=("request",))
+                family.add_metric((meter.name,), list(cumulative(buckets)), seconds * 1000)
+                yield family
         for name, what, size in SIZES:
             yield from in_pieces(
                 partial(CounterMetricFamily, f"{prefix}{name}", what, labels=("request",)),

@@ -30,6 +30,7 @@ from ..timers.slices import SlicedWork, Slices, run_in_slices
 if TYPE_CHECKING:
     from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
+    from ..metrics.loop_delay import LoopDelay
     from ..metrics.pieces import MetricsSource
     from .metrics_tls import MetricsTls
 
@@ -69,6 +70,7 @@ class Background:
         """The log cleaner; None before it has started."""
         self._metrics: MetricsEndpoint | None = None
         self.metrics_tls: MetricsTls | None = None
+        self._loop_delay: LoopDelay | None = None
         self._worker_code = WorkerCode()
         self._cleaner_config: Callable[[], ServerConfig] | None = None
         """The current configuration, for the log cleaner; None if it is not enabled."""
@@ -123,6 +125,7 @@ class Background:
             return
         from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
+        from ..metrics.loop_delay import LoopDelay
         from ..metrics.pieces import JoinedSources
         from ..metrics.process_metrics import ProcessMetrics
         from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
@@ -137,7 +140,9 @@ class Background:
         )
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
-        sources = [ProcessMetrics(), *served, replicas, logs]
+        self._loop_delay = LoopDelay()
+        self._loop_delay.start(asyncio.get_running_loop())
+        sources: list[MetricsSource] = [ProcessMetrics(), self._loop_delay, *served, replicas, logs]
         if config.get_boolean("odradek.metrics.ssl.enable"):
             from .metrics_tls import MetricsTls
 
@@ -174,6 +179,8 @@ class Background:
             await asyncio.wait([self._removing])
         if self._metrics is not None:
             self._metrics.stop()
+        if self._loop_delay is not None:
+            self._loop_delay.stop()
         if self.cleaner is not None:
             await self.cleaner.stop()
 

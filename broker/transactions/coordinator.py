@@ -12,6 +12,7 @@ from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import CoordinatorLog
 from ..coordinator.shard import CoordinatorShard, ShardState
+from ..metrics.coordinator_counts import TransactionCounts
 from ..timers.timers import Timers
 from .config import TransactionCoordinatorConfig
 from .core import TransactionCore
@@ -41,10 +42,11 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         """
         self.config = config
         self.markers = markers
+        self.counts = TransactionCounts()
         super().__init__(
             TRANSACTION_STATE_TOPIC,
             config.transaction_state_log_num_partitions,
-            lambda: TransactionCore(self.config, new_producer_id, transaction_version, lost_ms),
+            lambda: TransactionCore(self.config, new_producer_id, transaction_version, lost_ms, self.counts),
             timers,
             clock_ms,
             open_log,

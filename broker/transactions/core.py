@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from ...protocol.transaction_states import TransactionState
 from ..coordinator.effects import SetTimer
+from ..metrics.coordinator_counts import TransactionCounts
 from .config import TransactionCoordinatorConfig
 from .effects import (
     ID_EXPIRATION_KEY,
@@ -33,6 +34,7 @@ class TransactionCore:
         "_lost_ms",
         "_lost_ms_at_start",
         "config",
+        "counts",
         "new_producer_id",
         "transaction_version",
         "transactions",
@@ -44,11 +46,13 @@ class TransactionCore:
         new_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
         lost_ms: Callable[[], int],
+        counts: TransactionCounts | None = None,
     ) -> None:
         """``new_producer_id`` returns a producer id that was never used; ``transaction_version``: the level of the
         feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890). ``lost_ms``: how
-        long the broker has been stalled in all, in ms.
+        long the broker has been stalled in all, in ms. ``counts`` is shared with the other partitions.
         """
+        self.counts = counts or TransactionCounts()
         self.config = config
         self.new_producer_id = new_producer_id
         self.transaction_version = transaction_version
@@ -137,6 +141,7 @@ class TransactionCore:
                     transaction = self.transactions[transactional_id]
                     if transaction.is_timed_out(effects.now_ms - stalled_ms):
                         self.abort_from_here(transaction, effects)
+                        self.counts.timed_out += 1
                 effects.atomic = False
                 self._check_time_outs_later(effects)
             case IdExpirationDue():

@@ -74,6 +74,7 @@ def _end_in_same_epoch(
     effects.response = UNCHANGED
     if transaction.state is TransactionState.ONGOING:
         core.decide(prepared(transaction, commit=commit, now_ms=effects.now_ms, client_transaction_version=0), effects)
+        core.counts.ended(commit)
     elif transaction.state is not _COMPLETE[commit]:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)
 
@@ -114,6 +115,8 @@ def _end_with_new_epoch(
         next_producer_id=core.new_producer_id() if transaction.is_epoch_exhausted else NO_PRODUCER_ID,
     )
     core.decide(decided, effects)
+    if state is TransactionState.ONGOING:
+        core.counts.ended(commit)
     continued = completed(decided, effects.now_ms)
     effects.response = ProducerIdAndEpoch(continued.producer_id, continued.producer_epoch)
 

@@ -51,6 +51,7 @@ def init_producer_id(
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if transaction.state is TransactionState.ONGOING:
         core.abort_from_here(transaction, effects)
+        core.counts.fenced += 1
         effects.response = ErrorCode.CONCURRENT_TRANSACTIONS
         return
     expected_epoch = None if expected is None else expected.producer_epoch

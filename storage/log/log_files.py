@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from ...protocol.records.batch import BatchHeader
 from ..errors import StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
@@ -144,6 +145,16 @@ class LogFiles:
                 return ReadResult(segment.file.read_bytes(place.position, length), offset)
             return ReadResult(FileRegion(segment.file.hold_open(), place.position, length), offset)
         return NOTHING
+
+    def find_header(self, offset: int) -> BatchHeader | None:
+        """The header of the batch that holds `offset`, or of the next one; None after the last batch."""
+        for segment in self.segments.reaching(offset):
+            if segment is not self.segments.active:
+                self._use_indexes(segment)
+            place = segment.indexes.find(offset)
+            if place is not None:
+                return next((header for _, header in segment.file.headers(place.position)), None)
+        return None
 
     def _use_indexes(self, segment: Segment) -> None:
         """Keeps the indexes of only a few older segments in memory."""

@@ -80,6 +80,7 @@ def _store_assignment(
             member.assignment = assignments.get(member.member_id, b"")
         answer_parked_syncs(group, follow)
         group.transition_to(GroupState.STABLE, follow.now_ms)
+        effects.counts.completed_rebalances += 1
 
     effects.records.append(group_metadata_record(group, assignments))
     effects.after_append(appended)

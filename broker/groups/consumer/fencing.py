@@ -91,6 +91,7 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
     records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
+    core.counts.consumer_rebalances += 1
 
     def gone(error: ErrorCode, follow: GroupEffects) -> None:
         # If the append failed, the members stay, and so do their timers.

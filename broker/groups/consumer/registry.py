@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ....protocol.messages.group_records import GroupMetadataValue
+from ...metrics.coordinator_counts import GroupCounts
 from ..classic.registry import ClassicGroupRegistry
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
@@ -26,6 +27,7 @@ class GroupRegistry(ClassicGroupRegistry):
     __slots__ = (
         "assigning",
         "consumer_groups",
+        "counts",
         "group_configs",
         "resolving",
         "stored_groups",
@@ -40,11 +42,16 @@ class GroupRegistry(ClassicGroupRegistry):
         memory: GroupMemory,
         topics: GroupTopics,
         group_configs: Callable[[str], Mapping[str, str]],
+        counts: GroupCounts,
     ) -> None:
-        """``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id."""
+        """``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id.
+
+        ``counts`` is shared with the other partitions.
+        """
         super().__init__(config, new_uuid, memory)
         self.topics = topics
         self.group_configs = group_configs
+        self.counts = counts
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.resolving: dict[str, RecordsInSteps | None] = {}
         """The groups whose regular expressions are being resolved; None before the first step."""

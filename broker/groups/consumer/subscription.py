@@ -99,6 +99,7 @@ def update_subscription(
     group_epoch = group.group_epoch
     if bump or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group_epoch)
+        core.counts.consumer_rebalances += 1
         logger.info("group %r: epoch %d", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)

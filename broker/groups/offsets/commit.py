@@ -90,6 +90,7 @@ def commit_offsets(
                 name=topic.name, topic_id=topic.topic_id, partitions=responses
             )
         )
+    effects.counts.offset_commits += len(effects.records)
     effects.response = OffsetCommitResponse(topics=response_topics)
 
 
@@ -172,6 +173,7 @@ def delete_offsets(
             if not subscribed and (known or core.offsets.has_pending(group_id, topic.name, index)):
                 effects.records.append(offset_tombstone(group_id, topic.name, index))
         response_topics.append(OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=responses))
+    effects.counts.offset_deletions += len(effects.records)
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 

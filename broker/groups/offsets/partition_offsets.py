@@ -104,6 +104,12 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
         """The earliest time of a commit; there must be one. It costs 20 ns for each offset, a look-up 2 us."""
         return min(self._rows[_COMMIT_TIME::_WORDS])
 
+    def offsets(self) -> Iterator[tuple[int, int]]:
+        """Partitions and their offsets, as they are at the first step. 0.1 us each."""
+        rows = self._rows
+        for head, offset in zip(rows[::_WORDS], rows[1::_WORDS], strict=True):
+            yield head >> _PARTITION_SHIFT, offset
+
     def last(self, most: int) -> list[int]:
         """Returns the last ``most`` partitions, the last one first."""
         rows = self._rows

@@ -6,6 +6,7 @@ Owns: where they are kept. Never does: deciding. Pure. Source: ``OffsetMetadataM
 
 from collections.abc import Callable, Mapping
 
+from ...metrics.coordinator_counts import GroupCounts
 from ..config import GroupCoordinatorConfig
 from ..consumer.registry import GroupRegistry
 from ..consumer.topics import GroupTopics
@@ -25,7 +26,8 @@ class OffsetRegistry(GroupRegistry):
         memory: GroupMemory,
         topics: GroupTopics,
         group_configs: Callable[[str], Mapping[str, str]],
+        counts: GroupCounts,
     ) -> None:
         """The arguments are those of :class:`..consumer.registry.GroupRegistry`."""
-        super().__init__(config, new_uuid, memory, topics, group_configs)
+        super().__init__(config, new_uuid, memory, topics, group_configs, counts)
         self.offsets = OffsetStore()

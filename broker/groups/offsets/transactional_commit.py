@@ -67,6 +67,7 @@ def commit_transactional_offsets(
             for topic in topics
         ]
     )
+    effects.counts.offset_commits += len(effects.records)
 
 
 def _commit(

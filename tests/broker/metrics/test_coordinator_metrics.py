@@ -1,12 +1,10 @@
 """The metrics of the coordinators: what they count, in pieces, and those of a broker with real clients."""
 
-import urllib.request
 from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from prometheus_client import generate_latest
-from prometheus_client.parser import text_string_to_metric_families
 
 from odradek.broker.groups.classic.states import GroupState
 from odradek.broker.groups.consumer.group import ConsumerGroupState
@@ -24,6 +22,7 @@ from odradek.broker.metrics.pieces import encoded
 from odradek.broker.transactions.states import NEVER_STORED
 from odradek.protocol.transaction_states import BY_LABEL, TransactionState
 from odradek.testing import InProcessBroker
+from support.brokers.metric_samples import samples_in, samples_of
 
 PATIENCE_S = 60
 GROUPS = "kafka_server_group_coordinator_metrics_group_count"
@@ -31,25 +30,11 @@ CLASSIC = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 CONSUMER = "kafka_server_group_coordinator_metrics_consumer_group_count"
 
 
-def samples_in(text: str) -> dict[tuple[str, ...], float]:
-    return {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
 def metrics_of(
     classic: Sequence[str] = (), consumer: Sequence[str] = (), transactions: Sequence[TransactionSeen] = ()
 ) -> CoordinatorMetrics:
     sources = CoordinatorSources(lambda: iter(classic), lambda: iter(consumer), lambda: iter(transactions))
     return CoordinatorMetrics(sources, lambda: 100_000)
-
-
-def samples_of(kafka: InProcessBroker) -> dict[tuple[str, ...], float]:
-    (port,) = kafka.ports() - {kafka.port}
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
-        return samples_in(answer.read().decode())
 
 
 def test_states_are_those_of_the_coordinators() -> None:

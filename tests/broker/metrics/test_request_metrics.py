@@ -2,17 +2,15 @@
 
 import http.client
 import random
-import urllib.request
 from collections import Counter
 
 import pytest
 from confluent_kafka import Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
-from prometheus_client.parser import text_string_to_metric_families
 
 from odradek.broker.metrics.error_plan import COUNTED_ITEMS, error_plan
-from odradek.broker.metrics.request_meters import BUCKETS, ApiMeter
+from odradek.broker.metrics.request_meters import BUCKETS, ApiMeter, cumulative
 from odradek.broker.metrics.request_metrics import MAX_SOFTWARE, OTHERS, bounded
 from odradek.broker.metrics.topic_meters import TopicMeters
 from odradek.protocol.codec import Message
@@ -21,21 +19,10 @@ from odradek.protocol.messages.groups import FindCoordinatorResponse, HeartbeatR
 from odradek.protocol.messages.metadata import MetadataResponse
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.testing import InProcessBroker
+from support.brokers.metric_samples import samples_of
 
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 PATIENCE_S = 60
-
-
-def samples_of(kafka: InProcessBroker) -> dict[tuple[str, ...], float]:
-    """Every sample of the broker's metrics: (name, label values) -> value."""
-    (port,) = kafka.ports() - {kafka.port}
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
-        text = answer.read().decode()
-    return {
-        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
 
 
 @pytest.mark.kafka(topics=["orders", "others"], configs=METRICS)
@@ -129,7 +116,7 @@ def test_times_fall_into_buckets_of_powers_of_two() -> None:
     for seconds in times:
         meter.received(12, 10)
         meter.answered(seconds, HeartbeatResponse(), [b"12345"], plan)
-    buckets = list(meter.cumulative())
+    buckets = list(cumulative(meter.buckets))
     assert len(buckets) == BUCKETS + 1
     for limit, count in buckets:
         assert count == sum(int(one * 1_000_000) < float(limit) * 1000 for one in times), limit

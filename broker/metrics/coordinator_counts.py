@@ -1,0 +1,41 @@
+"""What the coordinators count since the start: rebalances, commits, transactions.
+
+Pure. Owns: the counts. It is apart from :mod:`.coordinator_activity`, which a broker without metrics never imports.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class GroupCounts:
+    """Of all groups of this broker (``GroupCoordinatorMetrics``)."""
+
+    completed_rebalances: int = 0
+    """Rebalances of classic groups whose assignment was stored."""
+    consumer_rebalances: int = 0
+    """New epochs of consumer groups (KIP-848)."""
+    offset_commits: int = 0
+    """Committed offsets, one for each partition."""
+    offset_deletions: int = 0
+    """Offsets that a client has deleted."""
+    offset_expirations: int = 0
+    """Offsets that have expired."""
+
+
+@dataclass(slots=True)
+class TransactionCounts:
+    """Of all transactional ids of this broker: decided transactions, by what decided them."""
+
+    committed: int = 0
+    aborted: int = 0
+    """By their producer."""
+    timed_out: int = 0
+    fenced: int = 0
+    """Aborted because a new producer has taken over the transactional id."""
+
+    def ended(self, commit: bool) -> None:
+        """Counts a transaction that its producer has ended."""
+        if commit:
+            self.committed += 1
+        else:
+            self.aborted += 1

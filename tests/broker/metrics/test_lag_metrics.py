@@ -1,0 +1,154 @@
+"""The lag of groups in records and seconds: that of real consumers, and the bounds of the look."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from prometheus_client import generate_latest
+
+from odradek.broker.metrics import lag_metrics
+from odradek.broker.metrics.lag_metrics import (
+    LOOKED_AT_A_PIECE,
+    MAX_LAGS,
+    TIMES_A_PIECE,
+    CommittedTopic,
+    LagMetrics,
+    LagSources,
+    time_at,
+)
+from odradek.broker.metrics.pieces import encoded
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.testing import InProcessBroker
+from support.brokers.metric_samples import Samples, samples_in, samples_of
+
+METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
+RECORDS, SECONDS, OFFSET = "odradek_group_lag_records", "odradek_group_lag_seconds", "odradek_group_committed_offset"
+COUNT = ("kafka_coordinator_group_groupmetadatamanager_numoffsets",)
+NOW_MS = 1_700_000_100_000
+
+
+@pytest.mark.kafka(topics="orders:2", configs=METRICS)
+def test_lag_of_a_group(kafka: InProcessBroker) -> None:
+    for second in range(4):
+        kafka.produce("orders", f"record {second}", partition=0)
+        kafka.advance(seconds=10)
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "readers"})
+    consumer.commit(offsets=[TopicPartition("orders", 0, 1), TopicPartition("orders", 1, 0)], asynchronous=False)
+    (oldest,) = [one for one in kafka.records("orders") if one.offset == 1]
+    samples = samples_of(kafka)
+    assert samples[RECORDS, "readers", "0", "orders"] == 3
+    assert samples[OFFSET, "readers", "0", "orders"] == 1
+    assert samples[RECORDS, "readers", "1", "orders"] == samples[SECONDS, "readers", "1", "orders"] == 0
+    assert samples[COUNT] == 2
+    waited_s = samples[SECONDS, "readers", "0", "orders"]
+    assert waited_s >= 30, f"the record of {oldest.timestamp} is 30 s old by the broker's clock"
+    kafka.advance(minutes=1)
+    later_s = samples_of(kafka)[SECONDS, "readers", "0", "orders"]
+    assert later_s >= waited_s + 60, "the record's time is known already, and it waits on"
+    consumer.commit(offsets=[TopicPartition("orders", 0, 4)], asynchronous=False)
+    done = samples_of(kafka)
+    assert done[RECORDS, "readers", "0", "orders"] == done[SECONDS, "readers", "0", "orders"] == 0
+    consumer.close()
+
+
+def log_of(directory: Path, times: Sequence[Sequence[int]], config: LogConfig | None = None) -> Log:
+    """A log with a batch for each sequence of timestamps."""
+    log = Log.open(directory / "orders-0", config or LogConfig(), now_ms=NOW_MS)
+    for batch in times:
+        records = [Record(offset, time, None, b"x", []) for offset, time in enumerate(batch)]
+        log.append_as_leader(encode_batch(records), 0, NOW_MS)
+    return log
+
+
+def test_the_time_is_that_of_the_batch(tmp_path: Path) -> None:
+    times = [[NOW_MS - 9, NOW_MS - 1], [NOW_MS - 3, NOW_MS - 4], [-1]]
+    log = log_of(tmp_path, times, LogConfig(segment_bytes=150))
+    assert len(log.segments) > 1
+    found = [time_at(log, offset) for offset in range(6)]
+    assert found == [NOW_MS - 9, NOW_MS - 9, NOW_MS - 3, NOW_MS - 3, None, None]
+    log.close()
+
+
+def test_the_time_of_an_append_by_the_brokers_clock(tmp_path: Path) -> None:
+    log = log_of(tmp_path, [[5, 6]], LogConfig(message_timestamp_type="LogAppendTime"))
+    assert time_at(log, 0) == time_at(log, 1) == NOW_MS
+    log.close()
+
+
+def metrics_of(committed: dict[str, dict[int, int]], logs: Sequence[int], log: Log) -> LagMetrics:
+    """The metrics of one topic's groups; ``logs``: the partitions that have ``log``."""
+
+    def offsets() -> Iterator[CommittedTopic]:
+        for group_id, partitions in committed.items():
+            yield CommittedTopic(group_id, "orders", iter(list(partitions.items())))
+
+    return LagMetrics(LagSources(offsets, lambda _, partition: log if partition in logs else None, lambda: NOW_MS))
+
+
+def read(metrics: LagMetrics) -> Samples:
+    return samples_in(b"".join(encoded(metrics, generate_latest)).decode())
+
+
+def test_beyond_the_limit_the_largest_lags_are_shown_and_the_others_as_a_sum(tmp_path: Path) -> None:
+    log = log_of(tmp_path, [[NOW_MS - 5_000]] * 3)
+    committed = {f"g{number}": {0: 1} for number in range(MAX_LAGS + 50)} | {"slow": {0: 0}, "away": {7: 5}}
+    samples = read(metrics_of(committed, [0], log))
+    shown = {key[1:]: value for key, value in samples.items() if key[0] == RECORDS}
+    assert len(shown) == MAX_LAGS + 1
+    assert shown["slow", "0", "orders"] == 3
+    assert shown["others", "", ""] == 51 * 2
+    assert samples[SECONDS, "slow", "0", "orders"] == 5
+    assert samples[COUNT] == MAX_LAGS + 52
+    log.close()
+
+
+def test_without_a_copy_here_only_the_committed_offset_is_known(tmp_path: Path) -> None:
+    log = log_of(tmp_path, [[NOW_MS]])
+    samples = read(metrics_of({"away": {7: 5}}, [], log))
+    assert samples == {(OFFSET, "away", "7", "orders"): 5, COUNT: 1}
+    log.close()
+
+
+def test_a_look_at_many_offsets_goes_on_with_the_next_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lag_metrics, "PIECES_A_REQUEST", 3)
+    log = log_of(tmp_path, [[NOW_MS]])
+    offsets = 2 * 3 * LOOKED_AT_A_PIECE + 1
+    metrics = metrics_of({"many": dict.fromkeys(range(offsets), 0)}, [], log)
+    counts = [read(metrics)[COUNT] for _ in range(4)]
+    assert counts == [0, 0, offsets, offsets]
+    log.close()
+
+
+def test_a_piece_reads_few_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path, [[NOW_MS - 1_000]])
+    reads: list[int] = []
+    find_header = log.log_files.find_header
+
+    def find(offset: int) -> BatchHeader | None:
+        reads.append(offset)
+        return find_header(offset)
+
+    monkeypatch.setattr(log.log_files, "find_header", find)
+    lags = 10 * TIMES_A_PIECE
+    metrics = metrics_of({f"g{number}": {0: 0} for number in range(lags)}, [0], log)
+    before = 0
+    for _ in metrics.pieces():
+        assert len(reads) - before <= TIMES_A_PIECE
+        before = len(reads)
+    assert len(reads) == lags < LOOKED_AT_A_PIECE
+    assert read(metrics)[SECONDS, "g0", "0", "orders"] == 1
+    assert len(reads) == lags, "the times are known"
+    log.close()
+
+
+def test_a_log_that_fails_has_no_time(tmp_path: Path) -> None:
+    log = log_of(tmp_path, [[NOW_MS]])
+    log.fail(OSError("gone"))
+    samples = read(metrics_of({"readers": {0: 0}}, [0], log))
+    assert samples[RECORDS, "readers", "0", "orders"] == 1
+    assert (SECONDS, "readers", "0", "orders") not in samples
