@@ -1,0 +1,145 @@
+"""The dashboard and the alerts, asked of a real Prometheus that reads a broker under a small load."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from odradek.testing import InProcessBroker
+from support.docker.engine import EngineMissingError, install
+
+ROOT = Path(__file__).parents[3]
+RULES = ROOT / "conf" / "prometheus-alerts.yaml"
+DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
+RULE_TESTS = Path(__file__).parent / "alerts.test.yaml"
+PATIENCE_S = 60
+CONFIGURATION = """
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [{rules}]
+scrape_configs: [{{job_name: odradek, static_configs: [{{targets: ["127.0.0.1:{port}"]}}]}}]
+"""
+LAG_OVER_BROKERS = re.compile(r"^    (max by \(topic, partition\) \(kafka_log_log_logendoffset\) .*)$", re.MULTILINE)
+
+pytestmark = pytest.mark.ci
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    """Debian's package; skipped with the reason where it can't be had (failed in CI)."""
+    if shutil.which("prometheus") is None or shutil.which("promtool") is None:
+        try:
+            install("prometheus")
+        except EngineMissingError as error:
+            if os.environ.get("CI") == "true":
+                pytest.fail(str(error))
+            pytest.skip(str(error))
+
+
+def promtool(*arguments: object) -> None:
+    run = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_rules_are_valid_and_fire() -> None:
+    promtool("check", "rules", RULES)
+    promtool("test", "rules", RULE_TESTS)
+
+
+class Prometheus:
+    """A Prometheus that reads one broker."""
+
+    def __init__(self, directory: Path, port: int) -> None:
+        configuration = directory / "prometheus.yml"
+        configuration.write_text(CONFIGURATION.format(rules=RULES, port=port))
+        promtool("check", "config", configuration)
+        command = ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={directory / 'data'}"]
+        self.process = subprocess.Popen(
+            [*command, "--web.listen-address=127.0.0.1:0"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stderr is not None
+        said = ""
+        for line in self.process.stderr:
+            said += line
+            if "Server is ready" in line:
+                break
+        listening = re.search(r'msg="Listening on" address=(127\.0\.0\.1:\d+)', said)
+        assert listening is not None, f"it does not listen:\n{said}"
+        self.address = listening[1]
+
+    def get(self, path: str, **parameters: str) -> Any:
+        url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            return json.load(answer)["data"]
+
+    def has_data(self, expression: str) -> bool:
+        """Whether a query has a result that is a number."""
+        return any(one["value"][1] != "NaN" for one in self.get("query", query=expression)["result"])
+
+    def stop(self) -> None:
+        self.process.terminate()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        self.process.wait()
+
+
+@pytest.fixture
+def prometheus(kafka: InProcessBroker, tmp_path: Path) -> Iterator[Prometheus]:
+    (port,) = kafka.ports() - {kafka.port}
+    running = Prometheus(tmp_path, port)
+    yield running
+    running.stop()
+
+
+def expressions_of_the_dashboard() -> list[str]:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    found = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [one.replace("$__rate_interval", "10s").replace("$instance", ".*") for one in found]
+
+
+def work(kafka: InProcessBroker, clients: tuple[Producer, Producer, Consumer]) -> None:
+    """A little of everything that the dashboard shows."""
+    producer, transactional, consumer = clients
+    for number in range(20):
+        producer.produce("orders", b"%d" % number)
+    producer.flush(PATIENCE_S)
+    transactional.begin_transaction()
+    transactional.produce("orders", b"one")
+    transactional.commit_transaction(PATIENCE_S)
+    message = consumer.poll(1)
+    if message is not None and message.error() is None:
+        consumer.commit(message=message, asynchronous=False)
+    kafka.faults.fail("OffsetFetch", "UNKNOWN_SERVER_ERROR")
+    with contextlib.suppress(KafkaException):
+        consumer.committed([TopicPartition("orders", 0)], PATIENCE_S)
+
+
+@pytest.mark.kafka(topics="orders", configs={"odradek.metrics.listener": "127.0.0.1:0"})
+def test_every_query_has_data(kafka: InProcessBroker, prometheus: Prometheus) -> None:
+    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+    assert len(rules) == RULES.read_text().count("- alert: ")
+    # A rule has no data while all is well: what it compares must have.
+    queries = [re.sub(r"\[\d+m\]", "[10s]", rule["query"]) for rule in rules]
+    compared = [re.split(r" (?:==|<|>) ", query)[0] for query in queries]
+    on_the_page = LAG_OVER_BROKERS.findall((ROOT / "docs" / "metrics.md").read_text())
+    assert len(on_the_page) == 1
+    waiting = {*expressions_of_the_dashboard(), *compared, *on_the_page}
+    settings = {"bootstrap.servers": kafka.bootstrap_servers}
+    transactional = Producer(settings | {"transactional.id": "clerk"})
+    transactional.init_transactions(PATIENCE_S)
+    consumer = Consumer(settings | {"group.id": "readers", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    clients = Producer(settings), transactional, consumer
+    while waiting:
+        work(kafka, clients)
+        waiting = {one for one in waiting if not prometheus.has_data(one)}
+    consumer.close()
