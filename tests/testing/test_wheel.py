@@ -6,26 +6,37 @@ Everything runs outside the repository, where ``odradek`` is what pip installed.
 import re
 import signal
 import subprocess
+import tarfile
 import venv
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.eventually import eventually
-from support.pipeline.wheel import ROOT, build_wheel, run
+from support.pipeline.wheel import ROOT, build_sdist, build_wheel, run
 
 QUICKSTART_ADDRESS = "127.0.0.1:9092"
 START_TIMEOUT_S = 180.0
+ROOMS = {"broker", "client", "pipeline", "protocol", "storage", "testing"}
+"""What a wheel installs. An sdist has the same and what is needed to build a wheel."""
+SDIST = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "odradek", "odradek.egg-info", "pyproject.toml"}
+SDIST |= {"pyspark_odradek.py", "setup.cfg"}
 
 pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the sources."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path) -> Path:
     """The Python of an environment with the wheel and its dependencies, and nothing else."""
-    directory = tmp_path_factory.mktemp("wheel")
-    wheel = build_wheel(directory)
+    directory = wheel.parents[1]
     venv.create(directory / "venv", with_pip=True)
     interpreter = directory / "venv" / "bin" / "python"
     run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, directory=directory)
@@ -51,6 +62,27 @@ def served(python: Path, tmp_path: Path) -> Iterator[str]:
     yield address[1]
     process.send_signal(signal.SIGTERM)
     assert process.wait(START_TIMEOUT_S) == 0, (tmp_path / "log").read_text()
+
+
+def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_path: Path) -> None:
+    sdist = build_sdist(wheel.parents[1])
+    with zipfile.ZipFile(wheel) as file:
+        names = [Path(name) for name in file.namelist()]
+    tops = {name.parts[0] for name in names} - {"odradek", "pyspark_odradek.py"}
+    assert [top.partition("-")[2].partition(".dist-info")[1] for top in tops] == [".dist-info"]
+    rooms = {name.parts[1] for name in names if name.parts[0] == "odradek"}
+    assert rooms == {*ROOMS, "__init__.py", "__main__.py"}
+    assert {name.suffix for name in names if name.parts[0] == "odradek"} == {".py", ".json", ".css", ".js", ".typed"}
+    with tarfile.open(sdist) as archive:
+        members = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
+    assert {member.parts[0] for member in members if member.parts} == SDIST
+    assert {
+        member.parts[1] for member in members if member.parts[:1] == ("odradek",) and len(member.parts) > 1
+    } == rooms
+    venv.create(tmp_path / "venv", with_pip=True)
+    interpreter = tmp_path / "venv" / "bin" / "python"
+    run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "twine", directory=tmp_path)
+    assert run(interpreter, "-m", "twine", "check", "--strict", wheel, sdist, directory=tmp_path).count("PASSED") == 2
 
 
 def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:

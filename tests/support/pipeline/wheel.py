@@ -35,3 +35,19 @@ def build_wheel(directory: Path) -> Path:
     run(sys.executable, "-m", "build", "--wheel", "--outdir", directory / "dist", source, directory=directory)
     (wheel,) = (directory / "dist").glob("odradek-*.whl")
     return wheel
+
+
+def build_sdist(directory: Path) -> Path:
+    """The sdist of the same, after `build_wheel` in `directory`."""
+    run(
+        sys.executable,
+        "-m",
+        "build",
+        "--sdist",
+        "--outdir",
+        directory / "dist",
+        directory / "source",
+        directory=directory,
+    )
+    (sdist,) = (directory / "dist").glob("odradek-*.tar.gz")
+    return sdist
