@@ -10,6 +10,7 @@ import heapq
 import random
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, NoReturn, Protocol
 from zlib import crc32
 
@@ -172,7 +173,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def add_reader(self, fd: Any, callback: Callable[..., Any], *args: Any) -> None:  # type: ignore[override]
         assert self.sockets is not None
-        self.sockets.add_reader(fd, callback)
+        self.sockets.add_reader(fd, partial(callback, *args))
 
     def remove_reader(self, fd: Any) -> bool:
         assert self.sockets is not None
