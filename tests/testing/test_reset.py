@@ -12,6 +12,7 @@ from odradek.client.types import TopicPartition
 from odradek.testing import InProcessBroker, KafkaCluster
 from odradek.testing.marked_topic import MarkedTopic, marked_topic
 from odradek.testing.marks import configs_of_lines
+from support.eventually import eventually
 
 pytest_plugins = ["pytester"]
 RESETS = 100
@@ -145,7 +146,12 @@ def test_a_dead_member_leaves_its_group_when_its_session_is_over(kafka: InProces
         session_timeout_ms=1_000_000,
         heartbeat_interval_ms=300_000,
     )
-    consumer.poll(100)
+
+    def joined() -> object:
+        consumer.poll(100)  # a client joins while it polls, and needs several polls on a busy machine
+        return consumer.assignment()
+
+    eventually("an assignment", joined)
     kafka.wait_group_stable("readers", members=1)
     kafka.faults.disconnect(["Heartbeat", "LeaveGroup"], times=None)
     kafka.advance(seconds=1_001)
