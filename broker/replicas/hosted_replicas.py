@@ -80,16 +80,17 @@ class HostedReplicas:
         is_new = partition is None
         if partition is None:
             partition = self._add(topic, index, image.leader_epoch)
-        if self._node_id in image.replicas:
+        partition.is_replica = self._node_id in image.replicas
+        if partition.is_replica:
             self.logs.take_directory(topic, index, image.directory_of(self._node_id))
         open_log = partial(self.logs.open, topic.name, index, topic.topic_id)
         leads = image.leader == self._node_id
         if self.replication is not None:
-            if self._node_id not in image.replicas:
+            if not partition.is_replica:
                 self._drop_replica(topic.name, index)
             if leads:
                 self.replication.unfollow(topic.name, index)
-            elif self._node_id in image.replicas and len(image.replicas) > 1:
+            elif partition.is_replica and len(image.replicas) > 1:
                 self._follow(self.replication, partition, image)
                 return
         if not is_new and partition.refusal is None and leads:

@@ -52,6 +52,7 @@ class Partition:
         "copy",
         "group_commit",
         "index",
+        "is_replica",
         "leader_epoch",
         "leading",
         "refusal",
@@ -74,6 +75,8 @@ class Partition:
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
+        self.is_replica = True
+        """Whether this broker is one of its replicas. It answers for the others, too: NOT_LEADER_OR_FOLLOWER."""
         self.group_commit = group_commit
         self.appends: AppendQueue | None = None
         """The appends in progress on threads. Later appends queue after them."""

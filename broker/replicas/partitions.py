@@ -32,8 +32,8 @@ class Partitions:
         return sum(map(len, self._by_topic.values()))
 
     def counts(self) -> HostedReplicaCounts:
-        """How many there are, for the metrics. 60 ns each."""
-        refusals = [partition.refusal for partition in self]
+        """How many replicas there are here, for the metrics. 60 ns each."""
+        refusals = [partition.refusal for partition in self if partition.is_replica]
         return HostedReplicaCounts(len(refusals), refusals.count(None), refusals.count(ErrorCode.KAFKA_STORAGE_ERROR))
 
     def add(self, partition: Partition) -> None:

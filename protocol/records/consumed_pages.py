@@ -5,10 +5,13 @@ whole pages between the first and the last of the consumed bytes are returned, a
 :class:`..framing.FrameReader` has mapped for itself. They read as zeros afterwards.
 """
 
+import mmap
 import sys
 from collections.abc import Callable
-from mmap import PAGESIZE, mmap
+from mmap import PAGESIZE
 
+DONTNEED: int | None = getattr(mmap, "MADV_DONTNEED", None) if sys.platform == "linux" else None
+"""The advice that gives pages back at once; None where it does not."""
 STEP_BYTES = 1024 * 1024
 """Bytes that are returned by one call of the system: 0.1 ms."""
 
@@ -19,8 +22,9 @@ def consumer_of(view: memoryview) -> Callable[[int], None]:
     It does nothing if the bytes are not those of a mapped frame, or if the system has no such call.
     """
     mapped = view.obj
-    if sys.platform != "linux" or not isinstance(mapped, mmap) or view.readonly:
+    if DONTNEED is None or not isinstance(mapped, mmap.mmap) or view.readonly:
         return _nothing
+    advice = DONTNEED
     from ctypes import addressof, c_char  # not needed by a start
 
     first = addressof(c_char.from_buffer(view)) - addressof(c_char.from_buffer(mapped))
@@ -30,7 +34,7 @@ def consumer_of(view: memoryview) -> Callable[[int], None]:
         nonlocal returned
         end = (first + count) // PAGESIZE * PAGESIZE
         if end - returned >= STEP_BYTES:
-            mapped.madvise(_DONTNEED, returned, end - returned)
+            mapped.madvise(advice, returned, end - returned)
             returned = end
 
     return consumed
@@ -38,7 +42,3 @@ def consumer_of(view: memoryview) -> Callable[[int], None]:
 
 def _nothing(count: int) -> None:
     """The consumer of bytes that stay."""
-
-
-if sys.platform == "linux":
-    from mmap import MADV_DONTNEED as _DONTNEED

@@ -16,7 +16,7 @@ from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest, DescribeClientQuotasRequest
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
-from parity.quota_steps import Entity, Entry, Operation, QuotaSteps, quota, same_throttle_times
+from parity.quota_steps import Entity, Entry, Operation, QuotaSteps, quota
 from parity.side import DEADLINE_S, batch, fetch_request, produce_request, same
 from parity.two_brokers import TwoBrokers
 
@@ -125,7 +125,7 @@ def test_producers_are_throttled_as_by_kafka(steps: QuotaSteps) -> None:
     request = produce_request(TOPIC, batch(0, size=30_000), acks=1)
     with steps.limited(quota({"client-id": "sender"}, "producer_byte_rate", 10_000)) as connection:
         throttled = [
-            same_throttle_times(steps.ask(request, version, connection, "sender")) for version in (9, 3, 12, 9, 7)
+            steps.same_throttle_times(steps.ask(request, version, connection, "sender")) for version in (9, 3, 12, 9, 7)
         ]
         assert [ms > 0 for ms in throttled] == [False, False, False, True, True], throttled
         others = steps.ask(request, 9, steps.connection(), "another")
@@ -141,7 +141,7 @@ def test_consumers_get_less_and_are_throttled_as_by_kafka(steps: QuotaSteps) -> 
     with steps.limited(limit) as connection:
         for _ in range(4):
             answers = steps.ask(fetch_request([WANTED], min_bytes=1), 12, connection, "reader")
-            throttled.append(same_throttle_times(answers))
+            throttled.append(steps.same_throttle_times(answers))
             ours, kafka = (len(body["responses"]) for body in answers)
             assert ours == kafka
             assert (ours == 0) == (throttled[-1] > 0)
@@ -156,7 +156,7 @@ def test_changes_of_the_controller_are_throttled_as_by_kafka(steps: QuotaSteps) 
             """The error code, and whether the connection is throttled."""
             request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, partitions, 1)], 10_000)
             answers = steps.ask(request, version, connection)
-            throttle_ms = same_throttle_times(answers)
+            throttle_ms = steps.same_throttle_times(answers)
             [ours, kafka] = ([body["topics"][0][key] for key in ("errorCode", "errorMessage")] for body in answers)
             assert ours == kafka
             return ours[0], throttle_ms > 0
@@ -169,7 +169,7 @@ def test_changes_of_the_controller_are_throttled_as_by_kafka(steps: QuotaSteps) 
         more = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic("quota_a", 25, None)], 10_000)
         answers = steps.ask(more, 3, connection)
         assert [body["results"][0]["errorCode"] for body in answers] == [EXCEEDED, EXCEEDED]
-        same_throttle_times(answers, least_ms=1)
+        steps.same_throttle_times(answers, least_ms=1)
 
 
 def test_time_is_throttled_for_one_window_at_most(steps: QuotaSteps) -> None:

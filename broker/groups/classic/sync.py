@@ -67,6 +67,7 @@ def _store_assignment(
     given = {assignment.member_id: bytes(assignment.assignment) for assignment in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     generation_id = group.generation_id
+    counts = effects.counts  # not the effects, which hold this function: that would be a cycle
 
     def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
@@ -80,7 +81,7 @@ def _store_assignment(
             member.assignment = assignments.get(member.member_id, b"")
         answer_parked_syncs(group, follow)
         group.transition_to(GroupState.STABLE, follow.now_ms)
-        effects.counts.completed_rebalances += 1
+        counts.completed_rebalances += 1
 
     effects.records.append(group_metadata_record(group, assignments))
     effects.after_append(appended)

@@ -163,7 +163,7 @@ class Compared:
             # fence the broker before a leader looks for followers that lag.
             eventually(
                 "all have counted it",
-                lambda: self._have_shrunk(before, leaders) or self._is_fenced(HANGS),
+                lambda: self._have_counted("isrshrinks_total", before, leaders) or self._is_fenced(HANGS),
                 every_s=LOOK_S,
             )
             shrunk = self.metrics(*leaders)
@@ -177,13 +177,16 @@ class Compared:
             assert counts == [2, 1]
             assert self._value(shrunk[leader], MANAGER + "underreplicatedpartitions") >= 1
         self.until_quiet()
-        now = self.metrics(*leaders)
-        for leader in leaders:
-            assert self._grown(before, now, leader, MANAGER + "isrexpands_total") >= 1
+        # Here, too, the controllers' answer may come after the metadata.
+        eventually(
+            "all have counted its return",
+            lambda: self._have_counted("isrexpands_total", before, leaders),
+            every_s=LOOK_S,
+        )
 
-    def _have_shrunk(self, before: dict[int, Metrics], leaders: list[int]) -> bool:
+    def _have_counted(self, name: str, before: dict[int, Metrics], leaders: list[int]) -> bool:
         now = self.metrics(*leaders)
-        return all(self._grown(before, now, one, MANAGER + "isrshrinks_total") >= 1 for one in leaders)
+        return all(self._grown(before, now, one, MANAGER + name) >= 1 for one in leaders)
 
     def _is_fenced(self, node_id: int) -> bool:
         history = MetadataHistory(self._cluster.controllers.nodes[0].log_dir)
