@@ -68,6 +68,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.perf.command:perf",
         "measure a cluster: produce, consume, end-to-end latency",
     ),
+    "verify": (
+        "odradek.client.commands.verify.command:verify",
+        "try a cluster: loss, duplicates, order, aborted transactions, latency",
+    ),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),

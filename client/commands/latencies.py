@@ -36,6 +36,14 @@ class Latencies:
         self.total_ms += latency_ms * count
         self.max_ms = max(self.max_ms, latency_ms)
 
+    def merge(self, other: "Latencies") -> None:
+        """Counts the latencies of another one, too."""
+        for bucket, count in other._counts.items():
+            self._counts[bucket] = self._counts.get(bucket, 0) + count
+        self.count += other.count
+        self.total_ms += other.total_ms
+        self.max_ms = max(self.max_ms, other.max_ms)
+
     @property
     def mean_ms(self) -> float:
         """The mean; NaN without latencies, as Kafka's tools print it."""

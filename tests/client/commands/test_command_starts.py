@@ -13,7 +13,7 @@ from support.brokers.command_shell import Shell
 OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
     "delegation-tokens", "client-metrics", "log-dirs", "delete-records", "leader-election", "broker-api-versions",
-    "cluster", "features", "metadata-quorum", "reassign-partitions", "perf",
+    "cluster", "features", "metadata-quorum", "reassign-partitions", "perf", "verify",
     "streams-application-reset",
 ]  # fmt: skip
 
@@ -48,6 +48,7 @@ UNREACHABLE = {
     "metadata-quorum": ["describe", "--status"],
     "reassign-partitions": ["--list"],
     "streams-application-reset": ["--application-id", "a"],
+    "verify": [],
 }
 
 

@@ -1,0 +1,236 @@
+"""Compares the records that were sent to a topic with those that are read from it.
+
+Pure. Owns: the fate of each record, and the findings. Records are numbered from 0 in the order in which they are sent.
+All records of a key go to one partition, so the order within a partition is also that of each key. A record that was
+neither acknowledged nor refused may be there or not. Memory: about 15 bytes for each record.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+EXAMPLES_MAX = 5
+"""A finding names this many records at most."""
+UNKNOWN = -1
+HERE, AT_PLACE = 1, 2
+"""Bits: the record was found; it was found where its acknowledgement said."""
+
+
+class Fate(IntEnum):
+    """The outcome of a record, as the producer learned it."""
+
+    UNANSWERED = 0
+    STORED = 1
+    REFUSED = 2
+    ABORTED = 3
+    IN_DOUBT = 4
+
+
+class Kind(Enum):
+    """The kinds of findings, with the text of each."""
+
+    LOST = "lost: acknowledged or read before, and not in the topic now"
+    DUPLICATE = "duplicates: in the topic more than once"
+    REORDERED = "out of order: after a later record of the same partition"
+    ABORTED = "of aborted transactions, and readable"
+    TORN = "transactions of which only a part is in the topic"
+    REFUSED = "refused by the broker, and in the topic"
+    MISPLACED = "not at the offset of their acknowledgement"
+    SKIPPED = "in the topic, but skipped for a reader that followed it"
+    UNREAD = "partitions that could not be read to their end"
+    NOTHING = "no record was acknowledged, so nothing was verified"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyFinding:
+    """Something that is wrong: how often, and the first examples."""
+
+    kind: Kind
+    count: int
+    examples: tuple[str, ...]
+
+
+class FindingCounts:
+    """Counts findings and keeps the first examples of each kind."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Kind] = Counter()
+        self.examples: defaultdict[Kind, list[str]] = defaultdict(list)
+
+    def add(self, kind: Kind, example: str) -> None:
+        """Counts one."""
+        self.counts[kind] += 1
+        if len(self.examples[kind]) < EXAMPLES_MAX:
+            self.examples[kind].append(example)
+
+    def findings(self) -> list[VerifyFinding]:
+        """In the order of the kinds."""
+        return [
+            VerifyFinding(kind, self.counts[kind], tuple(self.examples[kind])) for kind in Kind if self.counts[kind]
+        ]
+
+
+class Checker:
+    """Takes the events of one run; partitions are those of one topic."""
+
+    def __init__(self, keys: int) -> None:
+        """``keys``: the number of keys; records take them in turn."""
+        self._keys = keys
+        self._fates = bytearray()
+        self._partitions = array("i")
+        self._offsets = array("q")
+        self._followed = bytearray()
+        self._in_doubt: list[tuple[int, int]] = []
+        self._ends: dict[int, int] = {}
+        self._is_followed_to_the_end = False
+        self._unread: dict[int, str] = {}
+        self.begin_reading()
+
+    # The producer's events
+
+    @property
+    def count(self) -> int:
+        """The number of records sent."""
+        return len(self._fates)
+
+    def sent(self) -> int:
+        """A record is about to be sent. Returns its number."""
+        self._fates.append(Fate.UNANSWERED)
+        self._partitions.append(UNKNOWN)
+        self._offsets.append(UNKNOWN)
+        self._followed.append(0)
+        return self.count - 1
+
+    def acknowledged(self, number: int, partition: int, offset: int) -> None:
+        """A broker has stored the record. ``offset`` -1: it did not say at which offset."""
+        self._partitions[number], self._offsets[number] = partition, offset
+        self._ends[partition] = max(self._ends.get(partition, 0), offset + 1)
+        if self._fates[number] == Fate.UNANSWERED:  # the end of its transaction has precedence
+            self._fates[number] = Fate.STORED
+
+    def refused(self, number: int) -> None:
+        """The record was certainly not stored."""
+        if self._fates[number] == Fate.UNANSWERED:
+            self._fates[number] = Fate.REFUSED
+
+    def aborted(self, first: int, end: int) -> None:
+        """The transaction of the records from ``first`` to before ``end`` was aborted."""
+        self._fates[first:end] = bytes([Fate.ABORTED]) * (end - first)
+
+    def in_doubt(self, first: int, end: int) -> None:
+        """The end of the transaction of these records is unknown: all or none of them may be read."""
+        self._fates[first:end] = bytes([Fate.IN_DOUBT]) * (end - first)
+        self._in_doubt.append((first, end))
+
+    def of_fate(self, fate: Fate) -> int:
+        """The number of records with this fate."""
+        return self._fates.count(fate)
+
+    # The reader's events
+
+    def owed_until(self, partition: int) -> int:
+        """The offset after the last acknowledged record of the partition; 0 without one."""
+        return self._ends.get(partition, 0)
+
+    def followed(self, number: int) -> bool:
+        """A reader that follows the topic got the record. Returns False if it had got it before."""
+        is_new = not self._followed[number]
+        self._followed[number] = 1
+        return is_new
+
+    def followed_to_the_end(self) -> None:
+        """That reader got to the end of all partitions, so what it did not get was skipped."""
+        self._is_followed_to_the_end = True
+
+    def begin_reading(self) -> None:
+        """The topic is read from the start of the run, after all records have their fate; forgets earlier readings."""
+        self._found = bytearray(self.count)
+        self._latest: dict[int, int] = {}
+        self._tally = FindingCounts()
+        self._unread.clear()
+
+    def found(self, number: int, partition: int, offset: int) -> None:
+        """The reading found the record. Offsets of a partition rise."""
+        flags, where = self._found[number], f"{self._named(number)} at {partition}:{offset}"
+        at_place = (self._partitions[number], self._offsets[number]) == (partition, offset)
+        if flags & HERE:
+            self._tally.add(Kind.DUPLICATE, f"{where}, again")
+        elif self._fates[number] == Fate.ABORTED:
+            self._tally.add(Kind.ABORTED, where)
+        elif self._fates[number] == Fate.REFUSED:
+            self._tally.add(Kind.REFUSED, where)
+        if at_place or (self._offsets[number] == UNKNOWN and not flags):  # the other copies have no place in the order
+            latest = self._latest.get(partition, UNKNOWN)
+            if number < latest:
+                self._tally.add(Kind.REORDERED, f"{where}, after record {latest}")
+            self._latest[partition] = max(latest, number)
+        self._found[number] = flags | HERE | (AT_PLACE if at_place else 0)
+
+    def unread(self, partition: int, reason: str) -> None:
+        """The reading did not get to the end of a partition: records that it lacks there count as unknown."""
+        self._unread[partition] = reason
+
+    @property
+    def read(self) -> int:
+        """The number of different records that the reading found."""
+        return self.count - self._found.count(0)
+
+    # The result
+
+    def findings(self) -> list[VerifyFinding]:
+        """What is wrong, after the reading; empty if nothing is."""
+        tally = FindingCounts()
+        tally.counts.update(self._tally.counts)
+        tally.examples.update({kind: [*examples] for kind, examples in self._tally.examples.items()})
+        for number, fate in enumerate(self._fates):
+            found = self._found[number]
+            if found & HERE:
+                self._judge_found(number, fate, found, tally)
+            else:
+                self._judge_missing(number, fate, tally)
+        for first, end in self._in_doubt:
+            self._judge_transaction(first, end, tally)
+        for partition, reason in sorted(self._unread.items()):
+            tally.add(Kind.UNREAD, f"partition {partition}: {reason}")
+        if not self.of_fate(Fate.STORED):
+            tally.counts[Kind.NOTHING] = 1
+        return tally.findings()
+
+    def _judge_found(self, number: int, fate: int, found: int, tally: FindingCounts) -> None:
+        if fate != Fate.STORED:
+            return
+        if self._offsets[number] != UNKNOWN and not found & AT_PLACE:
+            tally.add(Kind.MISPLACED, f"{self._named(number)}, acknowledged at {self._place(number)}")
+        if self._is_followed_to_the_end and not self._followed[number]:
+            tally.add(Kind.SKIPPED, f"{self._named(number)} at {self._place(number)}")
+
+    def _judge_missing(self, number: int, fate: int, tally: FindingCounts) -> None:
+        if not self._is_readable(number):
+            return
+        if fate == Fate.STORED:
+            again = ", read before" if self._followed[number] else ""
+            tally.add(Kind.LOST, f"{self._named(number)}, acknowledged at {self._place(number)}{again}")
+        elif self._followed[number]:
+            kind = {Fate.ABORTED: Kind.ABORTED, Fate.REFUSED: Kind.REFUSED}.get(Fate(fate), Kind.LOST)
+            tally.add(kind, f"{self._named(number)}, read before")
+
+    def _judge_transaction(self, first: int, end: int, tally: FindingCounts) -> None:
+        known = [number for number in range(first, end) if self._partitions[number] != UNKNOWN]
+        missing = [number for number in known if not self._found[number] and self._is_readable(number)]
+        there = sum(1 for number in known if self._found[number])
+        if there and missing:
+            records = f"records {first} to {end - 1}"
+            tally.add(Kind.TORN, f"{records}: {there} are there, {self._named(missing[0])} is not")
+
+    def _is_readable(self, number: int) -> bool:
+        """Whether the partition of a record was read to its end; of an unknown one, whether all were."""
+        partition = self._partitions[number]
+        return partition not in self._unread if partition != UNKNOWN else not self._unread
+
+    def _place(self, number: int) -> str:
+        offset = self._offsets[number]
+        return f"{self._partitions[number]}:{'?' if offset == UNKNOWN else offset}"
+
+    def _named(self, number: int) -> str:
+        return f"record {number} (key-{number % self._keys})"

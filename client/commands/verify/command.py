@@ -1,0 +1,131 @@
+"""``odradek verify``: tries whether a cluster keeps its promises, also while its brokers fail.
+
+Owns: flags, settings of the clients, exit code: 0 nothing is wrong, 1 findings, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..command_config import CONNECTION, CONSUMER, PRODUCER, Settings, client_settings, command_config_option
+from ..running import bootstrap_option, main, run
+from .plan import VerifyPlan
+
+DURATION_S = 10.0
+OF_THE_RUN = frozenset(
+    {
+        *("acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.offset.reset", "enable.auto.commit"),
+        *("group.id", "group.instance.id", "group.protocol", "group.remote.assignor", "isolation.level"),
+        *("partitioner.ignore.keys", "partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"),
+    }
+)
+"""Keys that have no effect, because the run decides or has no group."""
+KNOWN: Settings = {key: setting for key, setting in {**PRODUCER, **CONSUMER}.items() if key not in OF_THE_RUN}
+
+
+@click.command(
+    help="Write numbered records, read them back, and report loss, duplicates, reordering, records of aborted "
+    "transactions and latency. It goes on while brokers fail and restart.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@click.option("--topic", default="odradek-verify", show_default=True, help="The topic; created if it does not exist.")
+@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="Partitions of a new topic; default 3.")
+@click.option(
+    "--replication-factor",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Replicas of a new topic; default: that of the brokers.",
+)
+@click.option("--duration", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Write so long; default 10.")
+@click.option("--records", type=click.IntRange(min=1), metavar="N", help="Write so many records instead.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="Records a second.",
+)
+@click.option("--transactional", is_flag=True, help="Write in transactions, and abort one of five.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60,
+    show_default=True,
+    metavar="S",
+    help="End the reading when the cluster has stood still so long.",
+)
+@click.option("--report", type=click.File("w", encoding="utf-8", lazy=False), metavar="FILE", help="An HTML page.")
+def command(
+    bootstrap_server: str,
+    command_config: str | None,
+    topic: str,
+    partitions: int | None,
+    replication_factor: int | None,
+    duration: float | None,
+    records: int | None,
+    rate: float,
+    transactional: bool,
+    timeout: float,
+    report: Any,
+) -> int:
+    """Checks the arguments, runs, prints."""
+    if duration is not None and records is not None:
+        raise click.UsageError("--duration and --records cannot be specified together.")
+    if duration is None and records is None:
+        duration = DURATION_S
+    name = run_name()
+    plan = VerifyPlan(
+        name, topic, partitions, replication_factor or -1, rate, duration, records, transactional, timeout_s=timeout
+    )
+    clients = settings_of(plan, bootstrap_server, command_config)
+
+    async def work() -> int:
+        from .report_text import report_lines
+        from .run import verify_cluster
+
+        result = await verify_cluster(plan, *clients)
+        for line in report_lines(result):
+            click.echo(line)
+        if report is not None:
+            from .report_page import page
+
+            report.write(page(result))
+        return 1 if result.findings else 0
+
+    return run(work)
+
+
+def run_name() -> str:
+    """A name that no other run has."""
+    import secrets
+
+    return f"verify-{secrets.token_hex(4)}"
+
+
+def settings_of(
+    plan: VerifyPlan, bootstrap_server: str, config: str | None
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The arguments of the admin client, the producer and the consumer. Raises CommandError."""
+    given = client_settings(KNOWN, config)
+
+    def of_client(keys: Settings, **own: object) -> dict[str, Any]:
+        arguments = {"security", *(argument for argument, _ in keys.values())}
+        taken = {argument: value for argument, value in given.items() if argument in arguments}
+        return {"bootstrap_servers": bootstrap_server, **taken, **own}
+
+    producer = of_client(PRODUCER, acks="all")
+    consumer = of_client(CONSUMER, auto_offset_reset="earliest", allow_auto_create_topics=False)
+    if plan.transactional:
+        producer["transactional_id"] = plan.run
+        consumer["isolation_level"] = "read_committed"
+    return of_client(CONNECTION), producer, consumer
+
+
+def verify(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek verify``, returns the exit code."""
+    return main(command, "verify", arguments)

@@ -1,0 +1,111 @@
+"""The result of ``odradek verify`` as one HTML page with the latencies as SVG.
+
+Pure. The page needs no other file and runs no script. Every text is escaped here.
+"""
+
+from html import escape
+from math import ceil, floor, log10
+
+from .latency_series import LatencySeries
+from .report_text import Report, finding_line, heading, latency_line, verdict
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 960, 320, 70, 30
+"""Of the plot and of the margins with its axes."""
+LINES = (("max", "#c33"), ("99th", "#d80"), ("50th", "#27c"))
+"""The lines of the plot, from the highest, and their colours."""
+TICKS = 8
+LOWEST_MS = 0.1
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "table{border-collapse:collapse}td,th{padding:.1rem 1rem .1rem 0;text-align:left}td{text-align:right}"
+    "svg{width:100%;height:auto}svg text{font-size:12px;fill:#555}pre{overflow-x:auto;line-height:1.2}"
+    ".ok{color:#060}.failed{color:#a00}"
+)
+
+
+def page(report: Report) -> str:
+    """The whole document."""
+    mood = "failed" if report.findings else "ok"
+    counts = "".join(
+        f'<tr><th scope="row">{escape(text)}</th><td>{count:,}</td></tr>' for text, count in report.counts.items()
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>odradek verify: {escape(report.topic)}</title><style>{STYLE}</style></head><body>"
+        f"<h1>odradek verify</h1><p>{escape(heading(report))}</p>"
+        f'<p class="{mood}"><strong>{escape(verdict(report))}</strong></p>{_findings(report)}'
+        f"<h2>Records</h2><table>{counts}</table>{_latencies(report)}</body></html>\n"
+    )
+
+
+def _findings(report: Report) -> str:
+    texts = []
+    for finding in report.findings:
+        examples = "".join(f"<li>{escape(example)}</li>" for example in finding.examples)
+        left = finding.count - len(finding.examples)
+        more = f"<li>and {left:,} more</li>" if examples and left else ""
+        texts.append(f"<h3>{escape(finding_line(finding))}</h3><ul>{examples}{more}</ul>")
+    return "<h2>Findings</h2>" + "".join(texts) if texts else ""
+
+
+def _latencies(report: Report) -> str:
+    if not report.latencies.all.count:
+        return ""
+    histogram = escape("\n".join(report.latencies.all.histogram()))
+    line = escape(latency_line(report))
+    return f"<h2>End-to-end latency</h2><p>{line}</p>{plot(report.latencies)}<pre>{histogram}</pre>"
+
+
+def plot(series: LatencySeries) -> str:
+    """The latencies in ms on a logarithmic axis, over the seconds of the run at which the records were sent."""
+    points = sorted(series.points.items())
+    first, last = points[0][0], points[-1][0]
+    lowest = min(one.percentiles(0.5)[0] for _, one in points)
+    bottom = 10.0 ** floor(log10(max(lowest, LOWEST_MS)))
+    top = 10.0 ** max(ceil(log10(max(series.all.max_ms, LOWEST_MS))), log10(bottom) + 1)
+
+    def x_of(at: float) -> float:
+        return LEFT + (at - first) / (last + 1 - first) * (WIDTH - LEFT)
+
+    def y_of(ms: float) -> float:
+        share = log10(max(ms, bottom) / bottom) / log10(top / bottom)
+        return (HEIGHT - BOTTOM) * (1 - share) + 6
+
+    drawn = [_axes(bottom, top, [(x_of(at), at * series.width_s) for at in _ticks(first, last)], y_of(bottom))]
+    for name, colour in LINES:
+        dots = []
+        for at, one in points:
+            p50, p99 = one.percentiles(0.5, 0.99)
+            ms = {"max": one.max_ms, "99th": p99, "50th": p50}[name]
+            title = escape(f"{at * series.width_s:g} s: {name} {ms:.1f} ms of {one.count:,} records")
+            dots.append(f'<circle cx="{x_of(at + 0.5):.1f}" cy="{y_of(ms):.1f}" r="2"><title>{title}</title></circle>')
+        drawn.append(f'<g fill="{colour}">{"".join(dots)}</g>')
+    key = "".join(
+        f'<circle cx="{LEFT + 20 + 80 * at}" cy="{HEIGHT + 20}" r="4" fill="{colour}"/>'
+        f'<text x="{LEFT + 30 + 80 * at}" y="{HEIGHT + 24}">{name}</text>'
+        for at, (name, colour) in enumerate(LINES)
+    )
+    label = "End-to-end latency in ms, by the second of the run in which the records were sent"
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 30}" role="img" aria-label="{label}">{"".join(drawn)}{key}</svg>'
+        f"<p>{label}. A gap: no record of that time was read.</p>"
+    )
+
+
+def _ticks(first: int, last: int) -> list[int]:
+    """The points that get a label: at most ``TICKS``."""
+    return list(range(first, last + 1, max(1, -(-(last + 1 - first) // TICKS))))
+
+
+def _axes(bottom: float, top: float, times: list[tuple[float, float]], floor_y: float) -> str:
+    """A line for each power of ten, and a label for each of ``times`` (x, seconds)."""
+    decades = round(log10(top / bottom))
+    lines = []
+    for power in range(decades + 1):
+        y = (HEIGHT - BOTTOM) * (1 - power / decades) + 6
+        lines.append(
+            f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{bottom * 10**power:g} ms</text>'
+        )
+    labels = [f'<text x="{x:.1f}" y="{floor_y + 16:.1f}">{seconds:g} s</text>' for x, seconds in times]
+    return "".join(lines + labels)

@@ -1,0 +1,76 @@
+"""The result of ``odradek verify`` as text.
+
+Pure.
+"""
+
+from typing import NamedTuple
+
+from .checker import Checker, Fate, VerifyFinding
+from .latency_series import LatencySeries
+
+FATE_TEXTS = {
+    Fate.STORED: "acknowledged",
+    Fate.ABORTED: "of aborted transactions",
+    Fate.IN_DOUBT: "of transactions whose end is unknown",
+    Fate.REFUSED: "refused",
+    Fate.UNANSWERED: "without an answer",
+}
+
+
+class Report(NamedTuple):
+    """The result of a run."""
+
+    topic: str
+    partitions: int
+    elapsed_s: float
+    counts: dict[str, int]
+    """The numbers of records, by text."""
+    findings: list[VerifyFinding]
+    latencies: LatencySeries
+
+
+def report_of(topic: str, partitions: int, elapsed_s: float, checker: Checker, latencies: LatencySeries) -> Report:
+    """The result of a run whose records were read."""
+    fates = {text: checker.of_fate(fate) for fate, text in FATE_TEXTS.items()}
+    counts = {"sent": checker.count, **{text: count for text, count in fates.items() if count}, "read": checker.read}
+    return Report(topic, partitions, elapsed_s, counts, checker.findings(), latencies)
+
+
+def verdict(report: Report) -> str:
+    """One line."""
+    if not report.findings:
+        return "OK: no loss, no duplicate, no record out of order or of an aborted transaction"
+    return f"FAILED: {len(report.findings)} kind{'s' if len(report.findings) > 1 else ''} of findings"
+
+
+def heading(report: Report) -> str:
+    """One line: the topic and the time."""
+    return f"{report.topic}: {report.partitions} partitions, {report.elapsed_s:.1f} s"
+
+
+def finding_line(finding: VerifyFinding) -> str:
+    """A finding without its examples."""
+    return finding.kind.value if not finding.examples else f"{finding.count:,} {finding.kind.value}"
+
+
+def latency_line(report: Report) -> str:
+    """Mean, percentiles and maximum of the end-to-end latencies."""
+    latencies = report.latencies.all
+    p50, p95, p99, p999 = latencies.percentiles(0.5, 0.95, 0.99, 0.999)
+    return (
+        f"mean {latencies.mean_ms:.1f} ms, 50th {p50:.1f} ms, 95th {p95:.1f} ms, 99th {p99:.1f} ms, "
+        f"99.9th {p999:.1f} ms, max {latencies.max_ms:.1f} ms"
+    )
+
+
+def report_lines(report: Report) -> list[str]:
+    """The lines that the command prints."""
+    lines = [heading(report), "records: " + ", ".join(f"{count:,} {text}" for text, count in report.counts.items())]
+    if report.latencies.all.count:
+        lines += [f"end-to-end latency: {latency_line(report)}", *report.latencies.all.histogram()]
+    for finding in report.findings:
+        lines.append(finding_line(finding))
+        lines += [f"  {example}" for example in finding.examples]
+        if finding.count > len(finding.examples) > 0:
+            lines.append(f"  and {finding.count - len(finding.examples):,} more")
+    return [*lines, verdict(report)]
