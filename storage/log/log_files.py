@@ -67,8 +67,10 @@ class LogFiles:
         self.segments = segments
         self.removals = RemovalQueue(descriptors.files)
         self.unsynced_paths: list[Path] = []
-        self.unsynced_directories: set[Path] = {directory, directory.parent}
-        """Directories with new names since the last flush. At first, the parent holds the partition's own new name."""
+        self._has_new_names = True
+        """Whether the directory has new names since the last flush. (Two flags: a set of paths takes 460 bytes.)"""
+        self._is_new_name = True
+        """Whether its own name in the parent may be new, before the first flush."""
         self.cleaning: Cleaning | None = None
         """The cleaning round in progress on these files."""
         self.files = self._files = descriptors.files
@@ -110,7 +112,7 @@ class LogFiles:
             jitter_ms=self.config.roll_jitter_ms(self._jitter_seed, base_offset),
             created_ms=now_ms,
         )
-        self.unsynced_directories.add(self.directory)
+        self._has_new_names = True
         self._secure_base = None
         self.segments.add(segment)
         return segment
@@ -245,9 +247,9 @@ class LogFiles:
 
     def secure_names(self) -> None:
         """Makes the newest segment's name durable. Older segments may be removed only after that."""
-        if self.directory in self.unsynced_directories and self._secure_base != self.segments.active.base_offset:
+        if self._has_new_names and self._secure_base != self.segments.active.base_offset:
             self._files.sync_directory(self.directory)
-            self.unsynced_directories.discard(self.directory)
+            self._has_new_names = False
             self._secure_base = self.segments.active.base_offset
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
@@ -273,7 +275,7 @@ class LogFiles:
     def _remove_segment(self, segment: Segment) -> None:
         self.interrupt_cleaning()
         self.segments.remove(segment)
-        self.unsynced_directories.add(self.directory)
+        self._has_new_names = True
         if segment in self._indexes_in_use:
             self._indexes_in_use.remove(segment)
 
@@ -291,7 +293,7 @@ class LogFiles:
                 target = path.with_name(path.name + DELETED_SUFFIX)
                 self._files.rename(path, target)
                 self.removals.add([target], due_ms)
-        self.unsynced_directories.add(self.directory)
+        self._has_new_names = True
         self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
         cleaned = Segment(
             self.directory,
@@ -315,7 +317,7 @@ class LogFiles:
         """
         cleaned.file.forget()
         rename_swap_files(self._files, self.directory, cleaned.base_offset)
-        self.unsynced_directories.add(self.directory)
+        self._has_new_names = True
         self._secure_base = None
         cleaned.file.drop_name_suffix()
 
@@ -342,20 +344,22 @@ class LogFiles:
             if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
                 # The only file that is created after its segment. Without its name, readers would miss aborts after a
                 # crash.
-                self.unsynced_directories.add(self.directory)
+                self._has_new_names = True
         # After a kill thousands of segments may be unsynced, more than the process may have descriptors.
         self.unsynced_paths += [segment.path for segment in segments[:-HELD_SEGMENTS]]
         descriptors = [segment.file.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
-        directories = sorted(self.unsynced_directories)
+        directories = [self.directory.parent] if self._is_new_name else []
+        if self._has_new_names:
+            directories.append(self.directory)
         flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
         self.unsynced_paths = []
-        self.unsynced_directories = set()
+        self._has_new_names = self._is_new_name = False
         return flush
 
     def needs_flush(self, recovery_point: int) -> bool:
         """Whether more than the active segment's log file has changed since the last flush, up to `recovery_point`."""
         is_older = recovery_point < self.segments.active.base_offset
-        return is_older or bool(self.unsynced_paths) or bool(self.unsynced_directories)
+        return is_older or bool(self.unsynced_paths) or self._has_new_names or self._is_new_name
 
     def prepare_sync(self, log_end_offset: int) -> Flush:
         """The first step of a sync of the active segment's log file alone."""
@@ -365,7 +369,7 @@ class LogFiles:
     def note_unsynced(self, path: Path) -> None:
         """Adds a new file of the log's directory to the next flush, with its name."""
         self.unsynced_paths.append(path)
-        self.unsynced_directories.add(self.directory)
+        self._has_new_names = True
 
     def forget_files(self) -> None:
         """Releases the descriptors and writes nothing."""
