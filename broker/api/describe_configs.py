@@ -28,6 +28,7 @@ from ..metadata.image import ResourceType
 from ..metadata.published import PublishedMetadata
 from ..metadata.topic_names import check_topic_name
 from ..server.broker import Broker
+from ..server.loggers import describe_loggers
 
 API_KEY = ApiKey.DESCRIBE_CONFIGS
 DescribeConfigsResult = DescribeConfigsResponse.DescribeConfigsResult
@@ -135,7 +136,7 @@ def _describe(
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         _check_broker_id(metadata, name, "")
-        return list
+        return describe_loggers
     if kind == ResourceType.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")

@@ -14,6 +14,7 @@ from ...protocol.messages.configs import IncrementalAlterConfigsRequest, Increme
 from ..controller.configs import incremental_alter_configs
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
+from ..server.loggers import set_levels
 
 API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS
 
@@ -28,7 +29,11 @@ def handle(
     metadata = broker.own_metadata
 
     def answer(outcome: IncrementalAlterConfigsResponse | KafkaError) -> None:
-        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+        if isinstance(outcome, KafkaError):
+            reply(_refused(request, outcome))
+            return
+        set_levels(request, (one.error_code for one in outcome.responses))
+        reply(outcome)
 
     metadata.change(
         lambda: incremental_alter_configs(metadata.image, request, broker.controller), context.now_ms, answer

@@ -14,6 +14,7 @@ from ..config.dynamic_config import refuse_unserved, validate_broker_configs, va
 from ..metadata.image import MetadataImage, ResourceType
 from .config_operations import ConfigOperation, OperationType, is_list, new_value, operations_of
 from .controller import Controller
+from .loggers import check_level
 
 
 def check_incremental(
@@ -27,7 +28,7 @@ def check_incremental(
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         if not may_alter_loggers():
             raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        _refuse_loggers(resource.resource_name, operations_of(resource), controller)
+        _check_loggers(resource.resource_name, operations_of(resource), controller)
         return False
     if resource.resource_type == ResourceType.BROKER:
         _check_broker(image, resource.resource_name, operations_of(resource), controller)
@@ -111,8 +112,8 @@ def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"requirement failed: {sentence}")
 
 
-def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
-    """Refuses every logger: this broker has no loggers that requests can set."""
+def _check_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
+    """Checks new levels of this broker's loggers. The shell sets them: they are no part of the metadata."""
     if _node_id(name) != controller.node_id:
         sentence = f"Unexpected node id. Expected {controller.node_id}, but received {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
@@ -120,4 +121,5 @@ def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], contro
         if operation.type in (OperationType.APPEND, OperationType.SUBTRACT):
             sentence = f"{operation.type.name} operation is not allowed for the BROKER_LOGGER resource"
             raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {logger} does not exist!")
+        level = operation.value if operation.type is OperationType.SET else None
+        check_level(logger, level, controller.has_logger)

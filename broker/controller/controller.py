@@ -23,12 +23,17 @@ def nothing_to_check(configs: Mapping[str, str]) -> None:
     """The ``check_listeners`` of a node without TLS."""
 
 
+def no_loggers(name: str) -> bool:
+    """The ``has_logger`` of a node whose loggers requests do not change."""
+    return False
+
+
 class Controller(NamedTuple):
     """This node, its static configuration, and a source of random 16-byte ids.
 
     ``shortage_in``: how short of space the log directory with an id is; 0 if it has enough. The metadata does not have
     this. ``check_listeners``: checks the key stores of listeners under the future dynamic configs of this node. Raises
-    KafkaError.
+    KafkaError. ``has_logger``: whether this process has a logger with a name.
     """
 
     node_id: int
@@ -36,3 +41,4 @@ class Controller(NamedTuple):
     random_uuid: Callable[[], bytes]
     shortage_in: Callable[[bytes], int] = nothing_is_short
     check_listeners: Callable[[Mapping[str, str]], None] = nothing_to_check
+    has_logger: Callable[[str], bool] = no_loggers

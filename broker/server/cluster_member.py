@@ -47,6 +47,7 @@ from ..timers.monotonic import monotonic_ms
 from .broker import Broker
 from .forwarded_configs import ForwardedConfigs
 from .forwarded_tokens import ForwardedTokens
+from .loggers import has_logger
 from .node_security import node_security
 from .random_ids import random_uuid
 from .role import Role, StartStopped
@@ -100,7 +101,7 @@ class ClusterMember(Role):
             log_dirs.metadata.format(self._cluster_id, config.node_id, ids[0])
         metadata = self.metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
-        self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in, has_logger=has_logger)
         self._registered_directories = [directory.directory_id for directory in log_dirs.online]
         registrant = Registrant(
             node_id=config.node_id,

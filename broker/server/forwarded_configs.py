@@ -27,6 +27,7 @@ from ..dispatch.request_in_service import RequestInService
 from ..metadata.decision import ApiError
 from ..metadata.published import PublishedMetadata
 from ..quorum.forwarding import Forwarding
+from .loggers import set_levels
 
 Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
 Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
@@ -49,6 +50,8 @@ class ForwardedConfigs:
         decided = yield from preprocess(
             self._metadata.image, request, self._controller, partial(_may_alter_loggers, context)
         )
+        if isinstance(request, IncrementalAlterConfigsRequest):
+            set_levels(request, (ErrorCode.NONE if error is None else error.code for error in decided))
         left = [resource for resource, error in zip(request.resources, decided, strict=True) if error is None]
         if not left:
             reply((yield from merge(request, decided, {})))

@@ -23,6 +23,7 @@ from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from .broker import Broker
+from .loggers import has_logger
 from .random_ids import random_uuid
 from .role import Role
 
@@ -57,7 +58,9 @@ class Standalone(Role):
         )
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self._endpoints = endpoints
-        controller = self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        controller = self.controller = Controller(
+            config.node_id, config, random_uuid, log_dirs.shortage_in, has_logger=has_logger
+        )
         self.topic_creator = AutoTopicCreation(metadata, controller)
         self.producer_ids = ProducerIds(metadata, controller)
         self.reports = OwnReports(metadata, controller)

@@ -291,7 +291,9 @@ async def alter_configs(
     """``--alter``. Removing a config that is not set is an error, as in Kafka's tool: it is probably mistyped."""
     if entity.name is None:
         raise click.UsageError("An entity name must be specified with --alter")
-    if to_delete:
+    if entity.type == "broker-logger":
+        await check_loggers(admin, entity.name, [*to_delete, *to_set])
+    elif to_delete:
         described = await admin.describe_configs(entity.type, [entity.name])
         own = {entry.name for entry in described[entity.name] if is_own(entry, entity.type, entity.name)}
         missing = [key for key in to_delete if key not in own]
@@ -304,6 +306,18 @@ async def alter_configs(
         click.echo(f"Completed updating config for {entity.type} {entity.name}.")
     else:
         click.echo(f"Completed updating default config for {entity.type}s in the cluster.")
+
+
+async def check_loggers(admin: TopicConfigAdmin, broker: str, loggers: list[str]) -> None:
+    """Raises CommandError for loggers that the broker does not have."""
+    described = await admin.describe_configs("broker-logger", [broker])
+    known = {entry.name for entry in described[broker]}
+    unknown = [logger for logger in loggers if logger not in known]
+    if unknown:
+        raise CommandError(
+            f"Invalid broker logger(s): {','.join(unknown)}; "
+            f"'odradek configs --describe --broker-logger {broker}' shows all"
+        )
 
 
 def configs(arguments: list[str]) -> int:

@@ -308,3 +308,14 @@ def test_replacement_is_decided_in_the_same_way_but_knows_no_loggers() -> None:
     first, second, third, fourth = run_to_end(merge(request, decided, theirs)).responses
     assert (first.error_code, third.error_code) == (0, 0)
     assert second.error_code == fourth.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_levels_of_loggers_are_checked_and_not_stored() -> None:
+    core, image = with_topic()
+    core = core._replace(has_logger=lambda name: name == "odradek.broker")
+    before = dict(image.configs)
+    assert change(core, image, Changed(LOGGER, "1", [Change("odradek.broker", SET, "WARN")])) == [(0, None)]
+    assert change(core, image, Changed(LOGGER, "1", [Change("odradek.broker", DELETE)])) == [(0, None)]
+    [(code, _)] = change(core, image, Changed(LOGGER, "2", [Change("odradek.broker", SET, "WARN")]))
+    assert code == ErrorCode.INVALID_REQUEST, "the logger of another node"
+    assert image.configs == before

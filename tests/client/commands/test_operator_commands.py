@@ -91,6 +91,33 @@ def test_client_metrics(bootstrap: str, name: str, both: BothTools) -> None:
 
 
 @pytest.mark.java
+def test_levels_of_broker_loggers(bootstrap: str, both: BothTools) -> None:
+    broker = both.ours("cluster", "list-endpoints", "--bootstrap-server", bootstrap).out.splitlines()[1].split()[0]
+    entity = ("--bootstrap-server", bootstrap, "--entity-type", "broker-loggers", "--entity-name", broker)
+    logger = re.findall(r"^  (\S+\.\S+)=", both.ours("configs", *entity, "--describe").out, re.MULTILINE)[0]
+
+    def shown(text: str) -> list[str]:
+        """Without the other loggers: a broker that has just started still makes some."""
+        return [line for line in text.splitlines() if line.startswith(("Dynamic", "  root=", f"  {logger}="))]
+
+    assert re.search(
+        "^  root=[A-Z]+ sensitive=false", both.same("configs", *entity, "--describe", of=shown), re.MULTILINE
+    )
+    for command, level in ((both.theirs, "WARN"), (both.ours, "TRACE")):
+        assert command("configs", *entity, "--alter", "--add-config", f"{logger}={level}").code == 0
+        assert f"  {logger}={level} sensitive=false" in both.same("configs", *entity, "--describe", of=shown)
+    assert "Completed" in both.same("configs", *entity, "--alter", "--delete-config", logger)
+    for wrong in (
+        ("--add-config", "no.such.Logger=WARN"),
+        ("--add-config", f"{logger}=LOUD"),
+        ("--delete-config", "root"),
+    ):
+        refused = both.ours("configs", *entity, "--alter", *wrong)
+        theirs = both.theirs("configs", *entity, "--alter", *wrong)
+        assert refused.code == theirs.code == 1, (refused, theirs)
+
+
+@pytest.mark.java
 def test_leader_election(bootstrap: str, topic: str, tmp_path: Path, both: BothTools) -> None:
     file = tmp_path / "partitions.json"
     file.write_text(
