@@ -93,10 +93,11 @@ RENAMED_TOOLS = {
     "kafka-consumer-groups": "groups",
     "kafka-consumer-perf-test": "perf consume",
     "kafka-e2e-latency": "perf end-to-end",
+    "kafka-groups": "groups --all-types",
     "kafka-producer-perf-test": "perf produce",
     "kafka-server-start": "serve",
 }
-"""Tools of Kafka whose command here has another name; a second word is an action of the command."""
+"""Tools of Kafka whose command here has another name; a second word is an action or a flag of the command."""
 SAME_NAMES = (
     "acls",
     "broker-api-versions",
@@ -121,12 +122,19 @@ SAME_NAMES = (
 KAFKA_TOOLS = {**RENAMED_TOOLS, **{f"kafka-{name}": name for name in SAME_NAMES}}
 """Tool of Kafka -> the command that does the same. The program takes either name (``kafka-topics``,
 ``kafka-topics.sh``), so that the image has the tools under the paths that scripts call."""
+PREFIXES_OF_KAFKA = ("kafka-", "connect-", "zookeeper-")
 
 
 def asked(program: str, arguments: list[str]) -> list[str]:
-    """The command with its arguments: a program with the name of one of Kafka's tools is that command."""
-    command = KAFKA_TOOLS.get(os.path.basename(program).removesuffix(".sh"))
-    return arguments if command is None else [*command.split(), *arguments]
+    """The command with its arguments: a program with the name of one of Kafka's tools is that command.
+
+    Other names of Kafka's programs stay before the arguments, and are refused with what to use instead.
+    """
+    name = os.path.basename(program)
+    command = KAFKA_TOOLS.get(name.removesuffix(".sh"))
+    if command is not None:
+        return [*command.split(), *arguments]
+    return [name, *arguments] if name.startswith(PREFIXES_OF_KAFKA) else arguments
 
 
 def usage() -> str:
@@ -175,18 +183,31 @@ def run_command(arguments: list[str]) -> int:
     if arguments[0] == "--kafka-tools":
         print("\n".join(sorted(KAFKA_TOOLS)))
         return 0
+    if arguments[0].removesuffix(".sh") in KAFKA_TOOLS:
+        arguments = asked(arguments[0], arguments[1:])
     if arguments[0] not in COMMANDS:
-        from difflib import get_close_matches
-
-        meant = get_close_matches(arguments[0], COMMANDS, n=1)
-        hint = f" Did you mean '{meant[0]}'?" if meant else ""
-        print(f"odradek: unknown command '{arguments[0]}'.{hint} 'odradek --help' lists them.", file=sys.stderr)
-        return 2
+        return unknown(arguments)
     # numpy's OpenBLAS starts a thread for each core when it is imported, and no command does linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, _, function = COMMANDS[arguments[0]][0].partition(":")
     run = getattr(import_module(module), function)
     return int(run(arguments[1:]) or 0)
+
+
+def unknown(arguments: list[str]) -> int:
+    """Says what to use in place of a command that does not exist. Returns the exit code."""
+    from difflib import get_close_matches
+
+    from .client.commands.absent_tools import instead_of
+
+    instead = instead_of(arguments)
+    if instead is not None:
+        print(f"odradek: {arguments[0]} is not here: {instead}", file=sys.stderr)
+        return 2
+    meant = get_close_matches(arguments[0].removesuffix(".sh"), [*COMMANDS, *KAFKA_TOOLS], n=1)
+    hint = f" Did you mean '{meant[0]}'?" if meant else ""
+    print(f"odradek: unknown command '{arguments[0]}'.{hint} 'odradek --help' lists them.", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ timeout_option = click.option(
 
 INSTEAD_OF = {
     "--broker-list": ["--bootstrap-server"],
+    "--whitelist": ["--include"],
     "--zookeeper": ["--bootstrap-server"],
 }
 """Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still use -> the flags to use here."""
@@ -91,7 +92,8 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
 
 def with_suggestion(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
     """The error that names the equivalent flag, or why there is none; click suggests flags with similar spelling."""
-    flags = {flag for parameter in command.params for flag in parameter.opts}
+    called = command if error.ctx is None else error.ctx.command  # an action of the command, such as perf consume
+    flags = {flag for parameter in called.params for flag in parameter.opts}
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
     if not meant and error.option_name in NOT_SERVED:
         why = NOT_SERVED[error.option_name]

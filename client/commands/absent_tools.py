@@ -1,0 +1,77 @@
+"""Programs that Kafka ships, or shipped until version 3, and that Odradek does not have: what to use instead."""
+
+ZOOKEEPER = "Kafka 4 and Odradek have no ZooKeeper: the metadata is in the log directory"
+CONNECT = "Kafka Connect is a part of Apache Kafka: run it from there, with bootstrap.servers of this broker"
+SHARE = "share groups are not served (docs/differences.md); 'odradek groups --list --share' lists those of a Kafka"
+METRICS = "the broker has no JMX: set odradek.metrics.listener and read /metrics (docs/metrics.md)"
+
+INSTEAD_OF_TOOL = {
+    "connect-distributed": CONNECT,
+    "connect-mirror-maker": CONNECT,
+    "connect-plugin-path": CONNECT,
+    "connect-standalone": CONNECT,
+    "kafka-console-share-consumer": SHARE,
+    "kafka-jmx": METRICS,
+    "kafka-metadata-shell": "use 'odradek dump-log --cluster-metadata-decoder --files FILE'",
+    "kafka-mirror-maker": "Kafka 4 removed it: run connect-mirror-maker.sh of Apache Kafka against this broker",
+    "kafka-preferred-replica-election": "use 'odradek leader-election --election-type preferred "
+    "--all-topic-partitions'",
+    "kafka-replica-verification": "use 'odradek topics --describe --under-replicated-partitions'; "
+    "'odradek storage check' verifies the files of a broker",
+    "kafka-server-stop": "end the process of 'odradek serve' with SIGTERM (kill, systemctl stop, docker stop)",
+    "kafka-share-consumer-perf-test": SHARE,
+    "kafka-share-groups": SHARE,
+    "kafka-streams-groups": "streams groups are not served (docs/differences.md); "
+    "'odradek groups --list --streams' lists those of a Kafka",
+    "kafka-verifiable-consumer": "use 'odradek consume --group ID --json'",
+    "kafka-verifiable-producer": "use 'odradek perf produce --payload-monotonic', or 'odradek produce --json'",
+    "kafka-verifiable-share-consumer": SHARE,
+    "trogdor": "it is for Kafka's own system tests; 'odradek perf' measures",
+    "zookeeper-security-migration": ZOOKEEPER,
+    "zookeeper-server-start": ZOOKEEPER,
+    "zookeeper-server-stop": ZOOKEEPER,
+    "zookeeper-shell": f"{ZOOKEEPER}; 'odradek cluster list-endpoints' and 'odradek topics --describe' show "
+    "brokers and topics",
+}
+"""A program without ``.sh`` -> what to use."""
+
+COMMAND_OF_CLASS = {
+    "AclCommand": "acls",
+    "BrokerApiVersionsCommand": "broker-api-versions",
+    "ClusterTool": "cluster",
+    "ConfigCommand": "configs",
+    "ConsoleConsumer": "consume",
+    "ConsoleProducer": "produce",
+    "ConsumerGroupCommand": "groups",
+    "ConsumerPerformance": "perf consume",
+    "DelegationTokenCommand": "delegation-tokens",
+    "DeleteRecordsCommand": "delete-records",
+    "DumpLogSegments": "dump-log",
+    "EndToEndLatency": "perf end-to-end",
+    "FeatureCommand": "features",
+    "GetOffsetShell": "get-offsets",
+    "Kafka": "serve",
+    "LeaderElectionCommand": "leader-election",
+    "LogDirsCommand": "log-dirs",
+    "MetadataQuorumCommand": "metadata-quorum",
+    "ProducerPerformance": "perf produce",
+    "ReassignPartitionsCommand": "reassign-partitions",
+    "StorageTool": "storage",
+    "StreamsResetter": "streams-application-reset",
+    "TopicCommand": "topics",
+    "TransactionsCommand": "transactions",
+}
+"""A class of ``kafka-run-class.sh`` without its package -> the command that does the same."""
+
+
+def instead_of(arguments: list[str]) -> str | None:
+    """What to use instead of a program with its arguments; None if it is not one of Kafka's."""
+    tool = arguments[0].removesuffix(".sh")
+    if tool != "kafka-run-class":
+        return INSTEAD_OF_TOOL.get(tool)
+    java_class = next((one for one in arguments[1:] if not one.startswith("-")), "")
+    if java_class.endswith("JmxTool"):
+        return METRICS
+    command = COMMAND_OF_CLASS.get(java_class.rpartition(".")[2])
+    use = "see 'odradek --help'" if command is None else f"use 'odradek {command}'"
+    return f"there are no Java classes here; {use}"
