@@ -23,8 +23,8 @@ INSTEAD_OF_TOOL = {
     "kafka-share-groups": SHARE,
     "kafka-streams-groups": "streams groups are not served (docs/differences.md); "
     "'odradek groups --list --streams' lists those of a Kafka",
-    "kafka-verifiable-consumer": "use 'odradek consume --group ID --json'",
-    "kafka-verifiable-producer": "use 'odradek perf produce --payload-monotonic', or 'odradek produce --json'",
+    "kafka-verifiable-consumer": "use 'odradek verify' or 'odradek consume --json'",
+    "kafka-verifiable-producer": "use 'odradek verify' or 'odradek perf produce'",
     "kafka-verifiable-share-consumer": SHARE,
     "trogdor": "it is for Kafka's own system tests; 'odradek perf' measures",
     "zookeeper-security-migration": ZOOKEEPER,
