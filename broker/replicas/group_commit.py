@@ -23,6 +23,8 @@ from ..timers.timers import Timers
 
 logger = logging.getLogger(__name__)
 
+MOST_LOGS = 32
+"""Logs of one round, by default."""
 Synced = Callable[[KafkaError | None], None]
 """Called with None after the sync, or with the error."""
 
@@ -30,9 +32,18 @@ Synced = Callable[[KafkaError | None], None]
 class GroupCommit:
     """The syncs of all log directories."""
 
-    def __init__(self, directories: Sequence[LogDirectory], timers: Timers, clock_ms: Callable[[], int]) -> None:
-        """``clock_ms``: milliseconds since the epoch."""
+    def __init__(
+        self,
+        directories: Sequence[LogDirectory],
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        most_logs: int = MOST_LOGS,
+    ) -> None:
+        """``clock_ms``: milliseconds since the epoch. ``most_logs``: of one round in a directory. A round holds up to
+        HELD_SEGMENTS descriptors of each, beside those that the cache of descriptors keeps open.
+        """
         self._directories = directories
+        self._most_logs = most_logs
         self._timers = timers
         self._clock_ms = clock_ms
         self._wanted: dict[Log, bool] = {}
@@ -113,12 +124,16 @@ class GroupCommit:
             path = log.directory.parent
             if path in self._running:
                 self._wanted[log] = with_indexes
-            elif path in directories:
-                rounds.setdefault(path, {})[log] = with_indexes
-            else:
+            elif path not in directories:
                 self._call_waiters(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
+            elif len(rounds.setdefault(path, {})) < self._most_logs:
+                rounds[path][log] = with_indexes
+            else:
+                self._wanted[log] = with_indexes
         for path, logs in rounds.items():
             self._begin_round(directories[path], logs)
+        if any(log.directory.parent not in self._running for log in self._wanted):
+            self._schedule()  # no round has begun whose end would begin the next one
 
     def _begin_round(self, directory: LogDirectory, logs: dict[Log, bool]) -> None:
         flushes: list[tuple[Log, Flush]] = []

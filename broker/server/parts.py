@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from random import Random
 
 from ...storage.directory.log_directories import LogDirectories
+from ...storage.log.log_files import HELD_SEGMENTS
 from ..config.server_config import ServerConfig
 from ..metadata.image import Endpoint
 from ..network.connecting import connections_for
+from ..network.descriptor_limit import descriptor_shares
 from ..network.unread import Unread
 from ..replicas.group_commit import GroupCommit
 from ..replicas.hosted_replicas import HostedReplicas
@@ -50,7 +52,8 @@ def put_together(
     for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
         undo.callback(end)
     partitions = Partitions()
-    group_commit = GroupCommit(log_dirs.online, timers, clock_ms)
+    most_logs = max(1, descriptor_shares().reserve // 2 // HELD_SEGMENTS)
+    group_commit = GroupCommit(log_dirs.online, timers, clock_ms, most_logs)
     hosting = HostedReplicas(
         log_dirs,
         partitions,

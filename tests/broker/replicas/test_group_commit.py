@@ -5,13 +5,17 @@ import errno
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest
+from odradek.storage.directory.directory_flush import DirectoryFlusher
+from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_flush import Flush
 from support.brokers.append_path import NOW, TOPIC, AppendPath, GatedFiles, batch, only, turns
 
 FSYNC = LogConfig(acks_all_fsync=True)
@@ -275,4 +279,33 @@ async def test_a_sync_leaves_the_indexes_of_the_active_segment_out(tmp_path: Pat
     path.group_commit.when_synced(log, 7, done.set_result)
     await done
     assert log.offsets.recovery_point >= 6
+    await path.close()
+
+
+class RoundSizes:
+    """A flusher of a directory that notes how many logs each round syncs."""
+
+    def __init__(self, flusher: DirectoryFlusher) -> None:
+        self.sizes: list[int] = []
+        self._flusher = flusher
+
+    def sync(self, flushes: list[tuple[Log, Flush]]) -> None:
+        self.sizes.append(len(flushes))
+        self._flusher.sync(flushes)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._flusher, name)
+
+
+async def test_a_round_holds_the_descriptors_of_a_few_logs(tmp_path: Path) -> None:
+    """A round of all logs held four descriptors of each: beside a flood of connections the process had none left, and
+    the directory failed (EMFILE). The other logs are synced by the rounds that follow.
+    """
+    path = AppendPath(tmp_path, FSYNC, partitions=7, most_logs=3)
+    rounds = RoundSizes(path.directory.flusher)
+    path.directory.flusher = cast("DirectoryFlusher", rounds)
+    answer = await path.produce({index: batch() for index in range(7)})
+    assert answer is not None
+    assert [one.error_code for one in answer.responses[0].partition_responses] == [ErrorCode.NONE] * 7
+    assert rounds.sizes == [3, 3, 1]
     await path.close()

@@ -15,7 +15,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.coordinator.partition_log import ACKS_ALL, PartitionLog
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
-from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.group_commit import MOST_LOGS, GroupCommit
 from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.replicas.writer_threads import WriterThreads
@@ -62,10 +62,18 @@ class GatedFiles(Files):
 class AppendPath:
     """A broker's partitions ``t-0``, ``t-1`` ... and all that leads to them. Use inside a running event loop."""
 
-    def __init__(self, directory: Path, config: LogConfig, *, partitions: int = 1, files: Files | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        *,
+        partitions: int = 1,
+        files: Files | None = None,
+        most_logs: int = MOST_LOGS,
+    ) -> None:
         self.directory = LogDirectory.open(directory, files)
         self.timers = LoopTimers(asyncio.get_running_loop())
-        self.group_commit = GroupCommit([self.directory], self.timers, lambda: NOW)
+        self.group_commit = GroupCommit([self.directory], self.timers, lambda: NOW, most_logs)
         self.partitions = Partitions()
         writers = WriterThreads()
         for index in range(partitions):
