@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -193,17 +194,18 @@ def test_quotas_of_addresses_come_with_the_metadata(brokers: tuple[OurBroker, Re
     altered(wire, theirs, {"ip": "127.0.0.9"}, "connection_creation_rate", 1)
 
     def is_closed() -> bool:
-        with socket.create_connection(("127.0.0.1", ours.port), source_address=("127.0.0.9", 0)) as client:
+        """Whether the last of 15 connections, more than the quota allows in all its windows, is closed."""
+        with ExitStack() as opened:
+            address = ("127.0.0.1", ours.port)
+            for _ in range(15):
+                client = opened.enter_context(socket.create_connection(address, source_address=("127.0.0.9", 0)))
             client.settimeout(1.5)  # such a connection is closed after a second at most
             try:
                 return client.recv(1) == b""
             except TimeoutError:
                 return False
 
-    opened = [socket.create_connection(("127.0.0.1", ours.port), source_address=("127.0.0.9", 0)) for _ in range(15)]
     eventually("the address connects too often", is_closed)
-    for one in opened:
-        one.close()
     altered(wire, theirs, {"ip": "127.0.0.9"}, "connection_creation_rate", None)
 
 
