@@ -23,8 +23,11 @@ BUFFER_GROWTH = 4
 """A large frame's buffer begins small and grows as its bytes arrive: a size is a promise that costs its sender nothing
 (300 connections that each announce 100 MB would otherwise take 30 GB). A frame of 1 MiB is copied by a third."""
 MAPPED_BYTES = 4 * 1024 * 1024
-"""A buffer that grows beyond this is mapped: the system gives it memory page by page as bytes arrive, so it needs no
-clearing and grows no more. To grow from 64 to 100 MB took 64 ms in one go, to map 100 MB takes 3 ms."""
+"""The buffer of a frame larger than this is mapped once MAPPED_FROM_BYTES have arrived: the system gives it memory page
+by page as bytes arrive, so it needs no clearing and grows no more. To grow from 64 to 100 MB took 64 ms in one go, to
+map 100 MB takes 3 ms."""
+MAPPED_FROM_BYTES = 512 * 1024
+"""A buffer of 4 MiB that is left for the mapping stays in the heap of the C library, which keeps such blocks."""
 
 
 class Frames(NamedTuple):
@@ -110,12 +113,11 @@ class FrameReader:
     def _grow(self) -> None:
         """More room for the large frame. A new buffer: the transport may still hold a view of the old one."""
         assert self.large is not None
-        size = BUFFER_GROWTH * len(self.large)
         grown: bytearray | mmap
-        if size > MAPPED_BYTES and self._large_size > MAPPED_BYTES:
+        if self._large_size > MAPPED_BYTES and self._large_filled >= MAPPED_FROM_BYTES:
             grown = mmap(-1, self._large_size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
         else:
-            grown = bytearray(min(self._large_size, size))
+            grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self.large)))
         # Views copy once. A bytearray copies what is assigned to a slice of it first, unless that is a bytearray too.
         memoryview(grown)[: self._large_filled] = memoryview(self.large)[: self._large_filled]
         self.large = grown

@@ -34,6 +34,7 @@ from ...protocol.records.compression import (
 )
 from ...protocol.records.consumed_pages import consumer_of
 from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ...protocol.records.growing_buffer import GrowingBuffer
 from ...protocol.records.record import RECORDS_A_STEP, section_chunks
 from ...protocol.records.record_facts import facts_in
 from ...protocol.records.validation import RecordRules, RefusedRecord
@@ -178,20 +179,18 @@ class _Recompressed:
         self._config = config
         self._target = target_compression(config)
         self._compressor = compressor(self._target, _compression_level(config, self._target))
-        self._batch = bytearray(BATCH_HEADER_SIZE)
+        self._batch = GrowingBuffer(BATCH_HEADER_SIZE, max(BATCH_HEADER_SIZE, config.max_message_bytes))
 
     def copy(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yields the chunks unchanged, and compresses them."""
         for chunk in chunks:
-            self._batch += self._compressor.add(chunk)
-            self._check_size()
+            self._add(self._compressor.add(chunk))
             yield chunk
 
-    def finish(self, max_timestamp: int) -> bytearray:
+    def finish(self, max_timestamp: int) -> memoryview:
         """The whole batch. Raises RecordTooLargeError, RecordListTooLargeError."""
-        batch = self._batch
-        batch += self._compressor.finish()
-        self._check_size()
+        self._add(self._compressor.finish())
+        batch = self._batch.view()
         if len(batch) > self._config.segment_bytes:
             raise larger_than_a_segment(len(batch), self._config)
         header = self._header._replace(
@@ -200,16 +199,17 @@ class _Recompressed:
             max_timestamp=max_timestamp,
         )
         HEADER.pack_into(batch, 0, *header)
-        with memoryview(batch) as view:
-            UINT32.pack_into(batch, CRC_POSITION, crc32c(view[ATTRIBUTES_POSITION:]))
+        UINT32.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
         return batch
 
-    def _check_size(self) -> None:
-        if len(self._batch) > self._config.max_message_bytes:
+    def _add(self, compressed: bytes) -> None:
+        size = len(self._batch) + len(compressed)
+        if size > self._config.max_message_bytes:
             raise RecordTooLargeError(
-                f"Message batch size is {len(self._batch)} bytes in append, which exceeds the maximum configured size "
+                f"Message batch size is {size} bytes in append, which exceeds the maximum configured size "
                 f"of {self._config.max_message_bytes}"
             )
+        self._batch.add(compressed)
 
 
 def _compression_level(config: LogConfig, target: CompressionType) -> int | None:
