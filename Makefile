@@ -170,7 +170,7 @@ bench: $(VENV)/.installed-dev
 
 ## bench-cluster: three brokers of ours and three real ones in turn, each under a real controller (12 minutes); writes the table
 bench-cluster: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(BIN)/python bench/cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+	PYTHONPATH=tests $(BIN)/python bench/run_cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
 
 ## bench-tls: TLS of ours and of a real Kafka in turn (8 minutes); writes the table
 bench-tls: $(VENV)/.installed-dev

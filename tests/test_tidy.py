@@ -107,10 +107,10 @@ MAY_SLEEP = {
     "tests/support/eventually.py": "looks again after a while, for all others",
     "tests/broker/timers/test_stall_watch.py": "the sleep is the stall that is tested",
     "tests/testing/test_forked.py": "the sleep is the late child that is tested",
-    "tests/support/fire/nemesis.py": "a seeded fault lasts for a seeded time",
-    "tests/support/fire/cluster_nemesis.py": "a seeded fault lasts for a seeded time",
+    "tests/faults/nemesis.py": "a seeded fault lasts for a seeded time",
+    "tests/cluster/fire/cluster_nemesis.py": "a seeded fault lasts for a seeded time",
     "tests/support/fire/crew.py": "a seeded fault lasts for a seeded time",
-    "tests/support/simulator/loop.py": "the time that passes is virtual",
+    "tests/cluster/simulator/loop.py": "the time that passes is virtual",
     "tests/scale/test_group_scale.py": "members send heartbeats at their interval",
 }
 """Modules of the tests that sleep, and why none of them waits for an event that way."""

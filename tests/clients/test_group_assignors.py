@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from clients.crew import JAVA, GroupCrew, Seat
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.data.numbered_records import by_codec
 from support.eventually import eventually
-from support.groups.crew import JAVA, GroupCrew, Seat
 from support.groups.journal import GroupHistory, read_history
 from support.kafka.java import java_or_skip
 

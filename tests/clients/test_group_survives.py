@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from clients.member import GroupMember
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS, PythonClient
 from support.data.numbered_records import by_codec
 from support.eventually import eventually
 from support.groups.journal import GroupHistory, read_history
-from support.groups.member import GroupMember
 
 TOPIC, GROUP, PARTITIONS = "numbers", "readers", 6
 PATIENCE_S = 300.0

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from clients import client_rounds
+from clients.client_rounds import VALUES
+from clients.client_settings import LOGINS, SCRAM, Login, SecuredListeners, secured_listeners
 from support.kafka.java_program import JavaProgram
-from support.security import client_rounds
-from support.security.client_rounds import VALUES
-from support.security.client_settings import LOGINS, SCRAM, Login, SecuredListeners, secured_listeners
 from support.security.tls_files import tls_files
 
 CLIENTS = ("kafka_python", "confluent_kafka", "aiokafka")

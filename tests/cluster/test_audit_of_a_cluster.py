@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Producer
 
+from cluster.three_brokers import KAFKA, NODE_IDS, ThreeBrokers
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import audit_directories
 from odradek.protocol.records.batch import CRC_POSITION, PARTITION_LEADER_EPOCH_POSITION, crc_of, iterate_headers
-from support.brokers.three_brokers import KAFKA, NODE_IDS, ThreeBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -20,7 +20,13 @@ def test_the_bench_measures_every_row_of_both_clusters(tmp_path: Path) -> None:
     page, output = tmp_path / "benchmarks.md", tmp_path / "benchmarks.json"
     page.write_text(PAGE)
     output.write_text('{"scale": 1}')
-    command = [sys.executable, "bench/cluster.py", *QUICK, "--executable", str(Path(sys.executable).parent / "odradek")]
+    command = [
+        sys.executable,
+        "bench/run_cluster.py",
+        *QUICK,
+        "--executable",
+        str(Path(sys.executable).parent / "odradek"),
+    ]
     command += ["--output", str(output), "--document", str(page)]
     environment = {**os.environ, "PYTHONPATH": "tests"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)

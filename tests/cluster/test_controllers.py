@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
 
+from cluster.plain_clients import create_unassigned_topic
+from cluster.tcp_proxy import Direction, TcpProxy
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import create_unassigned_topic
 from support.eventually import eventually
 from support.kafka.real_controllers import RealController, RealControllers
-from support.tcp_proxy import Direction, TcpProxy
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

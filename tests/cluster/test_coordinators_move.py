@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from cluster.plain_clients import create_topic
 from odradek.broker.network.node_client import NodeClient
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -19,7 +20,6 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdResponse,
 )
 from support.brokers.our_cluster import OurCluster
-from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 
 pytestmark = pytest.mark.ci

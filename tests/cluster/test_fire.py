@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from support.fire.cluster import KAFKA, OURS, FireCluster
-from support.fire.cluster_nemesis import FAULTS, FIRST, ClusterNemesis, until_healed
+from cluster.fire.cluster import KAFKA, OURS, FireCluster
+from cluster.fire.cluster_nemesis import FAULTS, FIRST, ClusterNemesis, until_healed
+from cluster.fire.replicas import until_equal, writers_of
 from support.fire.crew import FireCrew
 from support.fire.history import (
     ASKER,
@@ -27,7 +28,6 @@ from support.fire.history import (
     UNCOMMITTED_READER,
     WATCHER,
 )
-from support.fire.replicas import until_equal, writers_of
 from support.fire.run import conclude, create_topics, strike_until
 from support.fire.worker import TOPIC
 from support.kafka.java import java_or_skip

@@ -9,12 +9,12 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from cluster.plain_clients import create_topic
+from cluster.reassignment import reassign
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers, RealMember
-from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -16,13 +16,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigResource,
 )
 
+from cluster.plain_clients import create_topic
+from cluster.reassignment import reassign
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers
 from support.kafka.real_kafka import RealKafka
-from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from cluster.plain_clients import create_unassigned_topic, produce_numbers
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_clean_shutdown
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import create_unassigned_topic, produce_numbers
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import FEATURES, RealControllers, format_member

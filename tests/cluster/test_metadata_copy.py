@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from cluster.plain_clients import produce_numbers
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.observer_log import ObserverLog
@@ -15,7 +16,6 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_service import NOW_MS
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import produce_numbers
 from support.eventually import eventually
 from support.kafka.java import java_class, java_or_skip, run_class
 from support.kafka.log import complaints

@@ -12,9 +12,9 @@ from types import MappingProxyType
 import pytest
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
+from cluster.rolling.places import ADMIN_TIMEOUT_S, Places
 from support.eventually import eventually
 from support.kafka.real_controllers import FIRST_NODE_ID, RealControllers
-from support.rolling.places import ADMIN_TIMEOUT_S, Places
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -6,13 +6,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
+from cluster.plain_clients import produce_numbers
+from cluster.reassignment import reassign
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import produce_numbers
 from support.eventually import eventually
 from support.kafka.real_controllers import MEMBER, format_member
 from support.kafka.real_kafka import CLUSTER_ID, RealKafka
-from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

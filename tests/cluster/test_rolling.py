@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
+from cluster.rolling.java_clients import TOPIC as VERIFIED
+from cluster.rolling.java_clients import JavaClients
+from cluster.rolling.load import Load
+from cluster.rolling.places import ADMIN_TIMEOUT_S, QUORUM, REPLICAS, Kind, Places
+from cluster.rolling.reading import settle
 from support.fire.run import COUNTS
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers
-from support.rolling.java_clients import TOPIC as VERIFIED
-from support.rolling.java_clients import JavaClients
-from support.rolling.load import Load
-from support.rolling.places import ADMIN_TIMEOUT_S, QUORUM, REPLICAS, Kind, Places
-from support.rolling.reading import settle
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(1800)]
 

@@ -14,11 +14,11 @@ import pytest
 from confluent_kafka import ElectionType, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from cluster.fire.cluster import KAFKA, OURS, FireCluster
+from cluster.reassignment import reassign
 from odradek.broker.metadata.image import NO_LEADER, PartitionImage
 from support.eventually import eventually
-from support.fire.cluster import KAFKA, OURS, FireCluster
 from support.kafka.java import java_or_skip
-from support.kafka.reassignment import reassign
 
 pytestmark = [pytest.mark.java, pytest.mark.ci, pytest.mark.timeout(600)]
 

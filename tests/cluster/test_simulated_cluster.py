@@ -25,13 +25,13 @@ SHORT_STEPS = 1_500
 BUG_STEPS = 8_000
 BUG_SEEDS = range(1, 9)
 PLANTED = ("high-watermark-too-early", "acknowledged-too-early", "shown-aborted", "epochs-forgotten")
-"""Of tests/support/simulator/bugs.py, those that are found within a few thousand steps."""
+"""Of tests/cluster/simulator/bugs.py, those that are found within a few thousand steps."""
 TIMEOUT_S = 900
 
 
 def replay_line(arguments: Sequence[object]) -> str:
     line = " ".join(map(str, arguments))
-    return f"cd tests && PYTHONHASHSEED=0 PYTHONPATH=. python -m support.simulator.run {line} --log"
+    return f"cd tests && PYTHONHASHSEED=0 PYTHONPATH=. python -m cluster.simulator.run {line} --log"
 
 
 async def live(*arguments: object) -> dict[str, Any]:
@@ -39,7 +39,7 @@ async def live(*arguments: object) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "support.simulator.run",
+        "cluster.simulator.run",
         *map(str, arguments),
         cwd=TESTS,
         env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)},

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from cluster.plain_clients import create_topic
 from support.brokers.our_broker import OurBroker
-from support.brokers.plain_clients import create_topic
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import RealControllers, RealMember

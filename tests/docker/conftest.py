@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from support.docker.base import TAG, base_image
-from support.docker.container import Image
 from support.docker.engine import Engine, EngineMissingError, docker_engine
+
+from .base import TAG, base_image
+from .container import Image
 
 ROOT = Path(__file__).parent.parent.parent
 

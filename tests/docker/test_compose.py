@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from support.docker.compose import project
-from support.docker.container import Image
 from support.kafka.real_kafka import free_ports
+
+from .compose import project
+from .container import Image
 
 pytestmark = pytest.mark.ci
 

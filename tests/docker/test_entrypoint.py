@@ -10,8 +10,9 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import unserved_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.server.serve_options import parser
-from support.docker.apache_image import SINGLE_NODE
-from support.docker.entry_points import DOCKER, entry_point
+
+from .apache_image import SINGLE_NODE
+from .entry_points import DOCKER, entry_point
 
 entrypoint = entry_point("entrypoint.py")
 OWN = entrypoint.OWN_CONFIGURATION

@@ -16,9 +16,10 @@ import pytest
 from kafka import KafkaAdminClient
 
 from odradek.testing.forked import no_fork
-from support.docker.apache_image import SINGLE_NODE
-from support.docker.entry_points import DOCKER, entry_point
 from support.eventually import eventually
+
+from .apache_image import SINGLE_NODE
+from .entry_points import DOCKER, entry_point
 
 BIN = Path(sys.executable).parent
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from support.docker.apache_image import SINGLE_NODE
-from support.docker.container import Container, Image
+from .apache_image import SINGLE_NODE
+from .container import Container, Image
 
 pytestmark = pytest.mark.ci
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from support.data.log_directories import flip_a_byte, history_directory
-from support.docker.compose import Project, project
-from support.docker.container import Image
+
+from .compose import Project, project
+from .container import Image
 
 pytestmark = pytest.mark.ci
 

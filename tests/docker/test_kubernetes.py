@@ -12,7 +12,8 @@ import pytest
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metrics.endpoint import PATHS
 from odradek.broker.server.serve_options import parser
-from support.docker.entry_points import DOCKER, entry_point
+
+from .entry_points import DOCKER, entry_point
 
 MANIFEST = DOCKER / "kubernetes" / "odradek.yaml"
 VALIDATE = """

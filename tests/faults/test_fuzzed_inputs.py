@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from faults import fuzz_targets
+from faults.fuzz_targets import SEEDS, TARGETS
 from odradek.protocol.security.oauthbearer import ClientInitial
-from support.security import fuzz_targets
-from support.security.fuzz_targets import SEEDS, TARGETS
 
 MUTATIONS = 300
 FUZZED = Path(__file__).parent / "fuzzed"

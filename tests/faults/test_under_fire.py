@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
+from faults.nemesis import Nemesis
 from support.brokers.our_broker import OurBroker
 from support.fire.crew import FireCrew
 from support.fire.history import ASKER, ASSIGNED_READER, GROUP_READER, IDEMPOTENT, PLAIN, TELLER, TRANSACTIONAL
-from support.fire.nemesis import Nemesis
 from support.fire.run import conclude, create_topics, strike_until
 from support.kafka.java import java_arguments, java_class, java_or_skip
 

@@ -6,7 +6,6 @@ And one JVM with Kafka's own cleaner.
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,13 +13,15 @@ from pyspark.sql import SparkSession
 from support.pipeline.compaction_rounds import CleanerOracle
 from support.pipeline.spark_cluster import FAST_START
 
+from .engine_tasks import PYTHON_PATH
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of two threads in this process, without UI, in UTC."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])  # workers find the functions in tests/support there
+    os.environ["PYTHONPATH"] = PYTHON_PATH
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

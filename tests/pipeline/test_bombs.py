@@ -11,7 +11,10 @@ import pytest
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
-from support.data.bombs import (
+from support.data.log_histories import HistoryWriter
+from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+
+from .bombs import (
     BOMBS,
     batch_of,
     large_values,
@@ -20,9 +23,7 @@ from support.data.bombs import (
     record,
     tiny_records,
 )
-from support.data.log_histories import HistoryWriter
-from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
-from support.pipeline.peak_memory import JOBS, growth
+from .peak_memory import JOBS, growth
 
 MOST_GROWTH = 150_000_000
 CASES = [(job, name) for job in JOBS if job != "compact" for name in BOMBS]

@@ -17,13 +17,15 @@ from odradek.pipeline.importing import job
 from odradek.pipeline.importing.command import import_topics
 from support.data.log_directories import compactable_directory, segment_bytes
 from support.data.log_histories import HistoryWriter
-from support.pipeline.imported_rows import row, write_parquet
+
+from .engine_tasks import PYTHON_PATH
+from .imported_rows import row, write_parquet
 
 PROGRAM = """
 import sys
 from importlib import import_module
 from odradek.pipeline.engine import engines
-from support.pipeline.engine_tasks import hold
+from tests.pipeline.engine_tasks import hold
 if __name__ == "__main__":
     engines.SMALL_BYTES = 0
     job, function, command, *words = sys.argv[1:]
@@ -45,7 +47,7 @@ def two_partitions(root: Path) -> Path:
 def interrupted(tmp_path: Path, job_module: str, function: str, command: str, *words: object) -> tuple[int, str]:
     """Exit code and stderr of a command whose workers got Ctrl-C, with it, in the middle of their tasks."""
     (tmp_path / "program.py").write_text(PROGRAM)
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": PYTHON_PATH}
     arguments = [sys.executable, tmp_path / "program.py", job_module, function, command, *words]
     with subprocess.Popen(
         list(map(str, arguments)),

@@ -19,8 +19,9 @@ from odradek.broker.config.validators import violation
 from odradek.broker.config.values import format_value, parse_value
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.properties import parse_properties
-from support.kafka.config_oracle import ask
 from support.kafka.java import java_arguments, java_or_skip
+
+from .config_oracle import ask
 
 pytestmark = pytest.mark.java
 

@@ -19,8 +19,9 @@ from odradek.broker.config.own_keys import OWN_KEYS
 from odradek.broker.config.security import is_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.stored import READ_AT_START
-from support.kafka.config_oracle import ask
 from support.kafka.real_kafka import RealKafka
+
+from .config_oracle import ask
 
 pytestmark = pytest.mark.java
 

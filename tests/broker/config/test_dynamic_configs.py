@@ -25,8 +25,9 @@ from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_K
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.metadata_publisher import move_throttle
 from odradek.protocol.errors import ErrorCode
-from support.brokers.config_changes import alter, create, replace, run
 from support.eventually import eventually_in_loop
+
+from .config_changes import alter, create, replace, run
 
 
 def of_log(field: str) -> Callable[[BrokerServer], object]:

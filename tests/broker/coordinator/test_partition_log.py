@@ -17,7 +17,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.leading_common import leading_common
+
+from ..leading_common import leading_common
 
 LEADER, FOLLOWER, EPOCH = 1, 2, 7
 

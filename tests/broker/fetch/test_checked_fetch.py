@@ -11,7 +11,8 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath
+
+from ..append_path import NOW, TOPIC, AppendPath
 
 
 def batch(value: bytes) -> bytes:

@@ -16,7 +16,8 @@ from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath, GatedFiles, turns
+
+from ..append_path import NOW, TOPIC, AppendPath, GatedFiles, turns
 
 EPOCH = 3
 NOTHING = AppendToCopy(b"", 0, 0)

@@ -15,8 +15,9 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import TOPIC, AppendPath, batch, turns
-from support.brokers.leading_common import leading_common
+
+from ..append_path import TOPIC, AppendPath, batch, turns
+from ..leading_common import leading_common
 
 LEADER, FOLLOWER, BROKER_EPOCH = 1, 2, 7
 TOPIC_ID = b"t" * 16

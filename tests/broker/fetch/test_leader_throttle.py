@@ -12,8 +12,9 @@ from odradek.broker.replicas.leading import Leading
 from odradek.broker.replicas.replication_throttle import LEADER_KEYS
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath
-from support.brokers.leading_common import leading_common
+
+from ..append_path import NOW, TOPIC, AppendPath
+from ..leading_common import leading_common
 
 LEADER, IN_SYNC, BEHIND = 1, 2, 3
 RATE_BYTES_S = 100

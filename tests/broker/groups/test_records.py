@@ -17,8 +17,9 @@ from odradek.protocol.messages.group_records import (
     ShareGroupMetadataKey,
     ShareGroupMetadataValue,
 )
-from support.groups.scripts import ScriptPlayer
 from support.kafka.java import java_class, java_or_skip, run_class
+
+from .scripts import ScriptPlayer
 
 
 def test_round_trip_with_type_and_version_in_front() -> None:

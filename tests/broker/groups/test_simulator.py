@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from support.groups.simulator import GroupSimulator
+from .simulator import GroupSimulator
 
 SEED_VARIABLE = "ODRADEK_GROUP_SEED"
 STEPS_VARIABLE = "ODRADEK_GROUP_STEPS"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.brokers.two_log_dirs import TwoLogDirs
+from .two_log_dirs import TwoLogDirs
 
 
 @pytest.fixture

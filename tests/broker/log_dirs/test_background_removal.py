@@ -9,8 +9,9 @@ from odradek.broker.server.background import SEGMENTS_A_STEP, Background
 from odradek.broker.timers.slices import Slices
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import AppendPath, batch, only, turns
-from support.disks.gated_removals import GatedRemovals
+
+from ..append_path import AppendPath, batch, only, turns
+from .gated_removals import GatedRemovals
 
 CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)
 

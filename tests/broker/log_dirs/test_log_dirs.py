@@ -19,8 +19,9 @@ from odradek.storage.files.files import Buffer
 from odradek.testing.files import FullDisk
 from odradek.testing.in_process import InProcessBroker
 from support.brokers.asking import Asking
-from support.brokers.two_log_dirs import PARTITIONS, TwoLogDirs
 from support.eventually import eventually
+
+from .two_log_dirs import PARTITIONS, TwoLogDirs
 
 
 def test_new_partitions_go_where_the_fewest_are(two: TwoLogDirs) -> None:

@@ -14,8 +14,9 @@ from odradek.protocol.steps import Steps, run_to_end
 from odradek.storage.files.disk_usage import allocated_bytes
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, AppendPath, batch, only, turns
-from support.disks.gated_removals import GatedRemovals
+
+from ..append_path import NOW, AppendPath, batch, only, turns
+from .gated_removals import GatedRemovals
 
 SEGMENT_BYTES = 40_000
 SEGMENTS = 30

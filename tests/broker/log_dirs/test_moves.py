@@ -6,8 +6,9 @@ import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.topics import DeleteTopicsRequest
-from support.brokers.two_log_dirs import PARTITIONS, TwoLogDirs
 from support.eventually import eventually
+
+from .two_log_dirs import PARTITIONS, TwoLogDirs
 
 
 def test_a_replica_moves_with_all_that_is_appended_meanwhile(two: TwoLogDirs) -> None:

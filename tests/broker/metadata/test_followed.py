@@ -42,8 +42,9 @@ from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files
 from odradek.storage.log.read_result import in_memory
 from support.brokers.metadata_service import NOW_MS, open_service
-from support.data.many_partitions import snapshot_of_partitions
 from support.disks.simulated_disk import SimulatedDisk
+
+from ..many_partitions import snapshot_of_partitions
 
 FOLLOWER_ID = 71
 CLUSTER_CONFIG = [

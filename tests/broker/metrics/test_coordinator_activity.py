@@ -9,7 +9,8 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from odradek.client.admin import Admin
 from odradek.client.types import TopicPartition as OurTopicPartition
 from odradek.testing import InProcessBroker
-from support.brokers.metric_samples import samples_of
+
+from .metric_samples import samples_of
 
 PATIENCE_S = 60
 GROUPS = "kafka_server_group_coordinator_metrics"

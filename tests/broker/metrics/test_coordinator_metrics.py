@@ -22,7 +22,8 @@ from odradek.broker.metrics.pieces import encoded
 from odradek.broker.transactions.states import NEVER_STORED
 from odradek.protocol.transaction_states import BY_LABEL, TransactionState
 from odradek.testing import InProcessBroker
-from support.brokers.metric_samples import samples_in, samples_of
+
+from .metric_samples import samples_in, samples_of
 
 PATIENCE_S = 60
 GROUPS = "kafka_server_group_coordinator_metrics_group_count"

@@ -24,7 +24,8 @@ from odradek.protocol.records.record import Record
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.testing import InProcessBroker
-from support.brokers.metric_samples import Samples, samples_in, samples_of
+
+from .metric_samples import Samples, samples_in, samples_of
 
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 RECORDS, SECONDS, OFFSET = "odradek_group_lag_records", "odradek_group_lag_seconds", "odradek_group_committed_offset"

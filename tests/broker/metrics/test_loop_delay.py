@@ -10,7 +10,8 @@ from prometheus_client import generate_latest
 from odradek.broker.metrics.loop_delay import LIMITS_S, PERIOD_S, LoopDelay
 from odradek.broker.metrics.pieces import encoded
 from odradek.testing import InProcessBroker
-from support.brokers.metric_samples import Samples, samples_in, samples_of
+
+from .metric_samples import Samples, samples_in, samples_of
 
 NAME = "odradek_event_loop_delay_seconds"
 

@@ -19,7 +19,8 @@ from odradek.protocol.messages.groups import FindCoordinatorResponse, HeartbeatR
 from odradek.protocol.messages.metadata import MetadataResponse
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.testing import InProcessBroker
-from support.brokers.metric_samples import samples_of
+
+from .metric_samples import samples_of
 
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 PATIENCE_S = 60

@@ -24,8 +24,9 @@ from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files
 from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_service import NOW_MS, open_service
-from support.data.many_partitions import snapshot_of_partitions
 from support.disks.faulty_files import FaultyFiles
+
+from ..many_partitions import snapshot_of_partitions
 
 CONFIG = [
     "node.id=71",

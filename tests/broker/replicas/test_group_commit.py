@@ -16,7 +16,8 @@ from odradek.storage.directory.directory_flush import DirectoryFlusher
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_flush import Flush
-from support.brokers.append_path import NOW, TOPIC, AppendPath, GatedFiles, batch, only, turns
+
+from ..append_path import NOW, TOPIC, AppendPath, GatedFiles, batch, only, turns
 
 FSYNC = LogConfig(acks_all_fsync=True)
 LATEST = -1

@@ -1,10 +1,11 @@
-"""Leaders and followers on a model (``support.brokers.isr_world``): nothing acknowledged is lost."""
+"""Leaders and followers on a model (``broker.replicas.isr_world``): nothing acknowledged is lost."""
 
 import pytest
 
 from odradek.broker.metadata.image import PartitionImage
 from odradek.broker.replicas.isr import Committed, InSyncReplicas, Proposal
-from support.brokers.isr_world import BROKERS, DIRECTORIES, LAG_MS, Controller, World
+
+from .isr_world import BROKERS, DIRECTORIES, LAG_MS, Controller, World
 
 SEEDS = 120
 STEPS = 400

@@ -9,8 +9,9 @@ from odradek.broker.api import produce
 from odradek.broker.replicas import partition
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns
-from support.brokers.interleaved_appends import LARGE_BYTES, Interleaving, WriteGate
+
+from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
+from .interleaved_appends import LARGE_BYTES, Interleaving, WriteGate
 
 SMALL, LARGE = batch(b"s"), batch(b"l" * LARGE_BYTES)
 
@@ -29,7 +30,7 @@ async def replay(directory: Path, seed: int, steps: int) -> None:
     except Exception as difference:
         run.files.gate.set()
         difference.add_note(
-            f"replay: Interleaving(directory, {seed}).run({steps})  # tests/support/brokers/interleaved_appends.py"
+            f"replay: Interleaving(directory, {seed}).run({steps})  # tests/broker/replicas/interleaved_appends.py"
         )
         raise
 

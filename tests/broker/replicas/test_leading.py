@@ -18,7 +18,8 @@ from odradek.protocol.messages.quorum import AlterPartitionResponse
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.leading_common import leading_common
+
+from ..leading_common import leading_common
 
 LEADER, FOLLOWER, EPOCH = 1, 2, 7
 

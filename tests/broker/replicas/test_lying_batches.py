@@ -11,8 +11,9 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, AppendPath, batch, only
 from support.data.lying_batches import lying_batch
+
+from ..append_path import NOW, AppendPath, batch, only
 
 
 @pytest.mark.parametrize("kind", list(CompressionType))

@@ -20,10 +20,11 @@ from odradek.protocol.errors import ErrorCode
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Buffer
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from support.data.log_model import records_of
 from support.disks.simulated_disk import SimulatedDisk
 from support.disks.simulated_nodes import START_MS
+
+from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
 
 PARTITIONS = 2
 REQUESTS = 24

@@ -29,7 +29,8 @@ from odradek.protocol.steps import Steps
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import in_memory
 from odradek.storage.log.record_inspection import MAX_RECORD_ERRORS
-from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns
+
+from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
 
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}))
 HOUR_MS = 3_600_000

@@ -8,7 +8,8 @@ import pytest
 
 from support.brokers.heavy_requests import ROWS, Heavy, Scale, create, delete
 from support.brokers.our_broker import resident_bytes
-from support.brokers.watched_collections import WatchedBroker
+
+from .watched_collections import WatchedBroker
 
 OBJECTS = """
 import gc, sys

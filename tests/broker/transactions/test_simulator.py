@@ -1,10 +1,10 @@
-"""Exactly once, whatever happens: the seeded world of ``support.transactions.simulator``."""
+"""Exactly once, whatever happens: the seeded world of ``broker.transactions.simulator``."""
 
 import os
 
 import pytest
 
-from support.transactions.simulator import World
+from .simulator import World
 
 
 def run(seed: int, steps: int) -> World:

@@ -4,8 +4,9 @@ import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
-from support.transactions.client import TransactionClient, committed_offset, markers
 from support.transactions.harness import TransactionHarness
+
+from .client import TransactionClient, committed_offset, markers
 
 
 @pytest.fixture

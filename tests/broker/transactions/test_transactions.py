@@ -12,8 +12,9 @@ from odradek.protocol.messages import transactions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records
 from odradek.protocol.transaction_states import TransactionState
-from support.transactions.client import TIMEOUT_MS, TransactionClient, markers
 from support.transactions.harness import TransactionHarness
+
+from .client import TIMEOUT_MS, TransactionClient, markers
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.brokers.command_shell import Shell
+from ..command_shell import Shell
 
 
 @pytest.fixture

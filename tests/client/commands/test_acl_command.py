@@ -19,8 +19,9 @@ from odradek.client.admin import (
 )
 from odradek.client.errors import AdminError
 from odradek.protocol.errors import ErrorCode
-from support.brokers.command_shell import Shell
 from support.brokers.our_broker import OurBroker
+
+from ..command_shell import Shell
 
 KEYS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.brokers.command_shell import Shell
+from ..command_shell import Shell
 
 
 @pytest.mark.parametrize(

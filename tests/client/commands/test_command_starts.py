@@ -8,7 +8,8 @@ from importlib import import_module
 import pytest
 
 from odradek.__main__ import COMMANDS
-from support.brokers.command_shell import Shell
+
+from ..command_shell import Shell
 
 OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.brokers.command_shell import Shell
+from ..command_shell import Shell
 
 
 def test_topics(shell: Shell, name: str) -> None:

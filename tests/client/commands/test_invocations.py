@@ -15,7 +15,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.__main__ import asked, run_command
 from support.brokers.our_broker import OurBroker
-from support.invocations import Output, rows_of, run_table
+
+from .command_lines import Output, rows_of, run_table
 
 TABLES = sorted((Path(__file__).parent / "invocations").glob("*.txt"))
 LEAST_ROWS = 120

@@ -13,8 +13,9 @@ from odradek.client.commands.perf.command import perf
 from odradek.client.commands.perf.consume_stats import ConsumeStats
 from odradek.client.commands.perf.date_format import check_pattern, formatted
 from odradek.client.commands.perf.produce_stats import ProduceStats
-from support.brokers.command_shell import Shell
 from support.kafka.tools import KafkaTools
+
+from ..command_shell import Shell
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:E-?\d+)?")
 SUMMARY = (

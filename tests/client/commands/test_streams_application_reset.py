@@ -11,8 +11,9 @@ from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from support.brokers.command_shell import Shell
 from support.kafka.tools import KafkaTools
+
+from ..command_shell import Shell
 
 COMMAND = "streams-application-reset"
 TIME_MS = 1_700_000_000_000

@@ -19,9 +19,10 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
-from support.groups.client_groups import create_topic
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import TRANSACTIONS, KafkaTools
+
+from ..client_groups import create_topic
 
 SETTINGS = {
     # Since Kafka 3.6 a broker refuses what makes a transaction hang; this is how the broker of an older one behaves.

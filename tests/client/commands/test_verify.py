@@ -13,7 +13,8 @@ import pytest
 from odradek.client.commands.delete_records import delete_records
 from odradek.client.commands.verify.command import verify
 from odradek.testing import InProcessBroker, KafkaCluster
-from support.brokers.command_shell import Shell
+
+from ..command_shell import Shell
 
 OK = "OK: no loss, no duplicate, no record out of order or of an aborted transaction"
 TOPIC = "odradek-verify"

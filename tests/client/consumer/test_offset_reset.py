@@ -10,7 +10,8 @@ from odradek.client.errors import ConfigurationError, LogTruncationError, NoOffs
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.wall_clock import clock_ms
-from support.groups.client_groups import create_topic, poll_until, produce_numbers, read
+
+from ..client_groups import create_topic, poll_until, produce_numbers, read
 
 HOUR_MS = 3_600_000
 

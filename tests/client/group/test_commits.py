@@ -10,7 +10,8 @@ from odradek.client.errors import ConfigurationError, RetriableCommitError
 from odradek.client.group.offset_commits import Offsets
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from support.groups.client_groups import WAIT_S, create_topic, poll_until, produce_numbers, read
+
+from ..client_groups import WAIT_S, create_topic, poll_until, produce_numbers, read
 
 PROTOCOLS = ["classic", "consumer"]
 

@@ -16,7 +16,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from support.brokers.our_broker import OurBroker
-from support.groups.client_groups import Told, create_topic, poll_until, produce_numbers, read, shared_out
+
+from ..client_groups import Told, create_topic, poll_until, produce_numbers, read, shared_out
 
 PROTOCOLS = ["classic", "consumer"]
 

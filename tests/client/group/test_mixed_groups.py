@@ -13,7 +13,8 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from odradek.client.consumer import Consumer
 from odradek.client.types import ConsumerRecord, TopicPartition
 from support.brokers.python_clients import learn_partitions
-from support.groups.client_groups import (
+
+from ..client_groups import (
     WAIT_S,
     HasPartitions,
     Told,

@@ -12,7 +12,8 @@ from odradek.client.producer import Producer
 from odradek.client.producer.partitioner import partition_for_key
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from support.groups.client_groups import create_topic, until
+
+from ..client_groups import create_topic, until
 
 WAIT_MS = 60_000
 

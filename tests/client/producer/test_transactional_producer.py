@@ -13,7 +13,8 @@ from odradek.client.producer.transaction_requests import TransactionRequests
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from support.brokers.our_broker import OurBroker
-from support.groups.client_groups import WAIT_S, create_topic, poll_until, read
+
+from ..client_groups import WAIT_S, create_topic, poll_until, read
 
 
 @pytest.fixture(params=[1, 2], ids=["v1", "v2"], autouse=True)

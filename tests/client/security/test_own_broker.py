@@ -10,8 +10,9 @@ import pytest
 from odradek.client.admin import Admin
 from odradek.client.errors import AuthenticationError
 from odradek.testing import BrokerSecurity, SecuredBroker
-from support.brokers.command_shell import Shell
 from support.security.secured_kafka import sasl, write_properties
+
+from ..command_shell import Shell
 
 
 @pytest.fixture(scope="module")

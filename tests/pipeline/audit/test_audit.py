@@ -19,10 +19,11 @@ from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.records.batch import iterate_headers
-from support.data.damaged_batches import MAX_TIME
 from support.data.log_directories import compactable_directory, flip_a_byte, history_directory
 from support.data.log_histories import HISTORY_START_MS
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory, stamp
+
+from .damaged_batches import MAX_TIME
 
 DAY_MS = 86_400_000
 

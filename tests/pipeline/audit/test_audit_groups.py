@@ -17,7 +17,15 @@ from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.records.control import ControlRecordType
 from support.kafka.directory import NOW_MS, TOPIC, TOPIC_ID
-from support.pipeline.group_injections import (
+
+from ..groups_directory import (
+    FIRST_MS,
+    OFFSETS_PARTITIONS,
+    OFFSETS_TOPIC,
+    RECORDS,
+    GroupsDirectory,
+)
+from .group_injections import (
     DAY_MS,
     INJECTED,
     Inject,
@@ -28,13 +36,6 @@ from support.pipeline.group_injections import (
     an_unknown_type,
     consumer_group,
     keeps_up,
-)
-from support.pipeline.groups_directory import (
-    FIRST_MS,
-    OFFSETS_PARTITIONS,
-    OFFSETS_TOPIC,
-    RECORDS,
-    GroupsDirectory,
 )
 
 

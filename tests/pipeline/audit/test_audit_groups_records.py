@@ -22,7 +22,8 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType
 from odradek.protocol.records.record import Record, iterate_records
 from support.kafka.directory import NOW_MS
-from support.pipeline.groups_directory import OFFSETS_TOPIC, GroupsDirectory
+
+from ..groups_directory import OFFSETS_TOPIC, GroupsDirectory
 
 GROUP = "readers"  # all keys in one partition
 START_MS = NOW_MS - 1_000_000

@@ -9,11 +9,12 @@ from odradek.pipeline.audit.catalogue_log import LOG_CHECKS
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
-from support.data.damaged_batches import BATCH_INJECTIONS
-from support.data.damaged_files import FILE_INJECTIONS
-from support.data.damaged_replicas import REPLICA_INJECTIONS
-from support.pipeline.audit_injections import COMPACT, Injection
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+
+from .audit_injections import COMPACT, Injection
+from .damaged_batches import BATCH_INJECTIONS
+from .damaged_files import FILE_INJECTIONS
+from .damaged_replicas import REPLICA_INJECTIONS
 
 INJECTIONS = BATCH_INJECTIONS + FILE_INJECTIONS + REPLICA_INJECTIONS
 

@@ -17,8 +17,9 @@ from odradek.pipeline.directories.restarts import MOST_RESTARTS
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import write_partition_metadata
-from support.data.changed_while_read import changed_while_read
 from support.pipeline.audited_directory import HIGH_WATERMARK, NOW_MS, AuditedDirectory
+
+from ..changed_while_read import changed_while_read
 
 
 def audited(*roots: Path) -> AuditResult:

@@ -7,8 +7,9 @@ import pytest
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.producers.producer_snapshots import decode_snapshot, encode_snapshot
-from support.pipeline.audit_injections import COMPACT
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+
+from .audit_injections import COMPACT
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_par
 from odradek.pipeline.audit.report.write import write_report
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import PartitionReport
-from support.pipeline.audit_results import random_result
+
+from .audit_results import random_result
 
 Row = dict[str, Any]
 

@@ -20,8 +20,9 @@ from odradek.pipeline.export.command import export
 from odradek.pipeline.importing.command import import_topics
 from support.data.log_directories import flip_a_byte
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
-from support.pipeline.groups_directory import GroupsDirectory
-from support.pipeline.object_storage import upload
+
+from ..groups_directory import GroupsDirectory
+from ..object_storage import upload
 
 
 @pytest.fixture

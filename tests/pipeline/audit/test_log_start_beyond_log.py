@@ -15,7 +15,8 @@ from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offs
 from odradek.storage.files.files import Files
 from support.kafka.java import java_or_skip
 from support.kafka.real_kafka import RealKafka
-from support.pipeline.kafkalog_reading import offsets_of, read_rows
+
+from ..kafkalog_reading import offsets_of, read_rows
 
 LOG_START = "log-start-offset-checkpoint"
 RECORDS = 100

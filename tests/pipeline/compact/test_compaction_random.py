@@ -14,8 +14,9 @@ import pytest
 
 from odradek.pipeline.engine.engines import available_cores
 from support.kafka.java import java_or_skip
-from support.pipeline.compaction_random import CLEANERS, compare, compare_in_pool, start_oracle
 from support.pipeline.compaction_rounds import CleanerOracle
+
+from .compaction_random import CLEANERS, compare, compare_in_pool, start_oracle
 
 BLOCK = 100
 

@@ -19,7 +19,6 @@ from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.files.files import Files
 from support.pipeline.compaction_log import COMPACTED, START_MS, CompactionLog, read_batches
-from support.pipeline.compaction_play import play
 from support.pipeline.compaction_rounds import (
     CleanerOracle,
     CleanOnce,
@@ -32,7 +31,9 @@ from support.pipeline.compaction_rounds import (
     contents,
     kafka_mistakes_an_abort,
 )
-from support.pipeline.compaction_scenarios import (
+
+from .compaction_play import play
+from .compaction_scenarios import (
     Scenario,
     deletes,
     duplicate_check,
@@ -51,7 +52,7 @@ from support.pipeline.compaction_scenarios import (
     undecided_transaction,
     younger_than_the_lag,
 )
-from support.pipeline.compaction_scenarios_segments import (
+from .compaction_scenarios_segments import (
     batches_of_each_kind,
     beyond_missing_offsets,
     checkpoint_beyond_the_log,
@@ -69,7 +70,7 @@ from support.pipeline.compaction_scenarios_segments import (
     sparse_offsets_and_empty_segments,
     uncleanable_section,
 )
-from support.pipeline.compaction_scenarios_transactions import (
+from .compaction_scenarios_transactions import (
     abort_marker_goes,
     abort_marker_with_an_empty_batch,
     aborted_across_segments,

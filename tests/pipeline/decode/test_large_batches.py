@@ -11,7 +11,8 @@ from odradek.pipeline.decode.damage import Damage, DamageKind
 from odradek.pipeline.decode.records import decode_chunk
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
-from support.data.bombs import batch_of, record
+
+from ..bombs import batch_of, record
 
 
 def decoded(batch: bytes, *, is_compiled: bool) -> tuple[list[object], list[DamageKind]]:

@@ -19,7 +19,8 @@ from odradek.pipeline.reading.pruning import Pruning
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from support.data.log_directories import flip_a_byte, history_directory
-from support.pipeline.object_storage import upload
+
+from ..object_storage import upload
 
 NAMES = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
 

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available_cores, finished_tasks, run_tasks
 from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
 from support.eventually import eventually
-from support.pipeline.engine_tasks import die, double, fail_at_three, meet, name_of, process_id, wait_for
+
+from ..engine_tasks import PYTHON_PATH, die, double, fail_at_three, meet, name_of, process_id, wait_for
 
 needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
 
@@ -71,13 +72,13 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script.write_text(
         "import os, sys\nfrom pathlib import Path\n"
         "from odradek.pipeline.engine.engines import Job, finished_tasks\n"
-        "from support.pipeline.engine_tasks import process_id, wait_for\n"
+        "from tests.pipeline.engine_tasks import process_id, wait_for\n"
         "if __name__ == '__main__':\n"
         "    here = Path(sys.argv[1])\n"
         "    list(finished_tasks('local', Job([(here / 'one', here / 'never'), (here / 'two', here / 'never')],"
         " wait_for, 'job')))\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": PYTHON_PATH}
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
     eventually("both tasks run", lambda: (tmp_path / "one").exists() and (tmp_path / "two").exists())
     workers = children_of_children(process.pid)
@@ -143,12 +144,12 @@ def test_spark_without_java_says_so(tmp_path: Path) -> None:
     code = (
         "from odradek.pipeline.engine.engines import *\n"
         "from odradek.pipeline.engine.job import EngineMissingError\n"
-        "from support.pipeline.engine_tasks import double\n"
+        "from tests.pipeline.engine_tasks import double\n"
         "try:\n    list(run_tasks('spark', [1], double, 'doubling'))\n"
         "except EngineMissingError as error:\n    print('said:', error)\n"
     )
     environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
-    environment |= {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment |= {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(tmp_path), "PYTHONPATH": PYTHON_PATH}
     result = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
     )

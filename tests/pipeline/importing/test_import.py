@@ -22,7 +22,8 @@ from odradek.storage.directory.directory_lock import DirectoryLock
 from odradek.storage.files.checkpoints import read_epoch_checkpoint, read_offset_checkpoint
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, read_partition_metadata, write_meta_properties
-from support.pipeline.imported_rows import SPARK_SCHEMA, in_order, records_in, row, write_parquet
+
+from ..imported_rows import SPARK_SCHEMA, in_order, records_in, row, write_parquet
 
 
 def order(path: Path, into: Path, **options: Any) -> ImportOrder:

@@ -11,7 +11,8 @@ from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.storage.subcommands import storage
 from odradek.testing.in_process import InProcessBroker
 from support.brokers.asking import NOW_MS, Asking
-from support.pipeline.imported_rows import row, write_parquet
+
+from ..imported_rows import row, write_parquet
 
 HIGHEST_OFFSET = (1 << 62) - 1
 HIGHEST_TIMESTAMP_MS = 1 << 62

@@ -16,7 +16,8 @@ from odradek.storage.files.meta_properties import (
     write_meta_properties,
 )
 from odradek.storage.subcommands import storage
-from support.pipeline.imported_rows import row, write_parquet
+
+from ..imported_rows import row, write_parquet
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from odradek.pipeline.engine.engines import LOCAL
 from support.brokers.our_broker import OurBroker
 from support.data.dump_log import kafka_dump
 from support.kafka.real_kafka import RealKafka
-from support.pipeline.imported_rows import Found, in_order, records_in, row, write_parquet
+
+from ..imported_rows import Found, in_order, records_in, row, write_parquet
 
 pytestmark = pytest.mark.ci
 TIMEOUT_S = 120

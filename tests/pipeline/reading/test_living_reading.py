@@ -17,10 +17,11 @@ from odradek.pipeline.export.command import export
 from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
-from support.data.changed_while_read import changed_while_read
 from support.data.log_histories import HistoryWriter
-from support.pipeline.kafkalog_reading import batch_reader, offsets_of, rows_of, stream_reader
-from support.transactions.writer import TransactionWriter
+
+from ..changed_while_read import changed_while_read
+from ..kafkalog_reading import batch_reader, offsets_of, rows_of, stream_reader
+from ..transactional_writer import TransactionWriter
 
 SEGMENTS, BATCHES = 4, 6
 COLUMNS = ("partition", "offset", "value", "_corrupt_record")

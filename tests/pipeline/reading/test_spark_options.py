@@ -15,8 +15,9 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
 from odradek.storage.log.log_config import LogConfig
 from support.data.log_histories import HISTORY_START_MS, HistoryWriter
-from support.pipeline.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of
-from support.transactions.writer import TransactionWriter
+
+from ..kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of
+from ..transactional_writer import TransactionWriter
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ import pytest
 from odradek.pipeline.directories import file_access, restarts
 from odradek.protocol.records.control import ControlRecordType
 from odradek.storage.log.log_config import LogConfig
-from support.data.changed_while_read import changed_while_read
 from support.data.log_histories import HistoryWriter
-from support.pipeline.kafkalog_reading import batch_reader, offsets_of, rows_of, stream_reader
-from support.transactions.writer import TransactionWriter
+
+from ..changed_while_read import changed_while_read
+from ..kafkalog_reading import batch_reader, offsets_of, rows_of, stream_reader
+from ..transactional_writer import TransactionWriter
 
 COLUMNS = ("offset", "value", "_corrupt_record")
 SEGMENTS, BATCHES = 3, 8

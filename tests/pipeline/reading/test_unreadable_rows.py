@@ -16,7 +16,8 @@ from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import history_directory
 from support.disks.odd_files import ODD
-from support.pipeline.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of, stream_reader
+
+from ..kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of, stream_reader
 
 SLOW = pytest.mark.ci
 """Each case reads the directory several times; `make test` runs one of each kind."""

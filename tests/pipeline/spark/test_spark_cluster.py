@@ -9,9 +9,10 @@ import pytest
 
 from odradek.pipeline.audit.command import audit
 from support.data.log_directories import history_directory
-from support.pipeline.kafkalog_reading import offsets_of, read_rows
 from support.pipeline.spark_cluster import SparkCluster
 from support.pipeline.wheel import build_wheel, run
+
+from ..kafkalog_reading import offsets_of, read_rows
 
 # Three JVMs and two drivers: on a machine that does much else a test takes minutes.
 pytestmark = [pytest.mark.ci, pytest.mark.java, pytest.mark.timeout(1800)]

@@ -15,7 +15,8 @@ from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
 from support.data.log_histories import HistoryWriter
-from support.pipeline.kafkalog_reading import data_records
+
+from ..kafkalog_reading import data_records
 
 KAFKA_SOURCE_SCHEMA = (
     "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"

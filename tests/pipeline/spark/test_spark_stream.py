@@ -19,8 +19,9 @@ from odradek.pipeline.spark.stream import limit_ends
 from odradek.protocol.records.control import ControlRecordType
 from support.brokers.our_broker import OurBroker
 from support.data.log_histories import HistoryWriter
-from support.pipeline.kafkalog_reading import offsets_of, rows_of, stream_reader
-from support.transactions.writer import TransactionWriter
+
+from ..kafkalog_reading import offsets_of, rows_of, stream_reader
+from ..transactional_writer import TransactionWriter
 
 ALL = ReadAllAvailable()
 STARTS = 10

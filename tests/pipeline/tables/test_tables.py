@@ -20,7 +20,8 @@ from odradek.protocol.records.control import ControlRecordType
 from support.data.log_directories import flip_a_byte, history_directory
 from support.disks.odd_files import ODD
 from support.kafka.directory import NOW_MS, TOPIC_ID, KafkaDirectory
-from support.pipeline.groups_directory import OFFSETS_TOPIC, GroupsDirectory
+
+from ..groups_directory import OFFSETS_TOPIC, GroupsDirectory
 
 Row = dict[str, Any]
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.data.record_batches import JavaRecordBatches
 from support.kafka.java import java_or_skip
+
+from .record_batches import JavaRecordBatches
 
 
 @pytest.fixture(scope="session")

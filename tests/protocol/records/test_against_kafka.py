@@ -31,8 +31,9 @@ from odradek.protocol.records.validation import (
 from odradek.storage.log.append_plan import AppendOrigin, plan_append
 from odradek.storage.log.log_config import LogConfig
 from support.data.random_records import random_compression, random_records
-from support.data.record_batches import FOREVER, NOW, JavaRecordBatches, java_code
-from support.data.refused_records import refused_records
+
+from .record_batches import FOREVER, NOW, JavaRecordBatches, java_code
+from .refused_records import refused_records
 
 pytestmark = pytest.mark.java
 

@@ -13,8 +13,9 @@ from odradek.protocol.records.down_conversion import ConvertedRecords, down_conv
 from odradek.protocol.records.record import Record
 from odradek.protocol.steps import run_to_end
 from support.data.random_records import random_records
-from support.data.record_batches import JavaRecordBatches
 from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
+
+from .record_batches import JavaRecordBatches
 
 UNLIMITED = 1 << 40
 MARKER = encode_end_transaction_batch(

@@ -13,7 +13,8 @@ from odradek.storage.log.append_plan import AppendOrigin, check_batch
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.record_inspection import inspect_batch
 from support.data.lying_batches import lying_batch
-from support.data.record_batches import FOREVER, NOW, JavaRecordBatches, java_code
+
+from .record_batches import FOREVER, NOW, JavaRecordBatches, java_code
 
 
 def lying_batches() -> Iterator[tuple[str, bytes]]:

@@ -12,7 +12,8 @@ from odradek.protocol.records.validation import (
     validate_batch,
     validate_client_batch,
 )
-from support.data.refused_records import refused_records
+
+from .refused_records import refused_records
 
 RECORDS = [Record(i, 1000 + i, b"key", b"value", []) for i in range(3)]
 BATCH = encode_batch(RECORDS)

@@ -20,8 +20,9 @@ from odradek.storage.files.files import Files
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_check import check_aborted, read_checked
-from support.crashes.model import check_parts, found_batches
-from support.crashes.run import compact_partition
+
+from ..crashes.model import check_parts, found_batches
+from ..crashes.run import compact_partition
 
 NOW = 1_700_000_000_000
 CONFIG = LogConfig(segment_bytes=400, index_interval_bytes=1)

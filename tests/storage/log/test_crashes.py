@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from support.crashes.moves import MoveRun
-from support.crashes.run import CrashRun
 from support.disks.simulated_disk import StrictDisk
+
+from ..crashes.moves import MoveRun
+from ..crashes.run import CrashRun
 
 
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(6, 20))])

@@ -24,10 +24,11 @@ from odradek.storage.compaction.partition_facts import read_partition
 from odradek.storage.files.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
-from support.crashes.model import check_parts, found_batches
 from support.disks.simulated_disk import Crash, SimulatedDisk
 from support.disks.unsynced_files import UnsyncedFiles
 from support.kafka.java import java_arguments, java_class, java_or_skip
+
+from ..crashes.model import check_parts, found_batches
 
 NOW = 1_700_000_000_000
 CONFIG = LogConfig(segment_bytes=420, index_interval_bytes=1, cleanup_policy=frozenset({"compact"}))

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from support.groups.parity import (
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
+
+from ..scripts import play_script
+from .parity import (
     ParityPlayer,
     RandomScript,
     create_topics,
@@ -13,9 +17,6 @@ from support.groups.parity import (
     is_suitable,
     wait_for_coordinators,
 )
-from support.groups.scripts import play_script
-from support.kafka.real_kafka import RealKafka
-from support.kafka.wire import Wire
 
 SCRIPTS = [path for path in sorted((Path(__file__).parent / "scripts").glob("*.txt")) if is_suitable(path)]
 pytestmark = pytest.mark.java

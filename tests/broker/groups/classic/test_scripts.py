@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.groups.scripts import run_script
+from ..scripts import run_script
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
 

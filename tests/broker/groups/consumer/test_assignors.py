@@ -9,8 +9,9 @@ import pytest
 from odradek.broker.groups.consumer.assignors import range as range_assignor
 from odradek.broker.groups.consumer.assignors import uniform
 from odradek.broker.groups.consumer.assignors.interface import GroupSpec, MemberSpec, PartitionAssignorError
-from support.groups.assignor_specs import History, Question, Topics, readable, uuid_text
 from support.kafka.java import java_class, java_or_skip, run_class
+
+from .assignor_specs import History, Question, Topics, readable, uuid_text
 
 T, U = b"t" * 16, b"u" * 16
 

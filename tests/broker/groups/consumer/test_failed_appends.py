@@ -3,7 +3,8 @@
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.protocol.errors import ErrorCode
 from support.groups.harness import Harness
-from support.groups.simulated_consumer import SESSION_MS, SimulatedConsumer, Subscription
+
+from .simulated_consumer import SESSION_MS, SimulatedConsumer, Subscription
 
 RETRY_MS = 500
 T = b"t" * 16

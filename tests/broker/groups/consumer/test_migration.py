@@ -5,8 +5,9 @@ import pytest
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import SyncGroupRequest
-from support.groups.consumer_world import World, config
 from support.groups.harness import Harness
+
+from .consumer_world import World, config
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import LeaveGroupRequest, OffsetCommitRequest
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest
-from support.groups.consumer_world import T, World, config
 from support.groups.harness import Harness
+
+from .consumer_world import T, World, config
 
 
 @pytest.fixture

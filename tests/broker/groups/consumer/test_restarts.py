@@ -21,8 +21,9 @@ from odradek.protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from odradek.protocol.records.builder import BatchBuilder
-from support.groups.consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members
 from support.groups.harness import Harness
+
+from .consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from support.groups.consumer_group_simulator import ConsumerGroupSimulator
+from .simulator import ConsumerGroupSimulator
 
 SEED_VARIABLE = "ODRADEK_CONSUMER_GROUP_SEED"
 STEPS_VARIABLE = "ODRADEK_CONSUMER_GROUP_STEPS"

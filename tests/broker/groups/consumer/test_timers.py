@@ -5,8 +5,9 @@ import pytest
 from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.steps import run_to_end
-from support.groups.consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members
 from support.groups.harness import Harness
+
+from .consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members
 
 NEW = b"n" * 16
 

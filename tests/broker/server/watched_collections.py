@@ -1,0 +1,76 @@
+"""A broker that writes down how long Python's garbage collections hold it up.
+
+    broker = WatchedBroker(directory)
+    ...
+    broker.stop()
+    broker.longest_ms()
+
+Run as a program, this module is ``odradek serve`` with a watch. LONG_MS_VARIABLE in the environment replaces
+:data:`LONG_MS` of ``full_collections.py``: 0 makes every full collection freeze what survives it.
+"""
+
+import gc
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
+
+LONG_MS_VARIABLE = "WATCHED_LONG_MS"
+OUTPUT_VARIABLE = "WATCHED_OUTPUT"
+TESTS = Path(__file__).parent.parent.parent
+
+PROGRAM = f"""
+import sys
+sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]
+from tests.broker.server.watched_collections import serve
+sys.exit(serve())
+"""
+
+
+class WatchedBroker(OurBroker):
+    """Our broker; its collections are known after :meth:`stop`."""
+
+    program = ("-c", PROGRAM)
+
+    def __init__(self, directory: Path, configs: dict[str, str] | None = None, long_ms: float | None = None) -> None:
+        """``long_ms`` replaces the broker's own limit."""
+        self._output = directory / "longest-collection"
+        variables = [f"{OUTPUT_VARIABLE}={self._output}"]
+        variables += [] if long_ms is None else [f"{LONG_MS_VARIABLE}={long_ms}"]
+        super().__init__(directory, configs, command_prefix=("env", *variables))
+
+    def wait_until_warm(self) -> None:
+        """Until the modules are imported that a start leaves out: 12 MB, which are no leak."""
+        eventually("the end of the warm-up", lambda: "all modules are imported" in self.log())
+
+    def longest_ms(self) -> float:
+        """The longest collection of the stopped broker, in milliseconds of processor time."""
+        return float(self._output.read_text())
+
+
+def serve() -> int:
+    """The broker's process."""
+    from odradek.broker.server import full_collections, serve_options
+
+    if LONG_MS_VARIABLE in os.environ:
+        full_collections.LONG_MS = float(os.environ[LONG_MS_VARIABLE])
+    longest_ms = began_ms = 0.0
+
+    def watch(phase: str, _: dict[str, Any]) -> None:
+        nonlocal longest_ms, began_ms
+        now_ms = time.thread_time_ns() / 1e6
+        if phase == "start":
+            began_ms = now_ms
+        else:
+            longest_ms = max(longest_ms, now_ms - began_ms)
+
+    gc.callbacks.append(watch)
+    logging.getLogger("odradek.broker.server.warm_up").setLevel(logging.DEBUG)
+    code = serve_options.serve(sys.argv[1:])
+    Path(os.environ[OUTPUT_VARIABLE]).write_text(str(longest_ms))
+    return code

@@ -1,0 +1,1 @@
+"""Brokers in a cluster: tests, and what only they use."""

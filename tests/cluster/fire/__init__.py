@@ -1,0 +1,1 @@
+"""What only the fire of a cluster uses; ``support/fire/`` has what it shares with the fire of one broker."""

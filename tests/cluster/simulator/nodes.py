@@ -1,0 +1,277 @@
+"""The controller and the brokers of a simulated cluster: the real ones, on disks in memory.
+
+Owns: start, kill, pause and clean stop of a node, its disk between two incarnations. Never does: choosing a fault.
+What is replaced in the broker (:func:`replace_edges`): the binding of sockets, the files, the watch of the event loop
+by a thread, the watch of free disk space, the check for unread sockets. Everything else runs as it is.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cluster.simulator.determinism import replace, wall_skew_s
+from cluster.simulator.network import End, Network, port_of
+from cluster.simulator.processes import Process, current
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.network import listening, unread
+from odradek.broker.network.connection import Connection
+from odradek.broker.replicas.partitions import Partitions
+from odradek.broker.server import broker_server, random_ids
+from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.surroundings import Surroundings
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.broker.timers.stall_watch import StallWatch
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.directory import directory_lock
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
+from odradek.storage.log import log_files
+from odradek.testing.controller.active_controller import ActiveController
+from odradek.testing.controller.embedded import FEATURES, NODE_ID
+from odradek.testing.controller.server import ControllerServer
+from support.disks.simulated_disk import SimulatedDisk
+
+logger = logging.getLogger(__name__)
+
+CLUSTER_ID = "c2ltdWxhdGVkIGNsdXN0ZQ"
+SESSION_MS = 3_000
+LAG_MAX_MS = 3_000
+ROOT = Path("/simulated")
+CONTROLLER_KEYS = {"broker.session.timeout.ms": SESSION_MS, "controller.listener.names": "CONTROLLER"}
+BROKER_KEYS: Mapping[str, object] = {
+    "process.roles": "broker",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": f"{NODE_ID}@127.0.0.1:{port_of(NODE_ID)}",
+    "broker.session.timeout.ms": SESSION_MS,
+    "broker.heartbeat.interval.ms": 700,
+    "replica.lag.time.max.ms": LAG_MAX_MS,
+    "replica.fetch.backoff.ms": 300,
+    "replica.socket.timeout.ms": 4_000,
+    "offsets.topic.replication.factor": 3,
+    "offsets.topic.num.partitions": 2,
+    "transaction.state.log.replication.factor": 3,
+    "transaction.state.log.num.partitions": 2,
+    "transaction.state.log.min.isr": 2,
+    "min.insync.replicas": 2,
+    "group.initial.rebalance.delay.ms": 0,
+    "log.index.size.max.bytes": 4_096,
+    "log.cleaner.enable": "false",
+    "auto.create.topics.enable": "false",
+}
+
+
+def replace_edges(network: Network) -> None:
+    """Puts the simulation where the broker meets the system; for good, in this process."""
+
+    def bind_all(listener: Any) -> list[Any]:
+        return [network.bind(listener.port)]
+
+    def unread_of(connections: Iterable[Connection]) -> list[Connection]:
+        return [one for one in connections if not one.is_closing and (one.holds_frames or has_unread(one.transport))]
+
+    def has_unread(transport: object) -> bool:
+        return isinstance(transport, End) and transport.has_unread
+
+    def no_watch(*_: object) -> None:
+        """No thread watches this loop."""
+
+    replace(listening, "_bind_all", bind_all)
+    replace(unread, "unread", unread_of)
+    replace(broker_server, "watch_disks", _EndlessDisk)
+    replace(StallWatch, "start", no_watch)
+    replace(log_files, "REGION_BYTES", 1 << 40)  # a region would need a real descriptor
+
+
+class _EndlessDisk:
+    """The watch of a disk that is never full."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def cancel(self) -> None:
+        """Nothing runs."""
+
+    async def stop(self) -> None:
+        """Nothing runs."""
+
+    def fill_reserves(self) -> None:
+        """No space is reserved."""
+
+
+def _files_of_this_process(_: Path) -> Files:
+    return disks[current.get().node]
+
+
+disks: dict[str, SimulatedDisk] = {}
+"""Node -> its disk now."""
+
+
+class Node:
+    """One node over all its incarnations."""
+
+    def __init__(self, network: Network, name: str, chance: random.Random) -> None:
+        self.name = name
+        self.directory = ROOT / self.name
+        self.network = network
+        self.chance = chance
+        self.process: Process | None = None
+        self.incarnation = 0
+        self.has_lost_data = False
+        """Whether it has lost power, and has not recovered its logs since."""
+        disks[self.name] = SimulatedDisk(self.directory)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_up(self) -> bool:
+        return self.process is not None
+
+    def begin(self, main: Coroutine[Any, Any, Any], skew_s: float = 0.0) -> "asyncio.Task[Any]":
+        """Starts a process."""
+        assert self.process is None, f"{self.name} runs already"
+        process = self.process = Process(self.name)
+        self.incarnation += 1
+        process.context.run(wall_skew_s.set, skew_s)
+        return self.network.loop.create_task(main, context=process.context)
+
+    def kill(self, *, has_power: bool = True) -> None:
+        """Ends it as kill -9 does; without power what was not synced is there or not."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.die()
+            self.network.process_died(process)
+            self.has_lost_data = self.has_lost_data or not has_power
+            self._leave_disk(has_power=has_power)
+
+    def _leave_disk(self, *, has_power: bool) -> None:
+        disks[self.name] = disks[self.name].survivors(self.directory, self.chance, has_power=has_power)
+        for path in [one for one in directory_lock._held_here if self.directory in one.parents]:
+            directory_lock._held_here.discard(path)
+
+    def pause(self) -> None:
+        assert self.process is not None
+        self.process.is_paused = True
+
+    def go_on(self) -> None:
+        if self.process is not None and self.process.is_paused:
+            self.network.loop.resume(self.process)
+
+
+class ControllerNode(Node):
+    """The one controller."""
+
+    def __init__(self, network: Network, chance: random.Random) -> None:
+        super().__init__(network, f"n{NODE_ID}", chance)
+        self.active: ActiveController
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.active.metadata.image
+
+    def start(self) -> "asyncio.Task[None]":
+        return self.begin(self._serve())
+
+    async def _serve(self) -> None:
+        port = port_of(NODE_ID)
+        keys = {
+            "node.id": NODE_ID,
+            "listeners": f"CONTROLLER://127.0.0.1:{port},PLAINTEXT://127.0.0.1:1",
+            "log.dirs": self.directory,
+            **CONTROLLER_KEYS,
+        }
+        config = config_of(keys)
+        directory = LogDirectory.open(self.directory, disks[self.name])
+        metadata = MetadataService.open(
+            directory,
+            config,
+            directory_id=random_ids.random_uuid(),
+            now_ms=clock_ms(),
+            random_uuid=random_ids.random_uuid,
+            cluster_id=CLUSTER_ID,
+        )
+        self.active = ActiveController(metadata, config, random_ids.random_uuid)
+        self.active.start(FEATURES)
+        timers = LoopTimers(asyncio.get_running_loop())
+        SnapshotGenerator(metadata, timers, clock_ms).start()
+        await ControllerServer(self.active).start(self.network.bind(port))  # type: ignore[arg-type]
+
+
+class ClientNode(Node):
+    """One client, which does the same in each incarnation."""
+
+    def __init__(
+        self, network: Network, name: str, chance: random.Random, run: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        super().__init__(network, name, chance)
+        self._run = run
+        self.task: asyncio.Task[None]
+
+    def start(self) -> None:
+        self.task = self.begin(self._run())
+
+
+class BrokerNode(Node):
+    """One broker."""
+
+    def __init__(self, network: Network, node_id: int, chance: random.Random) -> None:
+        super().__init__(network, f"n{node_id}", chance)
+        self.node_id = node_id
+        self.server: BrokerServer | None = None
+        disk = disks[self.name]
+        directory_id = b"broker dir" + node_id.to_bytes(6, "big")
+        write_meta_properties(disk, self.directory, MetaProperties(CLUSTER_ID, node_id, directory_id))
+
+    @property
+    def is_serving(self) -> bool:
+        server = self.server
+        return self.is_up and server is not None and server._running is not None and server.failure is None
+
+    @property
+    def partitions(self) -> Partitions:
+        assert self.server is not None
+        return self.server.broker.partitions
+
+    def start(self, skew_s: float = 0.0) -> "asyncio.Task[None]":
+        return self.begin(self._serve(), skew_s)
+
+    async def _serve(self) -> None:
+        listener = f"PLAINTEXT://127.0.0.1:{port_of(self.node_id)}"
+        keys = {"node.id": self.node_id, "listeners": listener, "log.dirs": self.directory, **BROKER_KEYS}
+        self.server = None
+        surroundings = Surroundings(files=_files_of_this_process)
+        server = BrokerServer(config_of(keys), on_end=self._ended, surroundings=surroundings)
+        self.server = server
+        await server.start()
+
+    def _ended(self) -> None:
+        assert self.server is not None
+        self.network.loop.errors.append(f"{self.name} has ended by itself: {self.server.failure}")
+
+    def kill(self, *, has_power: bool = True) -> None:
+        super().kill(has_power=has_power)
+        self.server = None
+
+    async def stop(self) -> None:
+        """Stops it as SIGTERM does; called in its own context."""
+        assert self.server is not None
+        await self.server.stop()
+
+    def stop_cleanly(self) -> "asyncio.Task[None]":
+        assert self.process is not None
+        return self.network.loop.create_task(self.stop(), context=self.process.context)
+
+    def stopped(self) -> None:
+        """The process has exited after a clean stop."""
+        self.kill()
+
+
+def config_of(keys: Mapping[str, object]) -> ServerConfig:
+    return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])

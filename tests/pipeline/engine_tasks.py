@@ -1,0 +1,56 @@
+"""Tasks for tests of the engines: top-level functions, since workers find them by name."""
+
+import os
+import signal
+from pathlib import Path
+
+from support.eventually import eventually
+
+TESTS = Path(__file__).parents[1]
+PYTHON_PATH = f"{TESTS}{os.pathsep}{TESTS.parent}"
+"""For processes that import this module by the name that pytest gives it, ``tests.pipeline.engine_tasks``."""
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def process_id(_: object) -> int:
+    return os.getpid()
+
+
+def fail_at_three(number: int) -> int:
+    if number == 3:
+        raise ValueError(f"{number} is not wanted")
+    return number
+
+
+def die(_: object) -> None:
+    os._exit(9)
+
+
+def meet(place: tuple[Path, int, int]) -> int:
+    """Returns its number when all have come: what runs one after the other waits in vain."""
+    directory, number, expected = place
+    (directory / str(number)).touch()
+    eventually(f"{expected} tasks at once", lambda: len(os.listdir(directory)) >= expected)
+    return number
+
+
+def wait_for(paths: tuple[Path, Path | None]) -> str:
+    """Reports that it runs, and continues when the other file exists (without one: at once)."""
+    mine, other = paths
+    mine.touch()
+    if other is not None:
+        eventually(str(other), other.exists)
+    return mine.name
+
+
+def name_of(path: Path) -> str:
+    return path.name
+
+
+def hold(_: object) -> None:
+    """Says on the standard output, which workers share with their command, that it runs; a signal ends it."""
+    os.write(1, b"held\n")
+    signal.pause()

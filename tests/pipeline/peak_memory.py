@@ -1,0 +1,95 @@
+"""How much more memory a job takes for one directory than for another.
+
+``python -m pipeline.peak_memory JOB FIRST SECOND``
+
+Does the job on FIRST, so that everything is imported and compiled, then on SECOND; prints by how many bytes the
+process's greatest memory grew. Linux only (VmHWM).
+"""
+
+import contextlib
+import io
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
+from odradek.pipeline.engine.engines import LOCAL
+from odradek.pipeline.export.command import export
+from odradek.pipeline.reading.options import Mode, parse_options
+from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.split_reader import Reading, read_split
+from odradek.pipeline.reading.splits import plan_records
+from odradek.storage.dump.command import dump_log
+from odradek.storage.log.log_config import LogConfig
+
+
+def audit_job(directory: Path) -> None:
+    """An audit of all records."""
+    audit_directories([directory], LOCAL, now_ms=1 << 41)
+
+
+def export_job(directory: Path) -> None:
+    """An export to Parquet."""
+    with tempfile.TemporaryDirectory() as output, contextlib.redirect_stdout(io.StringIO()):
+        export([str(directory), "--output", f"{output}/out"])
+
+
+def data_source_job(directory: Path) -> None:
+    """Does what the tasks of a batch read of the data source do."""
+    names = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
+    reading = Reading(names, Mode.PERMISSIVE)
+    for portion in plan_records(parse_options({"path": str(directory)}), Pruning()).tasks:
+        for split in portion:
+            for _ in read_split(split, reading):
+                pass
+
+
+def dump_job(directory: Path) -> None:
+    """Every record printed, to nowhere."""
+    for path in sorted(directory.glob("t-0/*.log")):
+        with open("/dev/null", "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+            dump_log(["--deep-iteration", "--files", str(path)])
+
+
+def compact_job(directory: Path) -> None:
+    """A compaction of t-0, with the compiled steps."""
+    config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    task = CompactionTask("t", 0, directory / "t-0", config, 1 << 41, 0, 0, None, 1 << 24, float("inf"), False)
+    outcome = compact_partition(task)
+    assert outcome.refusal is None, outcome
+    assert outcome.records_after < outcome.records_before
+
+
+JOBS: dict[str, Callable[[Path], None]] = {
+    "audit": audit_job,
+    "export": export_job,
+    "kafkalog": data_source_job,
+    "dump-log": dump_job,
+    "compact": compact_job,
+}
+
+
+def growth(job: str, first: Path, second: Path) -> int:
+    """Runs this module in its own process. Returns the number that it prints."""
+    command = [sys.executable, "-m", "pipeline.peak_memory", job, str(first), str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
+
+
+def _greatest() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no VmHWM")
+
+
+if __name__ == "__main__":
+    work = JOBS[sys.argv[1]]
+    work(Path(sys.argv[2]))
+    before = _greatest()
+    work(Path(sys.argv[3]))
+    print(_greatest() - before)
