@@ -7,6 +7,7 @@ rebalance that takes long, and one when it ends.
 import logging
 from collections.abc import Iterable
 
+from ...protocol.steps import Steps
 from .core import GroupCore
 from .slow_rebalances import SlowRebalance, slow_rebalances
 
@@ -23,9 +24,12 @@ class RebalanceWatch:
     def __init__(self) -> None:
         self._logged: dict[str, SlowRebalance] = {}
 
-    def log_changes(self, cores: Iterable[GroupCore], now_ms: int) -> None:
-        """Logs what is new since the last time. ``now_ms``: the clock that the groups were given."""
-        slow = {one.group_id: one for core in cores for one in slow_rebalances(core, now_ms, SLOW_AFTER_MS)}
+    def log_changes(self, cores: Iterable[GroupCore], now_ms: int) -> Steps[None]:
+        """Logs what is new since the last time, in steps. ``now_ms``: the clock that the groups were given."""
+        slow: dict[str, SlowRebalance] = {}
+        for core in cores:
+            slow.update({one.group_id: one for one in (yield from slow_rebalances(core, now_ms, SLOW_AFTER_MS))})
+            yield
         for group_id, one in slow.items():
             logged = self._logged.get(group_id)
             if logged is None or (logged.state, logged.since_ms) != (one.state, one.since_ms):

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from threading import Event
 from typing import TypeVar
 
@@ -260,7 +261,8 @@ class DiskWatch:
         self._other_bytes = counting.result() - in_logs
 
     def _logs(self) -> list[Log]:
-        return [log for watched in self._watched for log in watched.directory.logs.values() if log.failure is None]
+        """All logs, also those that have failed: a copy of 15,000 references takes 0.1 ms, a look at each 3 ms."""
+        return list(chain.from_iterable(watched.directory.logs.values() for watched in self._watched))
 
     # Making room ---------------------------------------------------------------
 

@@ -30,10 +30,11 @@ WHOLE_LOG = 1 << 63
 
 
 def size_steps(logs: Iterable[Log]) -> Steps[int]:
-    """The bytes of all log files."""
+    """The bytes of the files of all logs that have not failed."""
     total = 0
     for number, log in enumerate(list(logs), 1):
-        total += log.size_in_bytes
+        if log.failure is None:
+            total += log.size_in_bytes
         if number % LOGS_A_STEP == 0:
             yield
     return total
@@ -46,7 +47,8 @@ def retention_steps(directories: Iterable[LogDirectory], clock_ms: Clock) -> Ste
         try:
             for log in directory.retained_logs():
                 yield
-                removed += yield from _old_segments(log, clock_ms)
+                if log is not None:
+                    removed += yield from _old_segments(log, clock_ms)
         except KafkaError as error:
             logger.error("%s: %s", directory.path, error)
     return removed
@@ -73,7 +75,7 @@ def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
     for number, log in enumerate(logs, 1):
         if number % LOGS_A_STEP == 0:
             yield
-        if log.config.cleanup_policy != {"delete"} or log.directory.name.startswith("__"):
+        if log.failure is not None or log.config.cleanup_policy != {"delete"} or log.directory.name.startswith("__"):
             continue
         segments = [segment for segment in log.segments if segment.size]
         candidates[log] = sizes = []

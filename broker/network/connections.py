@@ -12,6 +12,9 @@ from .connection import RECEIVE_BUFFER_BYTES, Connection
 from .connection_quotas import ConnectionQuotas
 from .unauthenticated import Unauthenticated
 
+CLOSED_A_TURN = 64
+"""Idle connections that are closed in one turn of the event loop."""
+
 
 class Connections:
     """The accepted connections of all listeners, and their receive buffer (``SocketServer``)."""
@@ -81,18 +84,19 @@ class Connections:
         """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
         answer.
 
-        Returns the number. A connection that does not read its answer is aborted, since a close would wait for it.
+        Closes CLOSED_A_TURN at most and returns the number: at that number there may be more. A connection that does
+        not read its answer is aborted, since a close would wait for it.
         """
         if self._max_idle_ms < 0:
             return 0
         oldest_ms = self._now_ms() - self._max_idle_ms
         idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
-        for connection in idle:
+        for connection in idle[:CLOSED_A_TURN]:
             if connection.is_sending or connection.is_closing:
                 connection.abort()
             else:
                 connection.close()
-        return len(idle)
+        return min(len(idle), CLOSED_A_TURN)
 
     def close_excess(self) -> None:
         """Closes the connections that were used least, if there are more than ``max.connections``: that key was made

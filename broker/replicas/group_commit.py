@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -47,7 +48,9 @@ class GroupCommit:
         self._timers = timers
         self._clock_ms = clock_ms
         self._wanted: dict[Log, bool] = {}
-        """The logs of the next round, and whether to sync their indexes, too."""
+        """The logs that were requested since rounds were last begun, and whether to sync their indexes, too."""
+        self._queues: dict[Path, dict[Log, bool]] = {}
+        """By directory, the logs of the next rounds. A broker may flush thousands, MOST_LOGS in each round."""
         self._running: dict[Path, asyncio.Future[None]] = {}
         self._waiting: dict[Log, deque[tuple[int, Synced]]] = {}
         self._timed: set[Log] = set()
@@ -87,6 +90,8 @@ class GroupCommit:
     def replace(self, old: Log, new: Log) -> None:
         """Moves the waiters of a log to the log that has replaced it, which has the same records."""
         self._wanted.pop(old, None)
+        for queue in self._queues.values():
+            queue.pop(old, None)
         waiting = self._waiting.pop(old, None)
         if waiting is not None:
             self._waiting[new] = waiting
@@ -118,22 +123,22 @@ class GroupCommit:
         if self._is_closed:
             return
         wanted, self._wanted = self._wanted, {}
-        directories = {directory.path: directory for directory in self._directories}
-        rounds: dict[Path, dict[Log, bool]] = {}
         for log, with_indexes in wanted.items():
-            path = log.directory.parent
-            if path in self._running:
-                self._wanted[log] = with_indexes
-            elif path not in directories:
-                self._call_waiters(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
-            elif len(rounds.setdefault(path, {})) < self._most_logs:
-                rounds[path][log] = with_indexes
+            queue = self._queues.setdefault(log.directory.parent, {})
+            queue[log] = with_indexes or queue.get(log, False)
+        directories = {directory.path: directory for directory in self._directories}
+        for path in self._queues.keys() - self._running.keys():
+            queue = self._queues[path]
+            logs = {log: queue.pop(log) for log in list(islice(queue, self._most_logs))}
+            if path in directories:
+                self._begin_round(directories[path], logs)
             else:
-                self._wanted[log] = with_indexes
-        for path, logs in rounds.items():
-            self._begin_round(directories[path], logs)
-        if any(log.directory.parent not in self._running for log in self._wanted):
-            self._schedule()  # no round has begun whose end would begin the next one
+                for log in logs:
+                    self._call_waiters(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
+            if not queue:
+                del self._queues[path]
+            elif path not in self._running:
+                self._schedule()  # no round has begun whose end would begin the next one
 
     def _begin_round(self, directory: LogDirectory, logs: dict[Log, bool]) -> None:
         flushes: list[tuple[Log, Flush]] = []
@@ -153,7 +158,7 @@ class GroupCommit:
         self, directory: LogDirectory, flushes: list[tuple[Log, Flush]], future: "asyncio.Future[None]"
     ) -> None:
         del self._running[directory.path]
-        if self._wanted:
+        if self._wanted or self._queues:
             self._schedule()
         failure: KafkaError | None = None
         error = future.exception()

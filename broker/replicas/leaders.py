@@ -4,6 +4,8 @@ Owns: which partitions are led so, and the look for followers that lag. Never do
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 
 from ...protocol.steps import Steps
 from ...storage.log.log import Log
@@ -75,9 +77,16 @@ class Leaders:
         A write with acks=all would wait for the end of such a fetch (``replica.fetch.wait.max.ms``), as in Kafka.
         """
         self._will_wake = False
-        for partition in list(self._led):
+        self._wake_some(iter(list(self._led)))
+
+    def _wake_some(self, partitions: Iterator[Partition]) -> None:
+        """Wakes the followers of the next ones in this turn of the event loop, and of the others in later turns."""
+        some = list(islice(partitions, LOOKS_A_STEP))
+        for partition in some:
             if partition.leading is not None:
                 partition.leading.wake_followers()
+        if some:
+            self._call_later(0, partial(self._wake_some, partitions))
 
     def look_for_lagging(self) -> Steps[None]:
         """Proposes to remove followers that lag from the ISR (``ReplicaManager.maybeShrinkIsr``)."""

@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 DELETED_FILES_CHECK_MS = 10_000
 SEGMENTS_A_STEP = 4
 """Segments that retention removes in one step: their five files are renamed, 0.2 ms each."""
+LOOKS_A_STEP = 128
+"""Logs that a flush looks at in one step."""
 WARM_UP_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
 """``log.flush.scheduler.interval.ms`` is unlimited by default. Recovery points move at least this often."""
@@ -64,6 +66,7 @@ class Background:
         self._retaining: SlicedWork | None = None
         self._writing: SlicedWork | None = None
         self._collecting: SlicedWork | None = None
+        self._flushing: SlicedWork | None = None
         self._removing: asyncio.Future[None] | None = None
         self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
@@ -175,6 +178,8 @@ class Background:
             self._writing.cancel()
         if self._collecting is not None:
             self._collecting.cancel()
+        if self._flushing is not None:
+            self._flushing.cancel()
         if self._removing is not None:
             await asyncio.wait([self._removing])
         if self._metrics is not None:
@@ -224,10 +229,13 @@ class Background:
             try:
                 for log in directory.retained_logs():
                     yield
-                    while log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP:
+                    while (
+                        log is not None
+                        and log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP
+                    ):
                         yield
                 for log in list(directory.logs.values()):
-                    log.remove_expired_producers(self._clock_ms())
+                    yield from log.remove_expired_producers(self._clock_ms())
                     yield
             except KafkaError as error:
                 logger.error("%s: %s", directory.path, error)
@@ -258,10 +266,18 @@ class Background:
                 logger.error("%s: %s", directory.path, directory.storage_error(error))
 
     def _flush(self) -> None:
+        """Starts to flush logs, in slices, unless the last look at the logs is still running."""
+        if self._flushing is None or self._flushing.is_done:
+            self._flushing = self._slices.start(self._flush_steps(), _report_flushing)
+
+    def _flush_steps(self) -> Iterator[None]:
         """Flushes logs, so that recovery points follow data that was synced without its indexes."""
-        for directory in self._directories:
-            for log in logs_to_flush(directory, self._clock_ms()):
-                self._group_commit.request(log, with_indexes=True)
+        for directory in list(self._directories):
+            for count, log in enumerate(list(directory.logs.values()), 1):
+                if not count % LOOKS_A_STEP:
+                    yield
+                if is_to_be_flushed(log, self._clock_ms()):
+                    self._group_commit.request(log, with_indexes=True)
 
 
 def _nothing() -> Iterator[Never]:
@@ -283,15 +299,18 @@ def _report_removal(removing: "asyncio.Future[None]") -> None:
         logger.error("deleted files can't be removed", exc_info=error)
 
 
-def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
-    """The logs with something to flush that have rolled since, or were last flushed flush.ms ago."""
-    return [
-        log
-        for log in directory.logs.values()
-        if log.offsets.unflushed_records
+def _report_flushing(error: Exception) -> None:
+    logger.error("logs can't be flushed", exc_info=error)
+
+
+def is_to_be_flushed(log: Log, now_ms: int) -> bool:
+    """Whether a log has something to flush, and has rolled since or was last flushed flush.ms ago."""
+    return (
+        log.is_open
         and log.failure is None
+        and log.offsets.unflushed_records > 0
         and (
             now_ms - log.flusher.last_flushed_ms >= log.config.flush_ms
             or log.offsets.recovery_point < log.segments.active.base_offset
         )
-    ]
+    )

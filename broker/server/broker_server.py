@@ -34,11 +34,12 @@ from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
 from ..network.connecting import IDLE_CHECK_MS, connection_factory
+from ..network.connections import CLOSED_A_TURN, Connections
 from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..replicas.hosted_replicas import HostedReplicas
 from ..timers.loop_timers import LoopTimers
-from ..timers.patient_timers import suspended_ms
+from ..timers.patient_timers import PatientTimers, suspended_ms
 from .background import Background
 from .broker import Broker
 from .listener_security import ListenerSecurity, accepts_anyone, read_sasl_settings
@@ -311,7 +312,7 @@ class BrokerServer:
         self._undo.callback(acceptor.close)
         acceptor.start()
         background = Background(log_dirs.online, timers, self._clock_ms, parts.group_commit, broker.slices)
-        patient.every(IDLE_CHECK_MS, connections.close_idle)
+        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, connections, patient))
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(config, lambda: broker.config)
         await background.show_metrics(
@@ -390,6 +391,12 @@ def _abort_all(log_dirs: LogDirectories) -> None:
     for directory in log_dirs.online:
         directory.abort()
     log_dirs.release_metadata()
+
+
+def _close_idle(connections: Connections, timers: PatientTimers) -> None:
+    """Closes idle connections, a bounded number in each turn of the event loop."""
+    if connections.close_idle() == CLOSED_A_TURN:
+        timers.schedule(0, functools.partial(_close_idle, connections, timers))
 
 
 def _open_rest(hosting: HostedReplicas, timers: LoopTimers) -> None:

@@ -110,7 +110,14 @@ class Coordinators:
             from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
 
             self._rebalance_watch = RebalanceWatch()
-        self._rebalance_watch.log_changes(self.groups.cores(), self._clock_ms())
+        steps = self._rebalance_watch.log_changes(self.groups.cores(), self._clock_ms())
+        self._look_on(steps)
+
+    def _look_on(self, steps: Steps[None]) -> None:
+        """Looks at some more groups in this turn of the event loop, and at the next ones in the next."""
+        for _ in steps:
+            self._timers.schedule(0, partial(self._look_on, steps))
+            return
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def leaders_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:

@@ -24,6 +24,7 @@ from .effects import (
     TransactionEffects,
 )
 from .records import TransactionRecord, decode_record, value_version
+from .search import TransactionSearch
 from .transaction import EPOCH_BUMP_SINCE, Transaction, completed, fenced, prepared
 
 
@@ -31,8 +32,10 @@ class TransactionCore:
     """The transactional ids of one partition."""
 
     __slots__ = (
+        "_expiring",
         "_lost_ms",
         "_lost_ms_at_start",
+        "_timing_out",
         "config",
         "counts",
         "new_producer_id",
@@ -60,6 +63,8 @@ class TransactionCore:
         self._lost_ms = lost_ms
         self._lost_ms_at_start: dict[str, int] = {}
         """The value of ``lost_ms`` when each open transaction began, or was loaded."""
+        self._timing_out: TransactionSearch | None = None
+        self._expiring: TransactionSearch | None = None
 
     def effects(self, now_ms: int) -> TransactionEffects:
         """An empty list of effects for an event at ``now_ms``."""
@@ -134,32 +139,51 @@ class TransactionCore:
         """Handles the event of a timer."""
         match event:
             case TimedOutCheckDue():
-                # Only open transactions time out, and each of them has an entry.
-                for transactional_id, lost_ms_at_start in self._lost_ms_at_start.items():
-                    # The broker did not read during a stall, so the client could not end its transaction.
-                    stalled_ms = self._lost_ms() - lost_ms_at_start
-                    transaction = self.transactions[transactional_id]
-                    if transaction.is_timed_out(effects.now_ms - stalled_ms):
-                        self.abort_from_here(transaction, effects)
-                        self.counts.timed_out += 1
-                effects.atomic = False
-                self._check_time_outs_later(effects)
+                self._abort_timed_out(effects)
             case IdExpirationDue():
-                oldest_ms = effects.now_ms - self.config.transactional_id_expiration_ms
-                effects.records += [
-                    TransactionRecord(transaction.transactional_id, None, 0)
-                    for transaction in self.transactions.values()
-                    if transaction.state.is_settled and transaction.last_update_timestamp_ms <= oldest_ms
-                ]
-                effects.atomic = False
-                self._expire_ids_later(effects)
+                self._expire_ids(effects)
+        effects.atomic = False
 
-    def _check_time_outs_later(self, effects: TransactionEffects) -> None:
-        delay_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+    def _abort_timed_out(self, effects: TransactionEffects) -> None:
+        """Aborts the transactions of one portion that are open for too long."""
+        if self._timing_out is None:
+            # Only open transactions time out, and each of them has an entry.
+            self._timing_out = TransactionSearch(self.transactions, self._lost_ms_at_start)
+        lost_ms = self._lost_ms()
+
+        def is_timed_out(transaction: Transaction) -> bool:
+            # The broker did not read during a stall, so the client could not end its transaction.
+            lost_ms_at_start = self._lost_ms_at_start.get(transaction.transactional_id)
+            stalled_ms = 0 if lost_ms_at_start is None else lost_ms - lost_ms_at_start
+            return lost_ms_at_start is not None and transaction.is_timed_out(effects.now_ms - stalled_ms)
+
+        found, goes_on = self._timing_out.portion(is_timed_out)
+        for transaction in found:
+            self.abort_from_here(transaction, effects)
+            self.counts.timed_out += 1
+        if not goes_on:
+            self._timing_out = None
+        self._check_time_outs_later(effects, at_once=goes_on)
+
+    def _expire_ids(self, effects: TransactionEffects) -> None:
+        """Removes the ids of one portion that have not been used for ``transactional.id.expiration.ms``."""
+        if self._expiring is None:
+            self._expiring = TransactionSearch(self.transactions, self.transactions)
+        oldest_ms = effects.now_ms - self.config.transactional_id_expiration_ms
+        found, goes_on = self._expiring.portion(
+            lambda one: one.state.is_settled and one.last_update_timestamp_ms <= oldest_ms
+        )
+        effects.records += [TransactionRecord(one.transactional_id, None, 0) for one in found]
+        if not goes_on:
+            self._expiring = None
+        self._expire_ids_later(effects, at_once=goes_on)
+
+    def _check_time_outs_later(self, effects: TransactionEffects, *, at_once: bool = False) -> None:
+        delay_ms = 0 if at_once else self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         effects.set_timer(SetTimer(TIMED_OUT_CHECK_KEY, delay_ms, TimedOutCheckDue()))
 
-    def _expire_ids_later(self, effects: TransactionEffects) -> None:
-        delay_ms = self.config.transaction_remove_expired_transaction_cleanup_interval_ms
+    def _expire_ids_later(self, effects: TransactionEffects, *, at_once: bool = False) -> None:
+        delay_ms = 0 if at_once else self.config.transaction_remove_expired_transaction_cleanup_interval_ms
         effects.set_timer(SetTimer(ID_EXPIRATION_KEY, delay_ms, IdExpirationDue()))
 
 

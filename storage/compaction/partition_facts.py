@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...protocol.records.errors import CorruptRecordError
+from ...protocol.steps import run_to_end
 from ..errors import CorruptSnapshotError
 from ..files.file_names import (
     LOG_SUFFIX,
@@ -74,7 +75,7 @@ def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_ex
     for base_offset in bases:
         is_active = base_offset == bases[-1]
         facts.segments.append(_read_segment(files, directory, base_offset, facts, producers, replay_from, is_active))
-    producers.remove_expired(now_ms, producer_id_expiration_ms)
+    run_to_end(producers.remove_expired(now_ms, producer_id_expiration_ms))
     facts.transaction_indexes = read_transaction_indexes(files, directory, bases)
     facts.last_records = last_records_of(producers)
     facts.first_unstable_offset = producers.first_undecided_offset

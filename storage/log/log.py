@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader
+from ...protocol.steps import Steps
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk
@@ -340,9 +341,9 @@ class Log:
         """Removes the `.deleted` files whose delay has passed. Returns the number."""
         return self._log_files.removals.remove_due(now_ms)
 
-    def remove_expired_producers(self, now_ms: int) -> None:
-        """Forgets producers that have been idle for producer.id.expiration.ms."""
-        self.producer_state.remove_expired(now_ms, self.config.producer_id_expiration_ms)
+    def remove_expired_producers(self, now_ms: int) -> Steps[None]:
+        """Forgets producers that have been idle for producer.id.expiration.ms, a bounded number in each step."""
+        return self.producer_state.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
     # Durability: `flusher` has the steps of a flush (log_flush.py) -----------
 

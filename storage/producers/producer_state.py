@@ -19,11 +19,14 @@ from ...protocol.records.batch import (
     BatchHeader,
     decrement_sequence,
 )
+from ...protocol.steps import Steps
 
 if TYPE_CHECKING:
     from ...protocol.records.control import EndTransactionMarker
 
 BATCHES_RETAINED = 5
+PRODUCERS_A_STEP = 1_000
+"""Producers that one step of an expiry looks at: 0.2 ms."""
 NO_COORDINATOR_EPOCH = -1
 STRICT_MARKERS_SINCE = 2
 """The transaction version from which on the marker of a transaction has the next epoch (KIP-890)."""
@@ -261,13 +264,14 @@ class ProducerStateManager:
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
 
-    def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
-        """Forgets producers idle for `expiration_ms` and without an open transaction."""
-        self.producers = {
-            producer_id: entry
-            for producer_id, entry in self.producers.items()
-            if not is_expired(entry, now_ms, expiration_ms)
-        }
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> Steps[None]:
+        """Forgets producers idle for `expiration_ms` and without an open transaction, PRODUCERS_A_STEP in each step."""
+        for count, producer_id in enumerate(list(self.producers), 1):
+            entry = self.producers.get(producer_id)  # it may have gone, or written again, since the last step
+            if entry is not None and is_expired(entry, now_ms, expiration_ms):
+                del self.producers[producer_id]
+            if not count % PRODUCERS_A_STEP:
+                yield
 
     def reset(self, map_end_offset: int, entries: Iterable[ProducerEntry] = ()) -> None:
         """Replaces the state by the producers of a snapshot at `map_end_offset`."""

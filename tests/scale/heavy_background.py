@@ -138,6 +138,24 @@ def _scrape(broker: OurBroker, scale: Scale) -> Prepared:
     return scrape
 
 
+def _timers(broker: OurBroker, scale: Scale) -> Prepared:
+    """Every kind of timer that looks at all logs, each several times: checkpoints, flushes, retention, disk space."""
+    heavy = Heavy(broker.port)
+    for number in range(3):
+        heavy.ask(create([f"keyed-{number}"], scale.of(5_000), cleanup_policy="compact"), 5)
+    checkpoints = broker.log_dir / "recovery-point-offset-checkpoint"
+
+    def written() -> int:
+        return checkpoints.stat().st_mtime_ns
+
+    def wait() -> None:
+        for _ in range(5):
+            before = written()
+            eventually("the checkpoints are written", lambda: written() != before, patience_s=PATIENCE_S)  # noqa: B023
+
+    return wait
+
+
 def loading(broker: OurBroker, scale: Scale) -> Prepared:
     """Restarts the broker with 2,000,000 committed offsets, and waits until all are served."""
     Heavy(broker.port).ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["any"]), 4)
@@ -160,6 +178,16 @@ def loading(broker: OurBroker, scale: Scale) -> Prepared:
     return until_loaded
 
 
+TIMER_CONFIGS = {
+    **CONFIGS,
+    "log.initial.task.delay.ms": "100",
+    "log.flush.offset.checkpoint.interval.ms": "1000",
+    "log.flush.scheduler.interval.ms": "500",
+    "log.retention.check.interval.ms": "500",
+    "odradek.log.dirs.max.bytes": "1000000000000",
+}
+"""Timers that are due after minutes by default come several times in a measurement."""
+TIMERS = "timers that look at 15,000 compacted partitions"
 SCRAPE = "three scrapes of the metrics of 20,000 partitions"
 BACKGROUND: dict[str, Background] = {
     "deletion of a topic of 20 GB": _deletion,
@@ -168,4 +196,5 @@ BACKGROUND: dict[str, Background] = {
     "creation of 15,000 partitions with metadata snapshots": _snapshot,
     "an audit of the same directory, 2 GB": _audit,
     SCRAPE: _scrape,
+    TIMERS: _timers,
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scale.heavy_background import BACKGROUND, LOADED_OFFSETS, SCRAPE, loading
+from scale.heavy_background import BACKGROUND, LOADED_OFFSETS, SCRAPE, TIMER_CONFIGS, TIMERS, loading
 from scale.heavy_background import CONFIGS as BACKGROUND_CONFIGS
 from scale.heavy_groups import ROWS as GROUP_ROWS
 from support.brokers.heavy_requests import ROWS as REQUEST_ROWS
@@ -76,7 +76,7 @@ def test_others_go_on_beside_a_heavy_request(row: str, tmp_path: Path, capsys: p
 @pytest.mark.long
 @pytest.mark.parametrize("row", BACKGROUND)
 def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with WarmBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
+    with WarmBroker(tmp_path, TIMER_CONFIGS if row == TIMERS else BACKGROUND_CONFIGS) as broker:
         seen = observed(broker, BACKGROUND[row](broker, Scale(SHARE)))
     with capsys.disabled():
         print(f"\n{row}: {seen}")
@@ -101,6 +101,9 @@ def test_others_go_on_beside_a_fifth_of_it(row: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
-def test_others_go_on_beside_a_fifth_of_a_scrape(tmp_path: Path) -> None:
-    with OurBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
-        judge(observed(broker, BACKGROUND[SCRAPE](broker, Scale(CI_SHARE))), CI_LOOP_MS)
+@pytest.mark.parametrize(("row", "configs"), [(SCRAPE, BACKGROUND_CONFIGS), (TIMERS, TIMER_CONFIGS)])
+def test_others_go_on_beside_a_fifth_of_the_work_of_the_broker(
+    row: str, configs: dict[str, str], tmp_path: Path
+) -> None:
+    with OurBroker(tmp_path, configs) as broker:
+        judge(observed(broker, BACKGROUND[row](broker, Scale(CI_SHARE))), CI_LOOP_MS)

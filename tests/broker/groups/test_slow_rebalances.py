@@ -10,6 +10,7 @@ from odradek.broker.groups.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from odradek.protocol.steps import run_to_end
 from support.groups.harness import Harness
 
 REBALANCE_TIMEOUT_MS = 300_000
@@ -29,7 +30,7 @@ class Watched:
         """Advances the time and returns the log lines written then."""
         self.harness.timers.advance(delay_ms)
         self._caplog.clear()
-        self._watch.log_changes(self.harness.coordinator.cores(), self.harness.timers.now_ms)
+        run_to_end(self._watch.log_changes(self.harness.coordinator.cores(), self.harness.timers.now_ms))
         return [record.getMessage() for record in self._caplog.records if record.name.endswith("rebalance_watch")]
 
     def join(self, client: str, member_id: str = "") -> str:

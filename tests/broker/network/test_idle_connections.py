@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.broker.network.connection import Connection
-from odradek.broker.network.connections import Connections
+from odradek.broker.network.connections import CLOSED_A_TURN, Connections
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
+from support.eventually import eventually_in_loop
 
 ANSWER = bytes(32 * 1024 * 1024)
 IDLE_MS = 1000
@@ -36,6 +37,7 @@ class Client:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self.address = sock.getpeername()
 
     async def ask(self) -> None:
         await asyncio.get_running_loop().sock_sendall(self._sock, SIZE.pack(4) + b"what")
@@ -102,3 +104,20 @@ async def test_a_client_that_reads_late_is_not_idle_since_it_asked(clock: Clock)
         clock.now_ms = 3 * IDLE_MS
         assert connections.close_idle() == 1
         assert await client.read(1) == 0
+
+
+async def test_a_turn_closes_a_bounded_number(clock: Clock) -> None:
+    async with connected(clock) as (connections, _, client):
+        address = client.address
+        loop = asyncio.get_running_loop()
+        others = [socket.socket() for _ in range(CLOSED_A_TURN)]
+        for one in others:
+            one.setblocking(False)
+            await loop.sock_connect(one, address)
+        await eventually_in_loop("all are connected", lambda: len(connections) == CLOSED_A_TURN + 1)
+        clock.now_ms = IDLE_MS + 1
+        assert connections.close_idle() == CLOSED_A_TURN
+        await eventually_in_loop("they are closed", lambda: len(connections) == 1)
+        assert connections.close_idle() == 1
+        for one in others:
+            one.close()

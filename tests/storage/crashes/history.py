@@ -141,7 +141,8 @@ class History:
         for model in self.models.values():
             model.start_may_rise = True
         for log in self.directory.retained_logs():
-            log.delete_old_segments(self.now_ms)
+            if log is not None:
+                log.delete_old_segments(self.now_ms)
         for key, log in self.directory.logs.items():
             model = self.models[key]
             model.start_may_rise = False

@@ -89,7 +89,7 @@ class TwoDirectories:
         """Truncates a log as ``LogDirectory.truncate_log`` does."""
         self.holder((topic, partition)).truncate_log(topic, partition, offset)
 
-    def retained_logs(self) -> Iterator[Log]:
+    def retained_logs(self) -> Iterator[Log | None]:
         """The retained logs of each directory."""
         for directory in self.directories.online:
             yield from directory.retained_logs()

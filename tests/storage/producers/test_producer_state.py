@@ -8,11 +8,17 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import CorruptSnapshotError
 from odradek.storage.log.log import AppendInfo, AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.producers.producer_snapshots import decode_snapshot, encode_snapshot
-from odradek.storage.producers.producer_state import BatchMetadata, ProducerEntry
+from odradek.storage.producers.producer_state import (
+    PRODUCERS_A_STEP,
+    BatchMetadata,
+    ProducerEntry,
+    ProducerStateManager,
+)
 
 NOW = 1_700_000_000_000
 MAX_SEQUENCE = 0x7FFFFFFF
@@ -178,10 +184,23 @@ def test_marker_of_the_last_epoch_has_no_later_one(log: Log) -> None:
 def test_idle_producers_expire_but_not_open_transactions(log: Log) -> None:
     send(log, 0, producer=1)
     send(log, 0, producer=2, transactional=True)
-    log.remove_expired_producers(NOW + log.config.producer_id_expiration_ms - 1)
+    run_to_end(log.remove_expired_producers(NOW + log.config.producer_id_expiration_ms - 1))
     assert set(log.producer_state.producers) == {1, 2}
-    log.remove_expired_producers(NOW + log.config.producer_id_expiration_ms)
+    run_to_end(log.remove_expired_producers(NOW + log.config.producer_id_expiration_ms))
     assert set(log.producer_state.producers) == {2}
+
+
+def test_an_expiry_looks_at_a_bounded_number_in_each_step() -> None:
+    state = ProducerStateManager()
+    state.producers = {
+        number: ProducerEntry(number, 0, -1, NOW, None, []) for number in range(2 * PRODUCERS_A_STEP + 10)
+    }
+    steps = state.remove_expired(NOW + 1, 1)
+    next(steps)
+    assert len(state.producers) == PRODUCERS_A_STEP + 10
+    del state.producers[2 * PRODUCERS_A_STEP]  # between two steps
+    assert len(list(steps)) == 1
+    assert not state.producers
 
 
 def test_truncation_forgets_what_was_truncated(log: Log) -> None:

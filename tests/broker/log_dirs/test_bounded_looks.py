@@ -1,0 +1,68 @@
+"""Work that looks at all logs of a directory looks at a bounded number in each step."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.log_dirs.make_room import LOGS_A_STEP, oldest_steps, size_steps
+from odradek.broker.server.background import LOOKS_A_STEP, Background
+from odradek.broker.timers.slices import Slices
+from odradek.protocol.steps import run_to_end
+from odradek.storage.directory.log_directory import PASSED_A_STEP
+from odradek.storage.errors import StorageError
+from odradek.storage.log.log_config import LogConfig
+from support.brokers.append_path import AppendPath, batch
+
+MANY = 2 * PASSED_A_STEP + 10
+
+
+async def test_retention_passes_over_a_bounded_number_of_compacted_logs(tmp_path: Path) -> None:
+    path = AppendPath(tmp_path, LogConfig(cleanup_policy=frozenset({"compact"})), partitions=MANY)
+    assert list(path.directory.retained_logs()) == [None, None]
+    checked = path.log(PASSED_A_STEP)
+    checked.update_config(LogConfig())
+    assert list(path.directory.retained_logs()) == [None, checked, None], "a log that it checks ends a step"
+    await path.close()
+
+
+async def test_a_flush_looks_at_a_bounded_number_of_logs_in_one_step(tmp_path: Path) -> None:
+    path = AppendPath(tmp_path, LogConfig(flush_ms=1 << 40), partitions=MANY)
+    await path.produce({index: batch() for index in range(MANY)})
+    requested: list[object] = []
+    path.group_commit.request = lambda log, **_: requested.append(log)  # type: ignore[method-assign]
+    callbacks: list[object] = []
+    now_ms = 0.0
+
+    def clock_ms() -> float:
+        nonlocal now_ms
+        now_ms += 10.0  # a step fills a slice
+        return now_ms
+
+    work = Background(
+        [path.directory], path.timers, lambda: 1 << 50, path.group_commit, Slices(callbacks.append, clock_ms)
+    )
+    work._flush()
+    seen = [len(requested)]
+    while callbacks:
+        callback = callbacks.pop(0)
+        assert callable(callback)
+        callback()
+        seen.append(len(requested))
+    assert seen[-1] == MANY
+    assert max(after - before for before, after in pairwise(seen)) <= LOOKS_A_STEP
+    await path.close()
+
+
+async def test_sizes_leave_out_logs_that_have_failed(tmp_path: Path) -> None:
+    path = AppendPath(tmp_path, LogConfig(), partitions=3 * LOGS_A_STEP)
+    await path.produce({0: batch(), 1: batch()})
+    logs = [path.log(index) for index in range(3 * LOGS_A_STEP)]
+    size = logs[0].size_in_bytes
+    assert len(list(size_steps(logs))) == 3
+    assert run_to_end(size_steps(logs)) == 2 * size
+    logs[1].fail(OSError("the disk has gone"))
+    assert run_to_end(size_steps(logs)) == size
+    assert set(run_to_end(oldest_steps(logs, 1 << 40))) == {logs[0]}
+    with pytest.raises(StorageError, match="the disk has gone"):
+        await path.close()
