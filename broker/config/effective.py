@@ -71,6 +71,13 @@ EFFECTIVE: dict[str, str] = {
     "sasl.mechanism.inter.broker.protocol": "The mechanism with which this broker logs in at others; one that its own"
     " inter-broker listener enables.",
     "sasl.mechanism.controller.protocol": "The mechanism with which a broker of a cluster logs in at its controllers.",
+    "sasl.login.callback.handler.class": "How this broker gets the tokens of OAUTHBEARER for logins at other nodes.",
+    "sasl.login.connect.timeout.ms": "How long the token endpoint may take to accept a connection.",
+    "sasl.login.read.timeout.ms": "How long the token endpoint may take to answer.",
+    "sasl.oauthbearer.token.endpoint.url": "Where this broker gets its tokens: file, http or https.",
+    "sasl.oauthbearer.client.credentials.client.id": "This broker's name at the token endpoint.",
+    "sasl.oauthbearer.client.credentials.client.secret": "Its secret there.",
+    "sasl.oauthbearer.scope": "The scope of the tokens that this broker asks for.",
     "sasl.oauthbearer.jwks.endpoint.url": "Where the keys are that sign OAUTHBEARER's tokens: file, http or https.",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often keys are fetched again from an http or https URL.",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "The first pause after a fetch that failed; it doubles.",

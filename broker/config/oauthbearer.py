@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ...protocol.security.token_settings import TOKEN_KEYS, UNSECURED, RetrieverSettings, TokenSettingsError
 from .errors import ConfigError
 from .listener_keys import ListenerValue, listener_value, prefix_of
 from .typed_values import TypedValues
@@ -18,6 +19,7 @@ MECHANISM = "OAUTHBEARER"
 PACKAGE = "org.apache.kafka.common.security.oauthbearer"
 JWKS_HANDLER = f"{PACKAGE}.OAuthBearerValidatorCallbackHandler"
 UNSECURED_HANDLER = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+LOGIN_HANDLER_KEY = "sasl.login.callback.handler.class"
 HANDLER_KEY = "sasl.server.callback.handler.class"
 URL_KEY = "sasl.oauthbearer.jwks.endpoint.url"
 REFRESH_KEY = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
@@ -30,6 +32,10 @@ SCOPE_CLAIM_KEY = "sasl.oauthbearer.scope.claim.name"
 SKEW_KEY = "sasl.oauthbearer.clock.skew.seconds"
 UNSECURED_OPTIONS = ("unsecuredLogin", "unsecuredValidator")
 """How the options of the login module begin that are about tokens without a signature."""
+LOGIN_HANDLER = f"{PACKAGE}.OAuthBearerLoginCallbackHandler"
+"""Gets tokens from an endpoint or a file."""
+UNSECURED_LOGIN_HANDLER = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+"""Makes tokens without a signature, of the options of the login module."""
 SCHEMES = ("file", "http", "https")
 
 
@@ -70,6 +76,39 @@ def oauthbearer_settings(config: TypedValues, listener: str, options: Mapping[st
             f"to {JWKS_HANDLER}; for tests, to {UNSECURED_HANDLER}, which takes any name"
         )
     raise ConfigError([problem])
+
+
+def token_settings(config: TypedValues, listener: str, options: Mapping[str, str]) -> RetrieverSettings:
+    """How this broker gets the tokens with which it logs in at a listener of other nodes. Raises ConfigError.
+
+    ``options``: of the login module of the listener. The class must be set for the listener and the mechanism, as in
+    Kafka (``LoginManager``).
+    """
+    key = f"{prefix_of(listener)}{MECHANISM.lower()}.{LOGIN_HANDLER_KEY}"
+    given = {
+        name: listener_value(config, listener, name, MECHANISM) for name in TOKEN_KEYS if name != LOGIN_HANDLER_KEY
+    }
+    texts = {name: value.text for name, value in given.items() if value is not None}
+    handler = config.originals.get(key, "").strip()
+    if handler == LOGIN_HANDLER:
+        texts[LOGIN_HANDLER_KEY] = handler
+    elif handler == UNSECURED_LOGIN_HANDLER or (not handler and any(name.startswith(UNSECURED) for name in options)):
+        texts = {LOGIN_HANDLER_KEY: handler}  # this class knows no endpoint
+    elif handler:
+        raise ConfigError([f"{key} ({config.place_of(key)}): this class can't be run here: {LOGIN_HANDLER} is known"])
+    else:
+        raise ConfigError(
+            [
+                f"{key} is not set, so this broker gets no token for the listener {listener} of other nodes. Set it to "
+                f"{LOGIN_HANDLER}; for tests, to {UNSECURED_LOGIN_HANDLER}"
+            ]
+        )
+    settings = RetrieverSettings(texts, options)
+    try:
+        settings.check()
+    except TokenSettingsError as problem:
+        raise ConfigError([f"logging in at the listener {listener} of other nodes: {problem}"]) from None
+    return settings
 
 
 def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:

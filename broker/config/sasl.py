@@ -19,11 +19,12 @@ from ...protocol.security.jaas import (
     parse_file,
     parse_module,
 )
+from ...protocol.security.token_settings import RetrieverSettings
 from .errors import ConfigError
 from .listener_keys import listener_value, prefix_of
 from .listeners import Listener
 from .oauthbearer import MECHANISM as OAUTHBEARER
-from .oauthbearer import OAuthBearerSettings, oauthbearer_settings
+from .oauthbearer import OAuthBearerSettings, oauthbearer_settings, token_settings
 from .typed_values import TypedValues
 
 MECHANISMS_KEY = "sasl.enabled.mechanisms"
@@ -42,8 +43,6 @@ MODULES: Mapping[str, str] = {
 }
 """The mechanisms that are served, each with its login module."""
 KNOWN_MODULES = frozenset({PLAIN_MODULE, SCRAM_MODULE, OAUTHBEARER_MODULE, KERBEROS_MODULE})
-NODE_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-"""With which this broker logs in at other nodes."""
 USER_PREFIX = "user_"
 
 
@@ -98,24 +97,27 @@ class NodeLogin(NamedTuple):
     mechanism: str
     user: str
     password: str
+    tokens: RetrieverSettings | None = None
+    """With OAUTHBEARER; user and password are empty then."""
 
     def __repr__(self) -> str:
         return f"NodeLogin(mechanism={self.mechanism!r}, user={self.user!r})"
 
 
 def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLogin:
-    """The login at the nodes of a listener: the mechanism of the key, user and password of its login module.
+    """The login at the nodes of a listener: the mechanism of the key, and what its login module has: user and password,
+    or where tokens come from.
 
     The module is the one with which this broker would serve such a listener (``JaasContext.loadServerContext``). Raises
     ConfigError.
     """
     mechanism = config.get_string(mechanism_key)
-    if mechanism not in NODE_MECHANISMS:
+    if mechanism not in MODULES:
         hint = "is not set, so it is GSSAPI" if mechanism_key not in config.originals else f"is {mechanism}"
         raise ConfigError(
             [
                 f"{mechanism_key} {hint}; this broker logs in at the listener {listener} of other nodes with "
-                f"{', '.join(NODE_MECHANISMS)}: set it to one of them"
+                f"{', '.join(MODULES)}: set it to one of them"
             ]
         )
     reader = _SaslReader(config)
@@ -123,6 +125,8 @@ def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLo
     if reader.problems:
         raise ConfigError(reader.problems)
     options = next(module.options for module in modules if module.name == MODULES[mechanism])
+    if mechanism == OAUTHBEARER:
+        return NodeLogin(mechanism, "", "", token_settings(config, listener, options))
     missing = [name for name in ("username", "password") if name not in options]
     if missing:
         key = f"{prefix_of(listener)}{mechanism.lower()}.{JAAS_KEY}"

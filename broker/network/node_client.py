@@ -45,7 +45,7 @@ class NodeSilentError(NodeUnavailableError):
 
 
 class NodeLoginError(NodeUnavailableError):
-    """The other node refuses this broker's login."""
+    """The other node refuses this broker's login, or this broker gets no token for it."""
 
 
 class NodeClient:
@@ -162,7 +162,11 @@ class NodeClient:
 
         assert self._security.login is not None
         now_s = asyncio.get_running_loop().time
-        steps = login_steps(self._security.login(), self.address)
+        try:
+            mechanism = await self._security.login()
+        except ValueError as problem:
+            raise self._no_login(f"{self.address}: {problem}") from None
+        steps = login_steps(mechanism, self.address)
         request = next(steps)
         while True:
             response_type = RESPONSES[type(request)]
@@ -173,11 +177,14 @@ class NodeClient:
                 lifetime_ms = done.value
                 break
             except LoginRefusedError as refusal:
-                self.close()
-                self._refused = now_s() + LOGIN_PAUSE_S, str(refusal)
-                raise NodeLoginError(str(refusal)) from None
+                raise self._no_login(str(refusal)) from None
         share = RENEW_AFTER + RENEW_JITTER * random.random()
         self.renew_at_s = now_s() + share * lifetime_ms / 1000 if lifetime_ms > 0 else None
+
+    def _no_login(self, why: str) -> NodeLoginError:
+        self.close()
+        self._refused = asyncio.get_running_loop().time() + LOGIN_PAUSE_S, why
+        return NodeLoginError(why)
 
     def _version(self, request: Message, max_version: int) -> int:
         lowest, highest = request.VERSIONS

@@ -7,8 +7,9 @@ and a JAAS file as they are then, or as they were if they can't be used. Source:
 changes.
 """
 
+import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..config.errors import ConfigError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import ssl
 
     from ...protocol.security.login_mechanisms import ClientLogin
+    from ..config.sasl import NodeLogin
 
 NONCE_BYTES = 24
 FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
@@ -45,8 +47,7 @@ def _security(config: ServerConfig, link: NodeLink, dynamic: Configs) -> NodeSec
     )
 
 
-def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], ClientLogin]":
-    from ...protocol.security.login_mechanisms import PlainLogin, ScramLogin
+def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], Awaitable[ClientLogin]]":
     from ..config.sasl import JAAS_FILE_KEY, node_login
     from .reread import Reread
 
@@ -56,14 +57,23 @@ def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], ClientLogin]":
         lambda: node_login(config, link.listener, link.mechanism_key),
         lambda: (None, [path] if path else []),
     )
+    if kept.value.tokens is not None:
+        from .node_tokens import NodeTokens
 
-    def begin() -> "ClientLogin":
-        login = kept.current()
-        if login.mechanism == "PLAIN":
-            return PlainLogin(login.user, login.password)
-        return ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
+        return NodeTokens(link.listener, kept.value.tokens).login
+
+    async def begin() -> "ClientLogin":
+        return _with_password(await asyncio.to_thread(kept.current))
 
     return begin
+
+
+def _with_password(login: "NodeLogin") -> "ClientLogin":
+    from ...protocol.security.login_mechanisms import PlainLogin, ScramLogin
+
+    if login.mechanism == "PLAIN":
+        return PlainLogin(login.user, login.password)
+    return ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
 
 
 def _tls(config: ServerConfig, listener: str, dynamic: Configs) -> "Callable[[], ssl.SSLContext]":

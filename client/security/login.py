@@ -9,10 +9,11 @@ import secrets
 import string
 
 from ...protocol.security.login_mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
+from ...protocol.security.token_settings import extensions_of
 from ..errors import AuthenticationError
 from .sasl_settings import OAUTHBEARER, PLAIN, ClientSasl, sasl_settings
 from .settings import Security
-from .tokens import TokenSource, check_token_settings, extensions_of
+from .tokens import TokenSource
 
 WINDOW_FACTOR, WINDOW_JITTER = 0.85, 0.10
 """A session is renewed after 85 to 95 % of its life, so that connections do not all do it at once."""
@@ -25,16 +26,16 @@ class Logins:
     def __init__(self, security: Security) -> None:
         """Raises ConfigurationError."""
         self._settings = sasl_settings(security.texts)
-        if self._settings.mechanism == OAUTHBEARER and security.token_provider is None:
-            check_token_settings(security.texts, self._settings.options)
-        self._tokens = TokenSource(security, self._settings.options)
+        self._tokens: TokenSource | None = None
+        if self._settings.mechanism == OAUTHBEARER:
+            self._tokens = TokenSource(security, self._settings.options)
         self._chance = random.Random()
 
     async def mechanism(self) -> ClientLogin:
         """The mechanism for one login. Raises AuthenticationError if it can get no token."""
         settings = self._settings
         try:
-            if settings.mechanism == OAUTHBEARER:
+            if self._tokens is not None:
                 return OAuthBearerLogin(await self._tokens.token(), extensions_of(settings.options))
             return _with_password(settings)
         except MechanismError as error:

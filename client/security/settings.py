@@ -20,7 +20,8 @@ PROTOCOLS = {
 
 KEYS = frozenset(
     (
-        f"{PROTOCOL_KEY} sasl.jaas.config sasl.login.callback.handler.class sasl.login.read.timeout.ms sasl.mechanism "
+        f"{PROTOCOL_KEY} sasl.jaas.config sasl.login.callback.handler.class sasl.login.connect.timeout.ms "
+        "sasl.login.read.timeout.ms sasl.mechanism "
         "sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret "
         "sasl.oauthbearer.header.urlencode sasl.oauthbearer.scope sasl.oauthbearer.token.endpoint.url "
         "ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class "

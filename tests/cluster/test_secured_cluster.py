@@ -1,5 +1,7 @@
 """A cluster in which every connection is secured: two brokers of ours and a real one, a real controller, ACLs.
 
+With certificates, with SCRAM, and with OAUTHBEARER, for which a provider gives tokens of a short life.
+
 Each node connects to the others with its own credentials, and only these are super users. A client gets its rights by
 ACLs.
 """
@@ -41,13 +43,14 @@ from odradek.protocol.messages.security import (
     RenewDelegationTokenResponse,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.security.login_mechanisms import ScramLogin
+from odradek.protocol.security.login_mechanisms import ClientLogin, OAuthBearerLogin, ScramLogin
 from odradek.protocol.security.tls_context import TlsSettings, client_context
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers
 from support.kafka.real_kafka import RealKafka
-from support.security.tls_files import ALICE_PRINCIPAL, tls_files
+from support.security.identity_provider import AUDIENCE, ISSUER, IdentityProvider
+from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -67,11 +70,17 @@ class SecuredCluster(NamedTuple):
     alices_principal: str
     security: NodeSecurity
     """Of connections as the super user."""
+    provider: IdentityProvider | None = None
+    """Gives the nodes and clients their tokens, with OAUTHBEARER."""
 
 
 SECRET, ALICES_SECRET = "of-the-brokers", "of-alice"
 SCRAM = "SCRAM-SHA-512"
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTHBEARER = "OAUTHBEARER"
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
+ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+TOKEN_LIFETIME_S = 10
 
 
 def common_keys(protocol: str, super_user: str) -> dict[str, str]:
@@ -81,6 +90,40 @@ def common_keys(protocol: str, super_user: str) -> dict[str, str]:
         "authorizer.class.name": STANDARD_AUTHORIZER,
         "super.users": super_user,
         "delegation.token.secret.key": SECRET,
+    }
+
+
+def oauth_keys(provider: IdentityProvider) -> dict[str, str]:
+    """Tokens from the provider, for nodes and clients."""
+    keys = {
+        "sasl.enabled.mechanisms": OAUTHBEARER,
+        "sasl.mechanism.inter.broker.protocol": OAUTHBEARER,
+        "sasl.mechanism.controller.protocol": OAUTHBEARER,
+        "sasl.oauthbearer.jwks.endpoint.url": provider.jwks_url,
+        "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "sasl.oauthbearer.expected.issuer": ISSUER,
+        "sasl.oauthbearer.token.endpoint.url": provider.token_url,
+        "sasl.oauthbearer.client.credentials.client.id": "broker",
+        "sasl.oauthbearer.client.credentials.client.secret": SECRET,
+    }
+    for listener in ("plaintext", "controller"):
+        prefix = f"listener.name.{listener}.oauthbearer.sasl"
+        keys[f"{prefix}.jaas.config"] = f"{OAUTH}.OAuthBearerLoginModule required;"
+        keys[f"{prefix}.login.callback.handler.class"] = f"{OAUTH}.OAuthBearerLoginCallbackHandler"
+        keys[f"{prefix}.server.callback.handler.class"] = f"{OAUTH}.OAuthBearerValidatorCallbackHandler"
+    return keys
+
+
+def oauth_client(files: TlsFiles, provider: IdentityProvider, name: str, secret: str) -> dict[str, Any]:
+    """librdkafka asks the provider itself."""
+    return {
+        **files.librdkafka(with_key=False),
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": OAUTHBEARER,
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": provider.token_url,
+        "sasl.oauthbearer.client.id": name,
+        "sasl.oauthbearer.client.secret": secret,
     }
 
 
@@ -96,10 +139,11 @@ def scram_keys() -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module", params=["SSL", "SASL_SSL"])
+@pytest.fixture(scope="module", params=["SSL", "SASL_SSL", OAUTHBEARER])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
     place = tmp_path_factory.mktemp("secured")
     files = tls_files(place)
+    provider: IdentityProvider | None = None
     with ExitStack() as stack:
         if request.param == "SSL":
             keys = {**common_keys("SSL", "User:CN=broker"), **files.listener(client_auth="required")}
@@ -111,6 +155,16 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 "ssl.key.location": str(place / "broker.key"),
             }
             alice: dict[str, Any] = files.librdkafka(with_key=True)
+            controllers = RealControllers(place / "controllers", configs=keys)
+        elif request.param == OAUTHBEARER:
+            provider = stack.enter_context(
+                IdentityProvider({"broker": SECRET, "alice": ALICES_SECRET}, TOKEN_LIFETIME_S)
+            )
+            urls = f"{provider.token_url},{provider.jwks_url}"
+            stack.enter_context(pytest.MonkeyPatch.context()).setenv("JAVA_TOOL_OPTIONS", f"-D{ALLOWED_URLS}={urls}")
+            keys = {**common_keys("SASL_SSL", "User:broker"), **files.listener(), **oauth_keys(provider)}
+            admin = oauth_client(files, provider, "broker", SECRET)
+            alice = oauth_client(files, provider, "alice", ALICES_SECRET)
             controllers = RealControllers(place / "controllers", configs=keys)
         else:
             keys = {**common_keys("SASL_SSL", "User:broker"), **files.listener(), **scram_keys()}
@@ -133,12 +187,18 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         servers = {"bootstrap.servers": ",".join(one.bootstrap_servers for one in brokers)}
         principal = ALICE_PRINCIPAL if request.param == "SSL" else "User:alice"
         tls = client_context(TlsSettings(files.listener()))
-        login = None if request.param == "SSL" else lambda: ScramLogin(SCRAM, "broker", SECRET, "nonce")
-        security = NodeSecurity(lambda: tls, login)
-        made = SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, principal, security)
+        security = NodeSecurity(lambda: tls, None if request.param == "SSL" else partial(log_in, provider))
+        made = SecuredCluster(ours, kafka, {**admin, **servers}, {**alice, **servers}, principal, security, provider)
         if request.param == "SASL_SSL":
             create_alice(made)
         yield made
+
+
+async def log_in(provider: IdentityProvider | None) -> ClientLogin:
+    """A login of the super user."""
+    if provider is not None:
+        return OAuthBearerLogin(provider.token("broker"), {})
+    return ScramLogin(SCRAM, "broker", SECRET, "nonce")
 
 
 def create_alice(cluster: SecuredCluster) -> None:
@@ -279,6 +339,18 @@ def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluste
     eventually("the real broker knows the token", is_known_at_the_real_one)
     expired = ask(cluster, ours, ExpireDelegationTokenRequest(created.hmac, -1), ExpireDelegationTokenResponse)
     assert expired.error_code == 0
+
+
+def test_nodes_renew_tokens_and_sessions(cluster: SecuredCluster) -> None:
+    """Tokens end after 10 s. All nodes replace theirs, and renew their sessions without losing a connection."""
+    if cluster.provider is None:
+        return  # sessions of SCRAM end after 2 s; those of TLS do not end
+    before = cluster.provider.given("broker")
+    cluster.provider.wait_for("broker", before + 8)  # four nodes, each of ours for two listeners
+    assert write(cluster, "orders", "later") == [None] * 3
+    log = cluster.ours.log()
+    assert "refuses the login" not in log
+    assert log.count("registered with the controllers") == 1
 
 
 def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:

@@ -19,6 +19,7 @@ from odradek.protocol.messages.security import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.security.login_exchange import MESSAGES_MAX, LoginRefusedError, login_steps
 from odradek.protocol.security.login_mechanisms import MechanismError
+from odradek.protocol.security.token_settings import TokenError
 from support.brokers.fake_node import SERVED, Answer, FakeNode
 
 TIMEOUT_S = 60.0
@@ -69,10 +70,14 @@ def names(node: FakeNode) -> list[str]:
     return [type(request).__name__.removesuffix("Request") for request in node.received]
 
 
+async def echoing() -> Echoing:
+    return Echoing()
+
+
 async def test_login_comes_before_every_request() -> None:
     """The messages of the mechanism go out in its order, once for a connection."""
     async with FakeNode(node_answers(iter([said(b"again"), said(b"")])), WITH_SASL) as node:
-        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         await ask(client)
         await ask(client)
         client.close()
@@ -93,7 +98,7 @@ async def test_session_is_renewed_on_the_same_connection() -> None:
     short_ms = 1
     answers = iter([said(b"a"), said(b"", short_ms), said(b"b"), said(b"", 0)])
     async with FakeNode(node_answers(answers), WITH_SASL) as node:
-        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         await client.connect(TIMEOUT_S)
         await renewal_is_due(client)
         await ask(client)
@@ -108,7 +113,7 @@ async def test_refused_login_is_not_tried_again_at_once() -> None:
     """A wrong password does not become a flood of logins; the error names node, mechanism and user."""
     refusal = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "invalid credentials", b"")
     async with FakeNode(node_answers(iter([refusal])), WITH_SASL) as node:
-        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         for _ in range(3):
             with pytest.raises(NodeLoginError) as caught:
                 await ask(client)
@@ -126,7 +131,7 @@ async def test_refused_login_is_not_tried_again_at_once() -> None:
     ],
 )
 async def test_every_refusal_is_named(mechanism: str, answers: list[SaslAuthenticateResponse], problem: str) -> None:
-    def login() -> Echoing:
+    async def login() -> Echoing:
         made = Echoing()
         made.name = mechanism
         return made
@@ -138,10 +143,27 @@ async def test_every_refusal_is_named(mechanism: str, answers: list[SaslAuthenti
         assert "AllocateProducerIds" not in names(node)
 
 
+async def test_a_node_without_a_token_waits_before_it_asks_again() -> None:
+    """No request goes out, and the error has the reason."""
+    asked = []
+
+    async def no_token() -> Echoing:
+        asked.append(1)
+        raise TokenError("the endpoint answered HTTP 503")
+
+    async with FakeNode(node_answers(iter([])), WITH_SASL) as node:
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=no_token))
+        for _ in range(3):
+            with pytest.raises(NodeLoginError, match="the endpoint answered HTTP 503"):
+                await ask(client)
+        assert len(asked) == node.connections == 1
+        assert node.received == []
+
+
 async def test_node_without_sasl_is_unavailable() -> None:
     """Nothing is sent to a node that does not ask who this broker is."""
     async with FakeNode(node_answers(iter([])), SERVED) as node:
-        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=Echoing))
+        client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         with pytest.raises(NodeUnavailableError, match="serves no version of SaslHandshakeRequest"):
             await ask(client)
         assert node.received == []

@@ -1,14 +1,18 @@
 """The security of connections to other nodes is read, and refused, before anything is opened."""
 
+import asyncio
 import ssl
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.oauthbearer import LOGIN_HANDLER
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.network.node_security import PLAINTEXT
+from odradek.broker.network.node_security import PLAINTEXT, NodeSecurity
 from odradek.broker.server.node_security import node_security
+from odradek.protocol.security.jaas import OAUTHBEARER_MODULE
+from odradek.protocol.security.login_mechanisms import ClientLogin
 from support.security.tls_files import TlsFiles, tls_files
 
 CLUSTER = [
@@ -26,8 +30,22 @@ def config_of(inter_broker: str, controllers: str, *more: str) -> ServerConfig:
     return ServerConfig.load(None, [*CLUSTER, protocols, *more])
 
 
+async def begun(security: NodeSecurity) -> ClientLogin:
+    """A login that was begun."""
+    assert security.login is not None
+    return await security.login()
+
+
 def jaas(listener: str, options: str) -> str:
     return f"listener.name.{listener}.plain.sasl.jaas.config={PLAIN_MODULE} required {options};"
+
+
+def oauth_jaas(listener: str, options: str = "") -> str:
+    return f"listener.name.{listener}.oauthbearer.sasl.jaas.config={OAUTHBEARER_MODULE} required {options};"
+
+
+def handler(listener: str, name: str) -> str:
+    return f"listener.name.{listener}.oauthbearer.sasl.login.callback.handler.class={name}"
 
 
 def test_each_listener_has_a_login_of_its_own() -> None:
@@ -45,7 +63,7 @@ def test_each_listener_has_a_login_of_its_own() -> None:
         assert security.tls is None
         assert security.login is not None
         assert "first" not in repr(security), "a password would get into logs"
-        messages.append(security.login().first())
+        messages.append(asyncio.run(begun(security)).first())
     assert messages == [b"\0one\0first", b"\0two\0second"]
 
 
@@ -66,8 +84,8 @@ def test_login_comes_from_the_file_too(tmp_path: Path) -> None:
     inter_broker, controllers = node_security(config)
     assert inter_broker.login is not None
     assert controllers.login is not None
-    assert inter_broker.login().first() == b"\0b\0q"
-    assert controllers.login().first() == b"\0c\0p"
+    assert asyncio.run(begun(inter_broker)).first() == b"\0b\0q"
+    assert asyncio.run(begun(controllers)).first() == b"\0c\0p"
 
 
 def test_plaintext_reads_nothing() -> None:
@@ -80,12 +98,36 @@ def test_plaintext_reads_nothing() -> None:
         (
             "SASL_PLAINTEXT",
             [],
-            r"sasl.mechanism.controller.protocol is not set, so it is GSSAPI; .* PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+            r"sasl.mechanism.controller.protocol is not set, so it is GSSAPI; .* PLAIN, SCRAM-SHA-256, .*, OAUTHBEARER",
         ),
         (
             "SASL_SSL",
-            ["sasl.mechanism.controller.protocol=OAUTHBEARER"],
-            "sasl.mechanism.controller.protocol is OAUTHBEARER; this broker logs in at the listener CONTROLLER",
+            ["sasl.mechanism.controller.protocol=OAUTHBEARER", oauth_jaas("controller")],
+            r"controller.oauthbearer.sasl.login.callback.handler.class is not set, so this broker gets no token",
+        ),
+        (
+            "SASL_SSL",
+            [
+                "sasl.mechanism.controller.protocol=OAUTHBEARER",
+                oauth_jaas("controller"),
+                handler("controller", "com.example.Handler"),
+            ],
+            r"controller.oauthbearer.sasl.login.callback.handler.class \(--override\): this class can't be run here",
+        ),
+        (
+            "SASL_SSL",
+            [
+                "sasl.mechanism.controller.protocol=OAUTHBEARER",
+                oauth_jaas("controller", 'clientSecret="hidden"'),
+                handler("controller", LOGIN_HANDLER),
+                "sasl.oauthbearer.token.endpoint.url=https://127.0.0.1/token",
+            ],
+            r"sasl.oauthbearer.client.credentials.client.id is not set",
+        ),
+        (
+            "SASL_SSL",
+            ["sasl.mechanism.controller.protocol=OAUTHBEARER", oauth_jaas("controller", 'unsecuredLoginX="hidden"')],
+            r"OAUTHBEARER has no source of tokens",
         ),
         (
             "SASL_PLAINTEXT",
@@ -161,11 +203,11 @@ def test_a_changed_jaas_file_is_read_again(tmp_path: Path, caplog: pytest.LogCap
     keys = "sasl.mechanism.inter.broker.protocol=PLAIN", f"java.security.auth.login.config={file}"
     security, _ = node_security(config_of("SASL_PLAINTEXT", "PLAINTEXT", *keys))
     assert security.login is not None
-    assert security.login().first() == b"\0b\0first"
+    assert asyncio.run(begun(security)).first() == b"\0b\0first"
     file.write_text(f'KafkaServer {{ {PLAIN_MODULE} required username="b" password="second one"; }};\n')
-    assert security.login().first() == b"\0b\0second one"
+    assert asyncio.run(begun(security)).first() == b"\0b\0second one"
     file.write_text(f'KafkaServer {{ {PLAIN_MODULE} required username="b" password=secret$ }};')
-    assert security.login().first() == b"\0b\0second one"
+    assert asyncio.run(begun(security)).first() == b"\0b\0second one"
     assert "listener IN stay as they were" in caplog.text
     assert str(file) in caplog.text
     assert "secret" not in caplog.text

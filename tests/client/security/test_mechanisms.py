@@ -5,10 +5,9 @@ import string
 
 import pytest
 
-from odradek.client.errors import AuthenticationError, ConfigurationError
+from odradek.client.errors import ConfigurationError
 from odradek.client.security.login import Logins
 from odradek.client.security.settings import KEYS, Security, security_of
-from odradek.client.security.tokens import expiry_of, token_of, unsecured_token
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.security import scram
@@ -19,6 +18,13 @@ from odradek.protocol.security.login_mechanisms import (
     OAuthBearerLogin,
     PlainLogin,
     ScramLogin,
+)
+from odradek.protocol.security.token_settings import (
+    TokenError,
+    TokenSettingsError,
+    expiry_of,
+    token_of,
+    unsecured_token,
 )
 from support.security.secured_kafka import sasl
 
@@ -204,7 +210,7 @@ def test_unsecured_tokens_have_javas_claims() -> None:
     assert token.endswith(".")
     assert expiry_of(token) == 1_060
     for wrong in ({"unsecuredLoginNumberClaim_x": "y"}, {"unsecuredLoginStringClaim_exp": "1"}, {}):
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(TokenSettingsError):
             unsecured_token(wrong, 0.0)
 
 
@@ -216,6 +222,6 @@ def test_a_token_without_a_time_has_no_expiry(token: str) -> None:
 def test_the_answer_of_an_endpoint_is_never_shown() -> None:
     assert token_of(b'{"access_token": " abc "}', "https://x") == "abc"
     for answer in (b"<html>secret", b'{"refresh_token": "secret"}', b"[]", b'"secret"', b'{"access_token": 1}'):
-        with pytest.raises(AuthenticationError) as caught:
+        with pytest.raises(TokenError) as caught:
             token_of(answer, "https://x")
         assert "secret" not in str(caught.value)

@@ -1,0 +1,131 @@
+"""The tokens with which a node logs in by OAUTHBEARER: of an endpoint, of a file, or without a signature for tests.
+
+Shell. Owns: the last token of an endpoint. Never does: waiting on an event loop; callers use a thread. Invariants: a
+token is replaced when 80 % of its life has passed; if that fails, the earlier one is used until it expires; credentials
+are sent to the configured URL only, never to where it redirects. Source: ``ClientCredentialsJwtRetriever``,
+``FileJwtRetriever``, ``ExpiringCredentialRefreshingLogin``.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from .token_settings import (
+    ENDPOINT_KEY,
+    KeptToken,
+    RetrieverSettings,
+    TokenError,
+    TokenRequest,
+    token_of,
+    unsecured_token,
+)
+
+if TYPE_CHECKING:
+    import ssl
+
+MAX_BYTES = 1 << 20
+"""An answer, or a file, is read up to this size."""
+CHUNK_BYTES = 64 * 1024
+TRUST_PREFIX = "ssl.truststore."
+
+
+class JwtRetriever:
+    """One node's tokens. ``token`` blocks: one thread at a time."""
+
+    def __init__(
+        self,
+        settings: RetrieverSettings,
+        trust: Mapping[str, str],
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        """``trust``: the ``ssl.*`` keys for an https endpoint. Those of the login module take precedence; without a
+        trust store the system's certificates are trusted. Raises TokenSettingsError, or TlsSettingsError for a trust
+        store that can't be used.
+        """
+        settings.check()
+        self._settings = settings
+        own = {key: text for key, text in settings.options.items() if key.startswith("ssl.")}
+        self._trust = own or dict(trust)
+        self._now_s = now_s
+        self._kept = KeptToken()
+        self.problem: str | None = None
+        """Why the last attempt to replace a token failed, while the earlier one is still used."""
+        self._tls()
+
+    def token(self) -> str:
+        """A token. Raises TokenError if the source gives none."""
+        url = self._settings.endpoint
+        if url is None:
+            return unsecured_token(self._settings.options, self._now_s())
+        if url.partition(":")[0].lower() == "file":
+            return _read(url)
+        kept = self._kept.fresh(self._now_s())
+        if kept is not None:
+            return kept
+        try:
+            token = token_of(_answer_to(self._settings.request(), self._tls()), url)
+        except TokenError as problem:
+            kept = self._kept.valid(self._now_s())
+            if kept is None:
+                raise
+            self.problem = str(problem)
+            return kept
+        self.problem = None
+        self._kept.keep(token, self._now_s())
+        return token
+
+    def _tls(self) -> "ssl.SSLContext | None":
+        """The context for the endpoint, made anew so that a replaced trust store is read; None for the system's."""
+        url = self._settings.endpoint or ""
+        if not url.lower().startswith("https") or not any(key.startswith(TRUST_PREFIX) for key in self._trust):
+            return None
+        from .tls_context import TlsSettings, client_context
+
+        return client_context(TlsSettings(self._trust))
+
+
+def _read(url: str) -> str:
+    """The token in a file, which is read at each login."""
+    from urllib.parse import unquote, urlsplit
+
+    path = unquote(urlsplit(url).path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            token = file.read(MAX_BYTES).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TokenError(f"{ENDPOINT_KEY}: {path} cannot be read: {error}") from None
+    if not token:
+        raise TokenError(f"{ENDPOINT_KEY}: {path} is empty")
+    return token
+
+
+def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
+    """The body of the endpoint's answer. Raises TokenError."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        """Makes a redirection an error."""
+
+        def redirect_request(self, *_: object) -> None:
+            """Follows none."""
+
+    handlers = [Stay()] if tls is None else [Stay(), HTTPSHandler(context=tls)]
+    posted = Request(request.url, data=request.body.encode(), headers=dict(request.headers), method="POST")
+    try:
+        with build_opener(*handlers).open(posted, timeout=request.timeout_s) as answer:
+            body = bytearray()
+            deadline_s = time.monotonic() + request.timeout_s
+            while chunk := answer.read1(CHUNK_BYTES):
+                body += chunk
+                if len(body) > MAX_BYTES or time.monotonic() > deadline_s:
+                    raise TokenError(f"{request.url} sent no complete answer within {request.timeout_s:.0f} s")
+    except TokenError:
+        raise
+    except HTTPError as error:
+        raise TokenError(f"{request.url} answered HTTP {error.code} {error.reason}") from None
+    except (URLError, OSError, ValueError, HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise TokenError(f"{request.url} gave no token: {reason}") from None
+    return bytes(body)

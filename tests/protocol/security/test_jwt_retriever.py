@@ -1,0 +1,175 @@
+"""The tokens of a node: when an endpoint is asked, what happens while it can't be, where credentials never go."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.security.jwt_retriever import JwtRetriever
+from odradek.protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError, url_encoded
+
+PREFIX = "sasl.oauthbearer."
+
+
+class Endpoint(HTTPServer):
+    """Answers each POST with the next of ``answers``: status, body, or a URL to go to."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: list[tuple[int, bytes]] = []
+        self.asked: list[str | None] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/token"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        self.server.asked.append(self.headers["Authorization"])
+        status, answer = self.server.answers.pop(0)
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", answer.decode())
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def jwt(expires_s: float, number: int) -> str:
+    claims = json.dumps({"exp": expires_s, "n": number}).encode()
+    return f"e30.{base64.urlsafe_b64encode(claims).rstrip(b'=').decode()}.x"
+
+
+def answer_with(token: str) -> tuple[int, bytes]:
+    return 200, json.dumps({"access_token": token}).encode()
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def retriever(url: str, clock: Clock, **options: str) -> JwtRetriever:
+    texts = {
+        f"{PREFIX}token.endpoint.url": url,
+        f"{PREFIX}client.credentials.client.id": "node",
+        f"{PREFIX}client.credentials.client.secret": "hidden",
+    }
+    return JwtRetriever(RetrieverSettings(texts, options), {}, clock)
+
+
+def problem_of(tokens: JwtRetriever) -> str | None:
+    return tokens.problem
+
+
+def test_a_token_is_replaced_at_four_fifths_of_its_life(endpoint: Endpoint) -> None:
+    clock = Clock()
+    first, second = jwt(100, 1), jwt(180, 2)
+    endpoint.answers = [answer_with(first), answer_with(second)]
+    tokens = retriever(endpoint.url, clock)
+    assert tokens.token() == first
+    clock.now_s = 79.9
+    assert tokens.token() == first
+    clock.now_s = 80.0
+    assert tokens.token() == second
+    assert len(endpoint.asked) == 2
+
+
+def test_a_token_serves_until_it_expires_if_it_can_not_be_replaced(endpoint: Endpoint) -> None:
+    clock = Clock()
+    first = jwt(100, 1)
+    endpoint.answers = [answer_with(first), (503, b"hidden"), (503, b"hidden"), answer_with(jwt(300, 2))]
+    tokens = retriever(endpoint.url, clock)
+    assert tokens.token() == first
+    assert problem_of(tokens) is None
+    clock.now_s = 99.0
+    assert tokens.token() == first
+    assert problem_of(tokens) == f"{endpoint.url} answered HTTP 503 Service Unavailable"
+    clock.now_s = 100.0
+    with pytest.raises(TokenError, match="HTTP 503") as caught:
+        tokens.token()
+    assert "hidden" not in str(caught.value)
+    assert tokens.token() == jwt(300, 2)
+    assert problem_of(tokens) is None
+
+
+def test_credentials_do_not_follow_a_redirection(endpoint: Endpoint) -> None:
+    endpoint.answers = [(302, f"{endpoint.url}/elsewhere".encode()), answer_with(jwt(100, 1))]
+    with pytest.raises(TokenError, match="HTTP 302"):
+        retriever(endpoint.url, Clock()).token()
+    assert len(endpoint.asked) == 1
+
+
+def test_an_answer_without_an_end_is_refused(endpoint: Endpoint) -> None:
+    endpoint.answers = [(200, b"x" * (1 << 21))]
+    with pytest.raises(TokenError, match="no complete answer"):
+        retriever(endpoint.url, Clock()).token()
+
+
+def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
+    path = tmp_path / "a token"
+    tokens = retriever(path.as_uri(), Clock())
+    with pytest.raises(TokenError, match="cannot be read"):
+        tokens.token()
+    path.write_text("\n")
+    with pytest.raises(TokenError, match="is empty"):
+        tokens.token()
+    for text in (jwt(1e9, 1), jwt(1e9, 2)):
+        path.write_text(f"{text}\n")
+        assert tokens.token() == text
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"token.endpoint.url": "ftp://x"}, "not a URL of http, https or file"),
+        ({"token.endpoint.url": "http://x"}, "client.credentials.client.id is not set"),
+        ({"client.credentials.client.id": "x"}, "no source of tokens"),
+    ],
+)
+def test_settings_without_a_source_are_refused(texts: dict[str, str], message: str) -> None:
+    settings = RetrieverSettings({PREFIX + key: text for key, text in texts.items()}, {"clientSecret": "hidden"})
+    with pytest.raises(TokenSettingsError, match=message) as caught:
+        JwtRetriever(settings, {})
+    assert "hidden" not in f"{caught.value} {settings}"
+
+
+def test_a_timeout_that_is_no_number_is_refused() -> None:
+    texts = {f"{PREFIX}token.endpoint.url": "http://x", "sasl.login.read.timeout.ms": "soon"}
+    with pytest.raises(TokenSettingsError, match=r"sasl.login.read.timeout.ms is 'soon'"):
+        JwtRetriever(RetrieverSettings(texts, {"clientId": "a", "clientSecret": "b"}), {})
+
+
+def test_names_and_secrets_are_encoded_as_java_does() -> None:
+    assert url_encoded("a b*-._~é/:") == "a+b*-._%7E%C3%A9%2F%3A"
