@@ -12,7 +12,8 @@ from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import PASSED_A_STEP
 from odradek.storage.errors import StorageError
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.append_path import AppendPath, batch
+
+from ..append_path import AppendPath, batch
 
 MANY = 2 * PASSED_A_STEP + 10
 
@@ -30,7 +31,7 @@ async def test_a_flush_looks_at_a_bounded_number_of_logs_in_one_step(tmp_path: P
     path = AppendPath(tmp_path, LogConfig(flush_ms=1 << 40), partitions=MANY)
     await path.produce({index: batch() for index in range(MANY)})
     requested: list[object] = []
-    path.group_commit.request = lambda log, **_: requested.append(log)  # type: ignore[method-assign]
+    path.group_commit.request = lambda log, **_: requested.append(log)
     callbacks: list[object] = []
     now_ms = 0.0
 

@@ -4,8 +4,9 @@ import pytest
 
 from odradek.broker.transactions.search import FOUND_A_PORTION, LOOKS_A_PORTION, TransactionSearch
 from odradek.protocol.transaction_states import TransactionState
-from support.transactions.client import TransactionClient
 from support.transactions.harness import TransactionHarness
+
+from .client import TransactionClient
 
 MANY = 2 * FOUND_A_PORTION + 5
 
