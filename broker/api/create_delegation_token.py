@@ -15,8 +15,8 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
 from ..controller.delegation_tokens import TokenSettings, create_token, owner_of
 from ..dispatch.request import RequestContext
+from ..security.token_requests import refused_creation, shown_requester
 from ..server.broker import Broker
-from ..server.token_requests import refused_creation, shown_requester
 
 API_KEY = ApiKey.CREATE_DELEGATION_TOKEN
 

@@ -15,8 +15,8 @@ from ..acls.acl import AclOperation, AclResourceType
 from ..controller.delegation_tokens import Principal
 from ..dispatch.request import RequestContext
 from ..metadata.delegation_tokens import DelegationToken
+from ..security.token_requests import allows_token_requests, shown_requester
 from ..server.broker import Broker
-from ..server.token_requests import allows_token_requests, shown_requester
 
 API_KEY = ApiKey.DESCRIBE_DELEGATION_TOKEN
 TOKENS_A_STEP = 50

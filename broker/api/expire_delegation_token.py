@@ -15,8 +15,8 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.security import ExpireDelegationTokenRequest, ExpireDelegationTokenResponse
 from ..controller.delegation_tokens import expire_token
 from ..dispatch.request import RequestContext
+from ..security.token_requests import NO_TIME_MS, allows_token_requests
 from ..server.broker import Broker
-from ..server.token_requests import NO_TIME_MS, allows_token_requests
 
 API_KEY = ApiKey.EXPIRE_DELEGATION_TOKEN
 

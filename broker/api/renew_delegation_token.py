@@ -15,8 +15,8 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.security import RenewDelegationTokenRequest, RenewDelegationTokenResponse
 from ..controller.delegation_tokens import TokenSettings, renew_token
 from ..dispatch.request import RequestContext
+from ..security.token_requests import NO_TIME_MS, allows_token_requests
 from ..server.broker import Broker
-from ..server.token_requests import NO_TIME_MS, allows_token_requests
 
 API_KEY = ApiKey.RENEW_DELEGATION_TOKEN
 

@@ -2,7 +2,7 @@
 
 Versions: 0 to 2. 1: the lifetime of the session in the answer. 2: flexible.
 Errors: ILLEGAL_SASL_STATE, SASL_AUTHENTICATION_FAILED. Clients that have not authenticated are served by
-:mod:`..server.sasl_listener`; here come requests of others. Source: KIP-152, KIP-368;
+:mod:`..security.sasl_listener`; here come requests of others. Source: KIP-152, KIP-368;
 ``KafkaApis.handleSaslAuthenticateRequest``.
 """
 

@@ -1,7 +1,7 @@
 """SaslHandshake (17): a client names its SASL mechanism.
 
 Versions: 0 to 1. 1: tokens come in SaslAuthenticate requests.
-Errors: ILLEGAL_SASL_STATE. Clients that have not authenticated are served by :mod:`..server.sasl_listener`; here come
+Errors: ILLEGAL_SASL_STATE. Clients that have not authenticated are served by :mod:`..security.sasl_listener`; here come
 requests of others, on a listener without SASL or too early to renew a session. Source: KIP-43, KIP-152;
 ``KafkaApis.handleSaslHandshakeRequest``.
 """

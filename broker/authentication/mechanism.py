@@ -1,7 +1,7 @@
 """What a SASL mechanism is to the broker: exchanges, each of one connection.
 
 Pure. A new mechanism is a function that starts a :class:`SaslExchange`, in the table of a listener under its name
-(``server/sasl_mechanisms.py``). Source: ``SaslServer``.
+(``security/sasl_mechanisms.py``). Source: ``SaslServer``.
 """
 
 from collections.abc import Callable, Mapping

@@ -81,7 +81,7 @@ def broker_problem(key: str, text: str) -> str | None:
 
 
 def bad_broker_configs(configs: Mapping[str, str]) -> Iterator[BadConfig]:
-    """The stored dynamic broker configs that are ignored. :mod:`..server.open_access` logs those that only a start
+    """The stored dynamic broker configs that are ignored. :mod:`..security.open_access` logs those that only a start
     reads.
     """
     for key, text in configs.items():

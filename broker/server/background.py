@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..metrics.endpoint import MetricsEndpoint
     from ..metrics.loop_delay import LoopDelay
     from ..metrics.pieces import MetricsSource
-    from .metrics_tls import MetricsTls
+    from ..security.metrics_tls import MetricsTls
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class Background:
         self._loop_delay.start(asyncio.get_running_loop())
         sources: list[MetricsSource] = [ProcessMetrics(), self._loop_delay, *served, replicas, logs]
         if config.get_boolean("odradek.metrics.ssl.enable"):
-            from .metrics_tls import MetricsTls
+            from ..security.metrics_tls import MetricsTls
 
             self.metrics_tls = MetricsTls(config)
         tls = None if self.metrics_tls is None else self.metrics_tls.context

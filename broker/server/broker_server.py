@@ -38,13 +38,13 @@ from ..network.connections import CLOSED_A_TURN, Connections
 from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..replicas.hosted_replicas import HostedReplicas
+from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
 from .background import Background
 from .broker import Broker
 from .listener_security import ListenerSecurity, accepts_anyone, read_sasl_settings
 from .metadata_publisher import BrokerMetadataPublisher
-from .open_access import warn_of_open_access
 from .parts import put_together
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
@@ -54,7 +54,7 @@ from .token_expiry import know_tokens, remove_expired_tokens
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
-    from .tls_listeners import TlsListeners
+    from ..security.tls_listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
 
@@ -182,13 +182,13 @@ class BrokerServer:
         """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
         if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in self._config.listeners):
             return None
-        from .tls_listeners import TlsListeners  # a plain broker does not need it
+        from ..security.tls_listeners import TlsListeners  # a plain broker does not need it
 
         return TlsListeners(self._config)
 
     def _reload_tls(self, tls: "TlsListeners", parts: OpenedBroker) -> None:
         """Applies the dynamic configs of listeners, now and whenever they or their files change."""
-        from .tls_listeners import WATCH_MS
+        from ..security.tls_listeners import WATCH_MS
 
         metadata = parts.broker.metadata
 

@@ -30,6 +30,8 @@ from ..quorum.alter_partition import AlterPartitionManager
 from ..quorum.assignments_manager import AssignmentsManager
 from ..quorum.channel import ControllerChannel
 from ..quorum.forwarded_apis import FORWARDED, PREPROCESSED
+from ..quorum.forwarded_configs import ForwardedConfigs
+from ..quorum.forwarded_tokens import ForwardedTokens
 from ..quorum.forwarding import Forwarding
 from ..quorum.lifecycle import Registrant
 from ..quorum.membership import ClusterMembership, LeftError, NotJoinedError
@@ -43,12 +45,10 @@ from ..replicas.replica_selector import RackAwareReplicaSelector
 from ..replicas.replication_quota import ReplicationQuota
 from ..replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
 from ..replication.replica_fetchers import ReplicaFetchers
+from ..security.node_security import node_security
 from ..timers.monotonic import monotonic_ms
 from .broker import Broker
-from .forwarded_configs import ForwardedConfigs
-from .forwarded_tokens import ForwardedTokens
 from .loggers import has_logger
-from .node_security import node_security
 from .random_ids import random_uuid
 from .role import Role, StartStopped
 

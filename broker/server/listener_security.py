@@ -20,7 +20,7 @@ from .broker import Broker
 if TYPE_CHECKING:
     from ..authentication.failures import Failures
     from ..config.sasl import ListenerSasl
-    from .tls_listeners import TlsListeners
+    from ..security.tls_listeners import TlsListeners
 
 Connect = Callable[[str, Authentication | None], Connection]
 """Makes a connection of a listener: its name, and how its clients authenticate (None: they don't)."""
@@ -32,7 +32,7 @@ def accepts_anyone(config: ServerConfig, listener: Listener) -> bool:
         return True
     if listener.protocol != "SSL":
         return False
-    from .tls_listeners import asks_for_certificates  # a plain broker does not need it
+    from ..security.tls_listeners import asks_for_certificates  # a plain broker does not need it
 
     return not asks_for_certificates(config, listener)
 
@@ -85,7 +85,7 @@ class ListenerSecurity:
 
     def _sasl(self, listener_name: str) -> Authentication:
         """How the clients of a SASL listener authenticate."""
-        from .sasl_listener import sasl_listener  # a plain broker does not need it
+        from ..security.sasl_listener import sasl_listener  # a plain broker does not need it
 
         return sasl_listener(self._broker, listener_name, self._sasl_settings[listener_name], self._failures)
 

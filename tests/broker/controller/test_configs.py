@@ -7,7 +7,7 @@ from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import NO_ERROR, ApiError
 from odradek.broker.metadata.image import MetadataImage, ResourceType
-from odradek.broker.server.forwarded_configs import merge
+from odradek.broker.quorum.forwarded_configs import merge
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord, FeatureLevelRecord

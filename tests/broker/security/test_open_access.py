@@ -13,9 +13,9 @@ from odradek.broker.config.security import base_key
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.security.open_access import open_listeners
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.listener_security import read_sasl_settings
-from odradek.broker.server.open_access import open_listeners
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -218,7 +218,7 @@ def warnings_of_a_start(tmp_path: Path, caplog: pytest.LogCaptureFixture, *keys:
         await server.stop()
 
     asyncio.run(body())
-    of_ours = [one for one in caplog.records if one.name == "odradek.broker.server.open_access"]
+    of_ours = [one for one in caplog.records if one.name == "odradek.broker.security.open_access"]
     assert {one.levelno for one in of_ours} <= {logging.WARNING}
     return "\n".join(one.getMessage() for one in of_ours)
 

@@ -23,9 +23,9 @@ from ...protocol.messages.security import (
 )
 from ..dispatch.request_in_service import RequestInService
 from ..dispatch.served import Handler
-from ..quorum.forwarding import Forwarding
-from .broker import Broker
-from .token_requests import NO_TIME_MS, allows_token_requests, refused_creation
+from ..security.token_requests import NO_TIME_MS, allows_token_requests, refused_creation
+from ..server.broker import Broker
+from .forwarding import Forwarding
 
 Request = CreateDelegationTokenRequest | RenewDelegationTokenRequest | ExpireDelegationTokenRequest
 Response = CreateDelegationTokenResponse | RenewDelegationTokenResponse | ExpireDelegationTokenResponse

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.server.node_tokens import NodeTokens
+from odradek.broker.security.node_tokens import NodeTokens
 from odradek.protocol.security.jwt_retriever import JwtRetriever
 from odradek.protocol.security.token_settings import RetrieverSettings, TokenError
 from support.security.identity_provider import IdentityProvider

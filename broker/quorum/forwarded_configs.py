@@ -26,8 +26,8 @@ from ..controller.controller import Controller
 from ..dispatch.request_in_service import RequestInService
 from ..metadata.decision import ApiError
 from ..metadata.published import PublishedMetadata
-from ..quorum.forwarding import Forwarding
-from .loggers import set_levels
+from ..server.loggers import set_levels
+from .forwarding import Forwarding
 
 Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
 Response = AlterConfigsResponse | IncrementalAlterConfigsResponse

@@ -9,8 +9,8 @@ import pytest
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.metadata.delegation_tokens import DelegationToken
 from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.security.token_requests import allows_token_requests, refused_creation
 from odradek.broker.server.token_expiry import remove_expired_tokens
-from odradek.broker.server.token_requests import allows_token_requests, refused_creation
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import RemoveDelegationTokenRecord
 from odradek.protocol.messages.security import CreateDelegationTokenRequest

@@ -9,7 +9,7 @@ from ...protocol.messages.security import CreateDelegationTokenRequest, CreateDe
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
 from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
 from ..dispatch.request import RequestContext
-from .broker import Broker
+from ..server.broker import Broker
 
 REQUESTER_SINCE = 3
 """The first version that shows the creator of a token (KIP-373)."""

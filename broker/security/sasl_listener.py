@@ -22,8 +22,8 @@ from ..dispatch.error_responses import error_response
 from ..dispatch.request import RequestContext
 from ..dispatch.served import handler, served_versions
 from ..network.connection import Connection, ServeFrame
+from ..server.broker import Broker
 from ..timers.loop_timers import LoopTimers
-from .broker import Broker
 from .sasl_mechanisms import mechanisms_of
 
 HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
