@@ -28,7 +28,7 @@ def handle(
     reply: Callable[[CreateDelegationTokenResponse], None],
 ) -> None:
     """Checks, writes the token, answers."""
-    refused = refused_creation(broker, request, context)
+    refused = refused_creation(broker.security_protocols, request, context)
     if refused is not None:
         reply(refused)
         return

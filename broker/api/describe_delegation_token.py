@@ -32,7 +32,7 @@ def handle(
     reply: Callable[[DescribeDelegationTokenResponse], None],
 ) -> Iterator[object] | None:
     """Answers from the image, in slices."""
-    if not allows_token_requests(broker, context):
+    if not allows_token_requests(broker.security_protocols, context):
         reply(DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED))
     elif broker.token_hmacs is None:
         reply(DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED))

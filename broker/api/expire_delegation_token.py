@@ -28,7 +28,7 @@ def handle(
     reply: Callable[[ExpireDelegationTokenResponse], None],
 ) -> None:
     """Checks, writes the token, answers."""
-    if not allows_token_requests(broker, context):
+    if not allows_token_requests(broker.security_protocols, context):
         reply(ExpireDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, NO_TIME_MS))
         return
     metadata = broker.own_metadata

@@ -5,7 +5,7 @@ Never does: deciding (``controller/configs.py`` and the controllers do). Invaria
 request in their order. Source: KafkaApis.handleIncrementalAlterConfigsRequest, ConfigAdminManager.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,20 +26,24 @@ from ..controller.controller import Controller
 from ..dispatch.request_in_service import RequestInService
 from ..metadata.decision import ApiError
 from ..metadata.published import PublishedMetadata
-from ..server.loggers import set_levels
 from .forwarding import Forwarding
 
 Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
 Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
 Resource = tuple[int, str]
+SetLevels = Callable[[IncrementalAlterConfigsRequest, Iterable[ErrorCode]], None]
+"""Sets the levels of this process's loggers that a request names, as far as its errors allow."""
 RESOURCES_A_STEP = 200
 
 
 class ForwardedConfigs:
     """The handler of both APIs."""
 
-    def __init__(self, metadata: PublishedMetadata, controller: Controller, forwarding: Forwarding) -> None:
+    def __init__(
+        self, metadata: PublishedMetadata, controller: Controller, forwarding: Forwarding, set_levels: SetLevels
+    ) -> None:
         self._metadata = metadata
+        self._set_levels = set_levels
         self._controller = controller
         self._forwarding = forwarding
 
@@ -51,7 +55,7 @@ class ForwardedConfigs:
             self._metadata.image, request, self._controller, partial(_may_alter_loggers, context)
         )
         if isinstance(request, IncrementalAlterConfigsRequest):
-            set_levels(request, (ErrorCode.NONE if error is None else error.code for error in decided))
+            self._set_levels(request, (ErrorCode.NONE if error is None else error.code for error in decided))
         left = [resource for resource, error in zip(request.resources, decided, strict=True) if error is None]
         if not left:
             reply((yield from merge(request, decided, {})))

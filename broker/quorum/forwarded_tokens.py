@@ -5,7 +5,7 @@ rest. Never does: changing tokens. Source: ``KafkaApis.handleCreateTokenRequest`
 ``handleExpireTokenRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...protocol.api_keys import ApiKey
@@ -24,7 +24,6 @@ from ...protocol.messages.security import (
 from ..dispatch.request_in_service import RequestInService
 from ..dispatch.served import Handler
 from ..security.token_requests import NO_TIME_MS, allows_token_requests, refused_creation
-from ..server.broker import Broker
 from .forwarding import Forwarding
 
 Request = CreateDelegationTokenRequest | RenewDelegationTokenRequest | ExpireDelegationTokenRequest
@@ -37,8 +36,10 @@ NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 class ForwardedTokens:
     """The handlers of the three APIs."""
 
-    def __init__(self, forwarding: Forwarding) -> None:
+    def __init__(self, forwarding: Forwarding, protocols: Mapping[str, str]) -> None:
+        """``protocols``: the security protocol of each listener, by the listener's name."""
         self._forwarding = forwarding
+        self._protocols = protocols
 
     @property
     def handlers(self) -> dict[int, Handler]:
@@ -50,26 +51,26 @@ class ForwardedTokens:
         }
 
     def _create(
-        self, broker: Broker, request: CreateDelegationTokenRequest, context: RequestInService, reply: Reply
+        self, _broker: Any, request: CreateDelegationTokenRequest, context: RequestInService, reply: Reply
     ) -> None:
-        refused = refused_creation(broker, request, context)
+        refused = refused_creation(self._protocols, request, context)
         if refused is not None:
             reply(refused)
         else:
             self._pass_on(request, CreateDelegationTokenResponse, context, reply)
 
     def _renew(
-        self, broker: Broker, request: RenewDelegationTokenRequest, context: RequestInService, reply: Reply
+        self, _broker: Any, request: RenewDelegationTokenRequest, context: RequestInService, reply: Reply
     ) -> None:
-        if allows_token_requests(broker, context):
+        if allows_token_requests(self._protocols, context):
             self._pass_on(request, RenewDelegationTokenResponse, context, reply)
         else:
             reply(RenewDelegationTokenResponse(NOT_ALLOWED, NO_TIME_MS))
 
     def _expire(
-        self, broker: Broker, request: ExpireDelegationTokenRequest, context: RequestInService, reply: Reply
+        self, _broker: Any, request: ExpireDelegationTokenRequest, context: RequestInService, reply: Reply
     ) -> None:
-        if allows_token_requests(broker, context):
+        if allows_token_requests(self._protocols, context):
             self._pass_on(request, ExpireDelegationTokenResponse, context, reply)
         else:
             reply(ExpireDelegationTokenResponse(NOT_ALLOWED, NO_TIME_MS))

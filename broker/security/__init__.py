@@ -1,1 +1,5 @@
-"""TLS and SASL of listeners and of this broker's own connections; rules about tokens. Kafka: ``ChannelBuilders``, ``SslFactory``."""
+"""TLS and SASL as the broker's configuration wants them, for listeners and for its own connections to other nodes.
+
+Also which connections may ask for delegation tokens. The rules of SASL itself are in ``authentication/``, those of TLS
+contexts in ``protocol/security/``. Kafka: ``ChannelBuilders``, ``SslFactory``, ``LoginManager``.
+"""

@@ -13,6 +13,7 @@ from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decoder
 from ...protocol.codec.header import request_head_decoder, response_encoder
 from ...protocol.errors import ErrorCode
+from ...protocol.messages.structure import Message
 from ...protocol.wall_clock import clock_ms
 from ..authentication.failures import Failures
 from ..authentication.mechanism import Mechanisms
@@ -20,23 +21,24 @@ from ..authentication.sasl_server import Failure, Part, SaslAnswer, SaslServer, 
 from ..config.sasl import ListenerSasl
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import RequestContext
-from ..dispatch.served import handler, served_versions
+from ..dispatch.served import served_versions
 from ..network.connection import Connection, ServeFrame
-from ..server.broker import Broker
 from ..timers.loop_timers import LoopTimers
-from .sasl_mechanisms import mechanisms_of
 
 HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 RENEWALS_APART_MS = 1_000
 """Kafka renews a session at most once a second."""
 
 
+Answer = Callable[[object, RequestContext], Message]
+"""Has a handler answer a decoded request of ApiVersions (None: its version is unknown), and returns the response."""
+
+
 class OwnAnswers:
     """The answers of the broker's handlers (:class:`..authentication.sasl_server.OtherAnswers`)."""
 
-    def __init__(self, broker: Broker, listener_name: str) -> None:
-        """``broker``: as handlers get it."""
-        self._broker = broker
+    def __init__(self, answer: Answer, listener_name: str) -> None:
+        self._answer = answer
         self._listener_name = listener_name
 
     def api_versions(self, frame: memoryview, version: int) -> tuple[Sequence[Part], bool]:
@@ -48,9 +50,7 @@ class OwnAnswers:
         is_known = lowest <= version <= highest
         request = decoder(description.request_class(), version)(frame, position)[0] if is_known else None
         context = RequestContext(key, version, client_id, "", self._listener_name, 0, clock_ms())
-        responses: list[object] = []
-        handler(key)(self._broker, request, context, responses.append)
-        (response,) = responses
+        response = self._answer(request, context)
         parts = response_encoder(description.response_class(), version if is_known else 0)(response, correlation_id)
         return parts, getattr(response, "error_code", None) == ErrorCode.NONE
 
@@ -162,13 +162,15 @@ class SaslChannel:
             connection.serve_request(connection, frame, owned)
 
 
-def sasl_listener(broker: Broker, listener_name: str, settings: ListenerSasl, failures: Failures) -> SaslListener:
+def sasl_listener(
+    mechanisms: Mechanisms, settings: ListenerSasl, answers: OwnAnswers, failures: Failures, timers: LoopTimers
+) -> SaslListener:
     """The authentication of one listener."""
     return SaslListener(
-        mechanisms_of(settings, lambda: broker.metadata.image, lambda: broker.token_hmacs),
+        mechanisms,
         {one.name: one.max_reauth_ms for one in settings.mechanisms},
         settings.max_receive_bytes,
-        OwnAnswers(broker, listener_name),
+        answers,
         failures,
-        broker.timers,
+        timers,
     )

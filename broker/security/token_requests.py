@@ -4,12 +4,13 @@ Owns: the rule of connections, the check of the owner. Never does: changing toke
 ``KafkaApis.allowTokenRequests``, ``KafkaApis.handleCreateTokenRequest``; KIP-48, KIP-373.
 """
 
+from collections.abc import Mapping
+
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
 from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 
 REQUESTER_SINCE = 3
 """The first version that shows the creator of a token (KIP-373)."""
@@ -17,20 +18,23 @@ NO_TIME_MS = -1
 """The times in an answer that a broker refuses by itself (``DelegationTokenManager.ERROR_TIMESTAMP``)."""
 
 
-def allows_token_requests(broker: Broker, context: RequestContext) -> bool:
-    """Whether the connection says who the client is, by something else than a token."""
-    protocol = broker.security_protocols.get(context.listener_name, "PLAINTEXT")
+def allows_token_requests(protocols: Mapping[str, str], context: RequestContext) -> bool:
+    """Whether the connection has authenticated the client by anything but a token.
+
+    ``protocols``: the security protocol of each listener, by the listener's name.
+    """
+    protocol = protocols.get(context.listener_name, "PLAINTEXT")
     if context.is_by_token() or protocol == "PLAINTEXT":
         return False
     return protocol != "SSL" or context.principal != ANONYMOUS
 
 
 def refused_creation(
-    broker: Broker, request: CreateDelegationTokenRequest, context: RequestContext
+    protocols: Mapping[str, str], request: CreateDelegationTokenRequest, context: RequestContext
 ) -> CreateDelegationTokenResponse | None:
-    """The answer to a request for a token that is refused; None if it is to be decided."""
+    """The answer to a request for a token that this broker refuses; None if the controller decides."""
     owner = owner_of(request, context.principal)
-    error = _creation_error(broker, request, context, str(owner))
+    error = _creation_error(protocols, request, context, str(owner))
     if not error:
         return None
     requester = shown_requester(context.principal, context.api_version)
@@ -43,9 +47,9 @@ def shown_requester(requester: str, version: int) -> Principal:
 
 
 def _creation_error(
-    broker: Broker, request: CreateDelegationTokenRequest, context: RequestContext, owner: str
+    protocols: Mapping[str, str], request: CreateDelegationTokenRequest, context: RequestContext, owner: str
 ) -> ErrorCode:
-    if not allows_token_requests(broker, context):
+    if not allows_token_requests(protocols, context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     access = context.access
     for_other = owner != context.principal

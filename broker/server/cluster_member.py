@@ -48,7 +48,7 @@ from ..replication.replica_fetchers import ReplicaFetchers
 from ..security.node_security import node_security
 from ..timers.monotonic import monotonic_ms
 from .broker import Broker
-from .loggers import has_logger
+from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
 from .role import Role, StartStopped
 
@@ -242,9 +242,9 @@ class ClusterMember(Role):
         """Passes on what only controllers can answer."""
         broker.forwarded_versions = self._forwarding.versions
         dispatcher.forward(FORWARDED - PREPROCESSED, self._forwarding.versions, self._forward)
-        configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding)
+        configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding, set_levels)
         dispatcher.override_handlers(dict.fromkeys(PREPROCESSED, configs.handle))
-        dispatcher.override_handlers(ForwardedTokens(self._forwarding).handlers)
+        dispatcher.override_handlers(ForwardedTokens(self._forwarding, broker.security_protocols).handlers)
 
     def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
         """The handler of what is passed on. ``context`` is the request itself, and ``reply`` is the same."""

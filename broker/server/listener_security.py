@@ -8,8 +8,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ...protocol.api_keys import ApiKey
+from ...protocol.messages.structure import Message
 from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
+from ..dispatch.request import RequestContext
+from ..dispatch.served import handler
 from ..network.acceptor import ConnectionFactory, Listening
 from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
@@ -85,9 +89,20 @@ class ListenerSecurity:
 
     def _sasl(self, listener_name: str) -> Authentication:
         """How the clients of a SASL listener authenticate."""
-        from ..security.sasl_listener import sasl_listener  # a plain broker does not need it
+        from ..security.sasl_listener import OwnAnswers, sasl_listener  # a plain broker does not need it
+        from ..security.sasl_mechanisms import mechanisms_of
 
-        return sasl_listener(self._broker, listener_name, self._sasl_settings[listener_name], self._failures)
+        broker, settings = self._broker, self._sasl_settings[listener_name]
+        mechanisms = mechanisms_of(settings, lambda: broker.metadata.image, lambda: broker.token_hmacs)
+        answers = OwnAnswers(self._api_versions, listener_name)
+        return sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)
+
+    def _api_versions(self, request: object, context: RequestContext) -> Message:
+        """The response of the handler of ApiVersions, which replies at once."""
+        responses: list[Message] = []
+        handler(ApiKey.API_VERSIONS)(self._broker, request, context, responses.append)
+        (response,) = responses
+        return response
 
     @functools.cached_property
     def _sasl_settings(self) -> "dict[str, ListenerSasl]":

@@ -16,7 +16,7 @@ from odradek.protocol.messages.metadata_records import RemoveDelegationTokenReco
 from odradek.protocol.messages.security import CreateDelegationTokenRequest
 
 ANONYMOUS, ALICE = "User:ANONYMOUS", "User:alice"
-BROKER = SimpleNamespace(security_protocols={one: one for one in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")})
+PROTOCOLS = {one: one for one in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")}
 
 
 class Context(RequestContext):
@@ -47,8 +47,8 @@ def test_only_a_known_client_that_has_used_no_token_may_ask(
     protocol: str, principal: str, by_token: bool, is_allowed: bool
 ) -> None:
     context = Context(protocol, principal, by_token)
-    assert allows_token_requests(BROKER, context) is is_allowed  # type: ignore[arg-type]
-    refused = refused_creation(BROKER, CreateDelegationTokenRequest(), context)  # type: ignore[arg-type]
+    assert allows_token_requests(PROTOCOLS, context) is is_allowed
+    refused = refused_creation(PROTOCOLS, CreateDelegationTokenRequest(), context)
     if is_allowed:
         assert refused is None
     else:
