@@ -161,6 +161,14 @@ class ErrorCode(IntEnum):
         return self.value in RETRIABLE
 
 
+def error_of(code: int) -> ErrorCode:
+    """The error that another node answers; UNKNOWN_SERVER_ERROR for a code of a newer Kafka (``Errors.forCode``)."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def error_name(code: int) -> str:
     """The name of an error code, or its number if a newer Kafka has sent it."""
     try:

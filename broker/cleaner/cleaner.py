@@ -122,7 +122,10 @@ class LogCleaner:
 
     async def _run(self) -> None:
         while True:
-            await self._begin_rounds()
+            try:
+                await self._begin_rounds()
+            except Exception:
+                logger.exception("the cleaner could not look for work")  # the next look starts from the beginning
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
                 # Wait at most the backoff, even if rounds go on: more threads may be configured by then, or old

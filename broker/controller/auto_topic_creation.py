@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode, KafkaError, error_of
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...protocol.steps import Steps, run_to_end
 from ..metadata.controller_link import Requester, TopicCreator
@@ -41,7 +41,7 @@ class AutoTopicCreation(TopicCreator):
                 return
             outcomes = dict.fromkeys(names, ErrorCode.NONE)
             for topic in response.topics:
-                outcomes[topic.name] = ErrorCode(topic.error_code)
+                outcomes[topic.name] = error_of(topic.error_code)
                 if topic.error_code:
                     logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
             done(outcomes)
@@ -64,7 +64,7 @@ class AutoTopicCreation(TopicCreator):
         for topic in decision.response.topics:
             if topic.error_code:
                 logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
-                raise KafkaError(ErrorCode(topic.error_code), f"could not create {name}")
+                raise KafkaError(error_of(topic.error_code), f"could not create {name}")
 
     def _decide(self, names: Sequence[str]) -> Steps[Decision[CreateTopicsResponse]]:
         image, controller = self._metadata.image, self._controller

@@ -341,7 +341,8 @@ class DiskWatch:
             if held < target and watched.free_bytes - (target - held) >= least_room:
                 files.fill(target)
         except OSError as error:
-            logger.warning("%s: can't keep a reserve for a full disk: %s", watched.directory.path, error)
+            problem = watched.directory.storage_error(error)  # a disk that fails is noticed here, even without writes
+            logger.warning("%s: can't keep a reserve for a full disk: %s", watched.directory.path, problem)
 
     # Logging -----------------------------------------------------------------
 

@@ -141,9 +141,12 @@ class NodeClient:
             raise NodeLoginError(self._refused[1])
         # On a thread: a key store that has changed is read again.
         tls = None if self._security.tls is None else await loop.run_in_executor(None, self._security.tls)
-        _, self._connection = await loop.create_connection(
-            NodeConnection, self.host, self.port, ssl=tls, server_hostname=None if tls is None else self.host
-        )
+        try:
+            _, self._connection = await loop.create_connection(
+                NodeConnection, self.host, self.port, ssl=tls, server_hostname=None if tls is None else self.host
+            )
+        except ValueError as error:  # controllers register a broker with any text as its host
+            raise NodeUnavailableError(f"{self.host!r} is not a host name: {error}") from error
         request = ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
         version = ApiVersionsRequest.VERSIONS[1]
         answer = await self._exchange(request, version, ApiVersionsResponse)

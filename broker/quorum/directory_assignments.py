@@ -13,7 +13,7 @@ directory that was reported for a replica is sent last. Source: AssignmentsManag
 
 from collections.abc import Collection, Mapping
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import MetadataImage, Replica
@@ -110,7 +110,7 @@ class DirectoryAssignments:
         Returns how many assignments each error has refused.
         """
         if response.error_code:
-            refused = {ErrorCode(response.error_code): len(self._sent)}
+            refused = {error_of(response.error_code): len(self._sent)}
             self.unanswered()
             return refused
         refused = {}
@@ -122,7 +122,7 @@ class DirectoryAssignments:
                     if self._sent.get(replica) != directory.id:
                         continue
                     if partition.error_code:
-                        code = ErrorCode(partition.error_code)
+                        code = error_of(partition.error_code)
                         refused[code] = refused.get(code, 0) + 1
                     else:
                         del self._sent[replica]

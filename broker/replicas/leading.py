@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode, KafkaError, error_of
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 from ...storage.log.log import Log
 from ..metadata.image import LeaderRecoveryState, PartitionImage
@@ -267,7 +267,7 @@ class Leading:
             outcome = answer
             self._common.isr_changes.failed += 1
         elif answer.error_code:
-            outcome = ErrorCode(answer.error_code)
+            outcome = error_of(answer.error_code)
             self._common.isr_changes.failed += 1
         else:
             recovery_state = LeaderRecoveryState(answer.leader_recovery_state)

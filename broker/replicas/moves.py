@@ -147,7 +147,7 @@ class ReplicaMoves:
         active = self._moves[key] = ActiveMove(move)
         active.task = asyncio.get_running_loop().create_task(self._carry_out(partition, active))
         self._tasks[active.task] = key
-        active.task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        active.task.add_done_callback(self._tasks.pop)
 
     def _cancel(self, key: TopicPartition) -> None:
         active = self._moves.pop(key)
@@ -182,6 +182,9 @@ class ReplicaMoves:
         except KafkaError as error:
             active.discards = True
             logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)
+        except Exception:  # a bug: the replica stays where it is, and may be moved again
+            active.discards = True
+            logger.exception("%s-%d could not be moved to %s", *key, move.target.path)
         if active.discards:
             if self._moves.get(key) is active:
                 del self._moves[key]

@@ -8,7 +8,7 @@ changed or left. Source: KIP-227; FetchSessionHandler, FetchMetadata.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_name, error_of
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 
 NO_SESSION_ID = 0
@@ -80,12 +80,12 @@ class FetchSessionHandler:
     def handle_response(self, response: FetchResponse) -> str | None:
         """Takes the session to its next epoch. Returns why the answer can't be used, None if it can."""
         if response.error_code:
-            code = ErrorCode(response.error_code)
+            code = error_of(response.error_code)
             if code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
                 self._start_new(NO_SESSION_ID)
             else:
                 self._start_new(self._session_id)
-            return f"it answers {code.name}"
+            return f"it answers {error_name(response.error_code)}"
         problem = self._problem(response)
         if problem is not None:
             self._start_new(NO_SESSION_ID if self.is_full else self._session_id)

@@ -9,7 +9,7 @@ KIP-101, KIP-279, KIP-595 (truncation by the answer to a fetch).
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.records.batch import iterate_headers
 from ...protocol.records.buffers import Buffer
@@ -119,7 +119,7 @@ class FollowedPartition:
         if fetched_at != FetchPosition(end_offset, self.leader_epoch) or self.is_stopped:
             return None
         if data.error_code:
-            return self._handle_error(ErrorCode(data.error_code))
+            return self._handle_error(error_of(data.error_code))
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
             return TruncateCopy(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))

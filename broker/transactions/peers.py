@@ -56,7 +56,6 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         self._queue.put(question)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
-            self._task.add_done_callback(self._ended)
 
     def close(self) -> None:
         """Sends nothing any more."""
@@ -72,23 +71,26 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             self._task = None  # in the same step as the look into the queue, so that the next question starts a task
 
     async def _send_all(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._queue:
-            questions = self._queue.take()
-            try:
-                request = self._dialect.request(questions)
-                response = await self._client.send(request, self._dialect.response_type, self._timeout_s)
-            except NodeUnavailableError as error:
-                self._complaint.complain(error)
-                for question in questions:
-                    question.failed(ErrorCode.NETWORK_EXCEPTION)
-            else:
-                self._complaint.resolved()
-                self._dialect.answer(questions, response)
+            for answer in await self._answers(self._queue.take()):
+                # A callback of the loop each: the loop logs one that fails, and the others get their answers.
+                loop.call_soon(answer)
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            logger.error("asking another broker failed", exc_info=error)
+    async def _answers(self, questions: list[QuestionOf]) -> list[Callable[[], None]]:
+        """Sends questions; returns a call for each that gives it its answer, or says that none came."""
+        try:
+            request = self._dialect.request(questions)
+            response = await self._client.send(request, self._dialect.response_type, self._timeout_s)
+            answers = self._dialect.answers(questions, response)
+        except NodeUnavailableError as error:
+            self._complaint.complain(error)
+            return [partial(question.failed, ErrorCode.NETWORK_EXCEPTION) for question in questions]
+        except Exception:  # a bug must not leave a transaction open: its markers are sent again after this error
+            logger.exception("%d questions to another broker failed", len(questions))
+            return [partial(question.failed, ErrorCode.UNKNOWN_SERVER_ERROR) for question in questions]
+        self._complaint.resolved()
+        return answers
 
 
 class TransactionPeers:

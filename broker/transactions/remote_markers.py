@@ -4,9 +4,10 @@ Pure. Source: ``TransactionMarkerChannelManager``, ``TransactionMarkerRequestCom
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from ...protocol.topic_partition import TopicPartition
 from .effects import MarkerOrder
@@ -55,17 +56,23 @@ class MarkerDialect:
             ]
         )
 
-    def answer(self, questions: list[MarkerQuestion], response: WriteTxnMarkersResponse) -> None:
-        """A partition that the response does not name has UNKNOWN_SERVER_ERROR, which is tried again."""
+    def answers(self, questions: list[MarkerQuestion], response: WriteTxnMarkersResponse) -> list[Callable[[], None]]:
+        """See :class:`.request_queue.Dialect`.
+
+        A partition that the response does not name has UNKNOWN_SERVER_ERROR, which is tried again.
+        """
         found: dict[int, dict[TopicPartition, ErrorCode]] = {}
         for marker in response.markers:
             errors = found.setdefault(marker.producer_id, {})
             for topic in marker.topics:
                 for partition in topic.partitions:
-                    errors[topic.name, partition.partition_index] = ErrorCode(partition.error_code)
-        for one in questions:
-            errors = found.get(one.key, {})
-            one.done({name: errors.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in one.partitions})
+                    errors[topic.name, partition.partition_index] = error_of(partition.error_code)
+        return [partial(one.done, of_each(one.partitions, found.get(one.key, {}))) for one in questions]
+
+
+def of_each(partitions: Iterable[TopicPartition], found: Errors) -> Errors:
+    """The error of each partition; UNKNOWN_SERVER_ERROR if the answer has none."""
+    return {name: found.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in partitions}
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -4,12 +4,13 @@ Pure. Source: KIP-890; ``AddPartitionsToTxnManager``.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from ...protocol.topic_partition import TopicPartition
-from .remote_markers import by_topic
+from .remote_markers import by_topic, of_each
 
 AddedTransaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 AddedTopic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
@@ -56,21 +57,26 @@ class MembershipDialect:
             ]
         )
 
-    def answer(self, questions: list[MembershipQuestion], response: AddPartitionsToTxnResponse) -> None:
-        """An error of the whole response is each question's. A partition without a result is not known to be part."""
+    def answers(
+        self, questions: list[MembershipQuestion], response: AddPartitionsToTxnResponse
+    ) -> list[Callable[[], None]]:
+        """See :class:`.request_queue.Dialect`.
+
+        An error of the whole response is each question's. A partition without a result is not known to be part.
+        """
         if response.error_code:
-            error = ErrorCode(response.error_code)
+            error = error_of(response.error_code)
             if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
                 error = ErrorCode.INVALID_TXN_STATE  # as in Kafka: the client isn't the one who lacks a right
-            for one in questions:
-                one.done(error)
-            return
+            return [partial(one.done, error) for one in questions]
         found = {result.transactional_id: result for result in response.results_by_transaction}
+        answers: list[Callable[[], None]] = []
         for one in questions:
             result = found.get(one.transactional_id)
             errors = {
-                (topic.name, partition.partition_index): ErrorCode(partition.partition_error_code)
+                (topic.name, partition.partition_index): error_of(partition.partition_error_code)
                 for topic in ([] if result is None else result.topic_results)
                 for partition in topic.results_by_partition
             }
-            one.done({name: errors.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in one.partitions})
+            answers.append(partial(one.done, of_each(one.partitions, errors)))
+        return answers

@@ -25,7 +25,9 @@ class Question(Protocol):
 
     @property
     def failed(self) -> Callable[[ErrorCode], None]:
-        """Called with NETWORK_EXCEPTION if the other broker can't be reached, or did not answer in time."""
+        """Called with NETWORK_EXCEPTION if the other broker can't be reached, or did not answer in time; with
+        UNKNOWN_SERVER_ERROR if this broker has failed to ask.
+        """
 
 
 QuestionOf = TypeVar("QuestionOf", bound=Question)
@@ -42,8 +44,8 @@ class Dialect(Protocol[QuestionOf, ResponseOf]):
     def request(self, questions: list[QuestionOf]) -> Message:
         """Returns the request with these questions, of different keys."""
 
-    def answer(self, questions: list[QuestionOf], response: ResponseOf) -> None:
-        """Calls back each question with its part of the response."""
+    def answers(self, questions: list[QuestionOf], response: ResponseOf) -> list[Callable[[], None]]:
+        """For each question a call that gives it its part of the response."""
 
 
 class RequestQueue(Generic[QuestionOf]):

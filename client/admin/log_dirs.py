@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -92,7 +92,7 @@ def _description(result: DescribeLogDirsResponse.DescribeLogDirsResult) -> LogDi
         for topic in result.topics
         for one in topic.partitions
     }
-    error = ErrorCode(result.error_code)
+    error = error_of(result.error_code)
     return LogDirDescription(
         result.log_dir, error, result.total_bytes, result.usable_bytes, result.is_cordoned, replicas
     )

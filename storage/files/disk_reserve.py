@@ -11,6 +11,7 @@ Kafka takes the directory offline.
 import errno
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -65,9 +66,13 @@ class ReservedFiles(Files):
     def reserved_bytes(self) -> int:
         """The current size of the reserve. Raises OSError."""
         try:
-            return self._path.stat().st_size
+            descriptor = super().open(self._path, READ_ONLY)
         except FileNotFoundError:
             return 0
+        try:
+            return self.size(descriptor)
+        finally:
+            super().close(descriptor)
 
     def shrink(self, wanted_bytes: int) -> bool:
         """Frees at least `wanted_bytes` of the reserve, or all of it if it holds less. False: nothing was freed."""
@@ -142,7 +147,7 @@ class ReservedFiles(Files):
         """Opens a file; log files of clients, of the cleaner and of moves may not use the reserve."""
         if flags == READ_ONLY:
             return super().open(path, flags)  # needs no space
-        descriptor = self._with_room(0, lambda: Files.open(self, path, flags))
+        descriptor = self._with_room(0, partial(super().open, path, flags))
         _, dot, suffixes = path.name.partition(LOG_SUFFIX)
         partition = path.parent.name
         is_internal = partition.startswith(INTERNAL_PREFIX) and not partition.endswith(FUTURE_DIRECTORY_SUFFIX)
@@ -164,20 +169,20 @@ class ReservedFiles(Files):
                 if error.errno in FULL:
                     self.when_full()
                 raise
-        return self._with_room(sum(map(len, parts)), lambda: Files.write(self, descriptor, parts, position))
+        return self._with_room(sum(map(len, parts)), partial(super().write, descriptor, parts, position))
 
     def truncate(self, descriptor: int, size: int) -> None:
         """Cuts (or grows) an open file."""
-        self._with_room(0, lambda: Files.truncate(self, descriptor, size))
+        self._with_room(0, partial(super().truncate, descriptor, size))
 
     def rename(self, source: Path, target: Path) -> None:
         """Renames, over an existing target too."""
-        self._with_room(0, lambda: Files.rename(self, source, target))
+        self._with_room(0, partial(super().rename, source, target))
 
     def remove(self, path: Path) -> None:
         """Removes a file; copy-on-write file systems need space for that too."""
-        self._with_room(0, lambda: Files.remove(self, path))
+        self._with_room(0, partial(super().remove, path))
 
     def make_directory(self, path: Path) -> None:
         """Creates a directory with its parents, unless it exists."""
-        self._with_room(0, lambda: Files.make_directory(self, path))
+        self._with_room(0, partial(super().make_directory, path))

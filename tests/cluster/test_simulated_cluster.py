@@ -1,8 +1,9 @@
 """Whole brokers of ours in simulated time, network and disks: the nine invariants of a cluster hold. Seeded.
 
-Each life runs in a process of its own with a fixed hash seed (tests/support/simulator/). Three brokers, one controller
-and nine clients: idempotent and transactional producers, readers of both isolation levels, a group that commits. A step
-is one event from outside of the code: bytes that arrive, a timer that is due, a sync that has ended, a fault.
+Each life runs in a process of its own with a fixed hash seed (tests/cluster/simulator/). Three brokers, one controller
+and nine clients: idempotent and transactional producers, readers of both isolation levels, a group that commits. Each
+broker has two disks, which fill up, fail and are lost. A step is one event from outside of the code: bytes that arrive,
+a timer that is due, a sync that has ended, a fault.
 """
 
 import asyncio
@@ -19,6 +20,9 @@ import pytest
 TESTS = Path(__file__).parent.parent
 CI_SEEDS = (2, 3)
 CI_STEPS = 10_000
+DISK_SEEDS = (206, 207)
+DISK_STEPS = 8_000
+DISK_FAULTS = "full,broken,lost,kill"
 LONG_SEEDS = range(1_000, 1_050)
 LONG_STEPS = 20_000
 SHORT_STEPS = 1_500
@@ -53,10 +57,10 @@ async def live(*arguments: object) -> dict[str, Any]:
     return result
 
 
-async def live_well(seed: int, steps: int) -> dict[str, Any]:
+async def live_well(*arguments: object) -> dict[str, Any]:
     """A life without violations, in which something happened."""
-    result = await live(seed, steps)
-    assert not result["violation"], f"{result['violation']}\nreplay with: {replay_line((seed, steps))}"
+    result = await live(*arguments)
+    assert not result["violation"], f"{result['violation']}\nreplay with: {replay_line(arguments)}"
     assert min(result[what] for what in ("acknowledged", "transactions", "commits", "elections", "faults")) > 0, result
     return result
 
@@ -71,6 +75,11 @@ async def test_same_seed_lives_the_same_life() -> None:
 async def test_invariants_hold_whatever_happens() -> None:
     results = await asyncio.gather(*(live_well(seed, CI_STEPS) for seed in CI_SEEDS))
     assert sum(result["steps"] for result in results) >= CI_STEPS * len(CI_SEEDS)
+
+
+@pytest.mark.ci
+async def test_invariants_hold_while_disks_fill_up_fail_and_are_lost() -> None:
+    await asyncio.gather(*(live_well(seed, DISK_STEPS, "--faults", DISK_FAULTS) for seed in DISK_SEEDS))
 
 
 @pytest.mark.long

@@ -363,3 +363,24 @@ async def test_others_have_their_turn_while_it_looks_at_many_logs(
     assert len(old.segments) == 1
     assert max(before - after for before, after in pairwise(seen)) <= SEGMENTS_A_STEP
     assert seen.count(seen[0]) >= 8, "four turns to choose, four to come to this log"
+
+
+async def test_look_that_fails_unexpectedly_does_not_end_the_cleaner(
+    directory: LogDirectory, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with every other round: it is logged, and the next look starts from the beginning."""
+    topic(directory, "t", clock)
+    bugs = [KeyError("a bug")]
+
+    def config() -> ServerConfig:
+        if bugs:
+            raise bugs.pop()
+        return ServerConfig.load(None, ["log.cleaner.backoff.ms=100"])
+
+    cleaner = LogCleaner([directory], config, clock, WorkerCode())
+    cleaner.start()
+    try:
+        await eventually_in_loop("the log is clean", lambda: ("t", 0) in checkpoint(directory))
+    finally:
+        await cleaner.stop()
+    assert "the cleaner could not look for work" in caplog.text

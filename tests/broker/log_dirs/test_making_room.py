@@ -1,6 +1,7 @@
 """Room is made in bounded steps, a thread removes files, and only the chosen segments are deleted."""
 
 import asyncio
+import errno
 import threading
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +12,7 @@ from odradek.broker.log_dirs.disk_watch import DiskWatch
 from odradek.broker.log_dirs.make_room import SEGMENTS_A_STEP, WHOLE_LOG, oldest_steps, removal_steps, retention_steps
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.disk_usage import allocated_bytes
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
@@ -71,6 +73,28 @@ async def test_the_loop_goes_on_while_the_cap_removes_files(tmp_path: Path) -> N
     await stop
     assert threading.current_thread().name not in files.threads
     await path.close()
+
+
+class BrokenDisk(ReservedFiles):
+    """A disk that fails when the reserve is looked at."""
+
+    @property
+    def reserved_bytes(self) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+async def test_look_at_a_broken_disk_takes_the_directory_offline(tmp_path: Path) -> None:
+    """The disk is noticed without a write, and logged once."""
+    path = await filled(tmp_path, KEEPS_ALL, BrokenDisk(tmp_path))
+    watching = watch(path, -1, [])
+    watching._loop = asyncio.get_running_loop()
+    await watching._check()
+    assert isinstance(path.directory.failure, OSError)
+    assert path.directory.failure.errno == errno.EIO
+    await watching.stop()
+    path.timers.close()
+    await path.group_commit.stop()
+    path.directory.abort()
 
 
 def deleted(directory: Path) -> list[Path]:

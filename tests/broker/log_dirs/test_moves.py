@@ -6,6 +6,7 @@ import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.topics import DeleteTopicsRequest
+from odradek.storage.directory.replica_move import Chunk, ReplicaMove
 from support.eventually import eventually
 
 from .two_log_dirs import PARTITIONS, TwoLogDirs
@@ -78,3 +79,27 @@ def test_a_deleted_topic_takes_its_move_along(two: TwoLogDirs) -> None:
         return all(path.name.endswith("-delete") for home in (two.a, two.b) for path in home.glob("t-*"))
 
     eventually("all files have gone", has_gone)
+
+
+def test_a_move_that_fails_unexpectedly_leaves_the_replica_and_can_be_repeated(
+    two: TwoLogDirs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = two.fill()
+    home = two.home_of("t", 0)
+    target = two.other(home)
+    bugs = [KeyError("a bug")]
+    append = ReplicaMove.append
+
+    def failing(self: ReplicaMove, chunk: Chunk, now_ms: int) -> int:
+        if bugs:
+            raise bugs.pop()
+        return append(self, chunk, now_ms)
+
+    monkeypatch.setattr(ReplicaMove, "append", failing)
+    assert two.asking.move("t", 0, str(target)) == 0
+    eventually("what was copied is gone", lambda: not bugs and not [*target.glob("t-0.*-future")])
+    assert f"t-0 could not be moved to {target}" in caplog.text
+    assert two.home_of("t", 0) == home
+    assert two.asking.move("t", 0, str(target)) == 0
+    two.moved("t", 0, target)
+    assert two.asking.fetch("t", 0) == (0, records[0])

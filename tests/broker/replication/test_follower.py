@@ -229,11 +229,12 @@ def test_divergence_truncates_to_where_the_logs_part(epoch: int, leaders_end: in
 
 
 def test_errors() -> None:
-    def refused(code: ErrorCode) -> Step | None:
+    def refused(code: int) -> Step | None:
         return processed(FetchResponse.PartitionData(error_code=code))
 
     assert refused(ErrorCode.OFFSET_OUT_OF_RANGE) == ListOffsets()
     assert refused(ErrorCode.KAFKA_STORAGE_ERROR) == Pause(1_000, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert refused(9_999) == Pause(1_000, ErrorCode.UNKNOWN_SERVER_ERROR), "an error of a newer Kafka"
     partition = FollowedPartition(TOPIC, 0, 5, 1_000)
     answer = FetchResponse.PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH)
     assert isinstance(

@@ -1,6 +1,7 @@
 """Questions to other brokers: their order, their requests, and whose answer is whose."""
 
 import random
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -57,6 +58,11 @@ def test_request_is_bounded() -> None:
     assert [one.key for one in queue.take()] == [QUESTIONS_MAX]
 
 
+def call_all(answers: list[Callable[[], None]]) -> None:
+    for answer in answers:
+        answer()
+
+
 def test_markers_say_who_decided_what_and_each_order_gets_its_own_results() -> None:
     got: list[Any] = []
     commit = MarkerOrder("a", 1, 5, True, frozenset({("t", 0), ("t", 1)}), 2)
@@ -71,7 +77,8 @@ def test_markers_say_who_decided_what_and_each_order_gets_its_own_results() -> N
     assert [one.topics[0].partition_indexes for one in again.markers] == [[0, 1], [0]]
     fenced = MarkerTopic("t", [MarkerPartition(0, ErrorCode.TRANSACTION_COORDINATOR_FENCED)])
     written = MarkerTopic("t", [MarkerPartition(0, ErrorCode.NONE)])
-    MarkerDialect().answer(questions, WriteTxnMarkersResponse([MarkerResult(2, [fenced]), MarkerResult(1, [written])]))
+    response = WriteTxnMarkersResponse([MarkerResult(2, [fenced]), MarkerResult(1, [written])])
+    call_all(MarkerDialect().answers(questions, response))
     assert got == [
         {("t", 0): ErrorCode.NONE, ("t", 1): ErrorCode.UNKNOWN_SERVER_ERROR},
         {("t", 0): ErrorCode.TRANSACTION_COORDINATOR_FENCED},
@@ -102,7 +109,7 @@ def test_membership_is_asked_for_several_transactions_at_once() -> None:
     answer = AddPartitionsToTxnResponse(
         results_by_transaction=[AddedResult("b", [abortable]), AddedResult("a", [added])]
     )
-    MembershipDialect().answer(questions, answer)
+    call_all(MembershipDialect().answers(questions, answer))
     assert got == {
         "a": dict.fromkeys(partitions, ErrorCode.NONE),
         "b": {("t", 0): ErrorCode.TRANSACTION_ABORTABLE, ("t", 3): ErrorCode.NONE},
@@ -119,5 +126,5 @@ def test_membership_is_asked_for_several_transactions_at_once() -> None:
 def test_error_of_the_whole_answer_is_that_of_each_transaction(error: ErrorCode, expected: ErrorCode) -> None:
     got: list[Any] = []
     question = MembershipQuestion("a", 1, 0, True, frozenset({("t", 0)}), got.append)
-    MembershipDialect().answer([question], AddPartitionsToTxnResponse(error_code=error))
+    call_all(MembershipDialect().answers([question], AddPartitionsToTxnResponse(error_code=error)))
     assert got == [expected]

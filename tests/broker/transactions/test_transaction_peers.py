@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage
 from odradek.broker.transactions.effects import MarkerOrder
 from odradek.broker.transactions.peers import TransactionPeers
@@ -213,3 +215,78 @@ async def test_broker_without_the_api_is_a_network_error() -> None:
         assert await answers.next() == {("t", 1): ErrorCode.NETWORK_EXCEPTION}
         assert node.received == []
         peers.close()
+
+
+async def test_error_of_a_newer_kafka_is_an_unknown_error() -> None:
+    """Its code is not in Kafka 4.3. The question is answered, and the connection goes on."""
+    codes = [0, 9_999]
+
+    def answer(request: Message) -> Answer:
+        response = answered(request)
+        assert isinstance(response, WriteTxnMarkersResponse)
+        response.markers[0].topics[0].partitions[0].error_code = codes.pop()
+        return response
+
+    async with FakeNode(answer, SERVED) as node:
+        peers = Cluster(node.port).peers()
+        answers: Answers = Answers()
+        for expected in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE):
+            peers.write_markers(THERE, marker(7, answers.put_nowait, ("t", 1)))
+            assert await answers.next() == {("t", 1): expected}
+        assert node.connections == 1
+        peers.close()
+
+
+async def test_bug_while_asking_is_an_unknown_error_and_the_next_question_gets_through(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """All questions of the request are answered: their markers are sent again."""
+    bugs = [KeyError("a bug")]
+    async with FakeNode(answered, SERVED) as node:
+        cluster = Cluster(node.port)
+
+        def image() -> MetadataImage:
+            if bugs:
+                raise bugs.pop()
+            return cluster.image
+
+        peers = TransactionPeers(HERE, "PLAINTEXT", TIMEOUT_MS, image)
+        answers: Answers = Answers()
+        for producer_id in (7, 8):
+            peers.write_markers(THERE, marker(producer_id, answers.put_nowait, ("t", 1)))
+        assert [await answers.next() for _ in range(2)] == [{("t", 1): ErrorCode.UNKNOWN_SERVER_ERROR}] * 2
+        assert "2 questions to another broker failed" in caplog.text
+        peers.write_markers(THERE, marker(7, answers.put_nowait, ("t", 1)))
+        assert await answers.next() == {("t", 1): ErrorCode.NONE}
+        peers.close()
+
+
+async def test_question_whose_answer_fails_here_keeps_no_other_from_its_answer() -> None:
+    reported: asyncio.Queue[BaseException] = asyncio.Queue()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.put_nowait(context["exception"]))
+
+    def fail(_: Errors) -> None:
+        raise RuntimeError("a bug")
+
+    async with FakeNode(answered, SERVED) as node:
+        peers = Cluster(node.port).peers()
+        answers: Answers = Answers()
+        for producer_id, done in ((7, fail), (8, answers.put_nowait)):
+            peers.write_markers(THERE, marker(producer_id, done, ("t", 1)))
+        assert await answers.next() == {("t", 1): ErrorCode.NONE}
+        assert str(await reported.get()) == "a bug"
+        peers.write_markers(THERE, marker(9, answers.put_nowait, ("t", 1)))
+        assert await answers.next() == {("t", 1): ErrorCode.NONE}
+        peers.close()
+
+
+async def test_broker_whose_host_is_no_name_is_a_network_error() -> None:
+    """Controllers register any text: an empty label is refused by IDNA, not by the resolver."""
+    cluster = Cluster(1)
+    endpoint = Endpoint("PLAINTEXT", "a..b", 9092)
+    cluster.image.brokers[THERE] = cluster.image.brokers[THERE]._replace(endpoints={"PLAINTEXT": endpoint})
+    peers = cluster.peers()
+    answers: Answers = Answers()
+    peers.write_markers(THERE, marker(7, answers.put_nowait, ("t", 1)))
+    assert await answers.next() == {("t", 1): ErrorCode.NETWORK_EXCEPTION}
+    peers.close()

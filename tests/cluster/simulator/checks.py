@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cluster.simulator.history import History, ViolationError
-from cluster.simulator.nodes import BrokerNode, ControllerNode, disks
+from cluster.simulator.nodes import BrokerNode, ControllerNode
 from odradek.broker.metadata.image import PartitionImage
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.protocol.records.batch import HEADER, BatchHeader, iterate_headers
-from support.disks.simulated_disk import SimulatedDisk
-from support.disks.simulated_nodes import SimulatedFile
 
 Key = tuple[str, int]
 FIRST_SEGMENT = f"{0:020}.log"
@@ -35,9 +33,9 @@ class Batch(NamedTuple):
 class LogOnDisk:
     """The batches of one replica, read as far as they have not been read."""
 
-    def __init__(self, node: str, path: tuple[str, ...]) -> None:
-        self._node = node
-        self._path = path
+    def __init__(self, broker: BrokerNode, key: Key) -> None:
+        self._broker = broker
+        self._key = key
         self.batches: list[Batch] = []
         self.checked = 0
         """So many batches were compared with those of the other replicas."""
@@ -50,7 +48,7 @@ class LogOnDisk:
 
     def look(self) -> None:
         """Takes in what was appended or cut since the last look."""
-        data = self._data()
+        data = data_of(self._broker, self._key)
         while self.batches and not self._is_there(data, self.batches[-1]):
             self.batches.pop()
         self.checked = min(self.checked, len(self.batches))
@@ -70,12 +68,6 @@ class LogOnDisk:
                     at + header.size_in_bytes,
                 )
             )
-
-    def _data(self) -> bytes | bytearray:
-        node: object = disks[self._node]._tree
-        for part in self._path:
-            node = getattr(node, "names", {}).get(part)
-        return node.data if isinstance(node, SimulatedFile) else b""
 
     def _is_there(self, data: bytes | bytearray, batch: Batch) -> bool:
         """Whether the last known batch is still at its place; there may be anything else."""
@@ -145,7 +137,7 @@ class Checks:
         """A replica as it is on its disk, also of a broker that is down."""
         log = self.logs.get((broker.name, key))
         if log is None:
-            log = self.logs[broker.name, key] = LogOnDisk(broker.name, (f"{key[0]}-{key[1]}", FIRST_SEGMENT))
+            log = self.logs[broker.name, key] = LogOnDisk(broker, key)
         return log
 
     def _look_at_replica(self, broker: BrokerNode, key: Key) -> None:
@@ -248,9 +240,6 @@ class Checks:
         return None
 
 
-def data_of(disk: SimulatedDisk, key: Key) -> bytes:
+def data_of(broker: BrokerNode, key: Key) -> bytes | bytearray:
     """The bytes of a replica."""
-    node: object = disk._tree
-    for part in (f"{key[0]}-{key[1]}", FIRST_SEGMENT):
-        node = getattr(node, "names", {}).get(part)
-    return bytes(node.data) if isinstance(node, SimulatedFile) else b""
+    return broker.file(f"{key[0]}-{key[1]}", FIRST_SEGMENT)

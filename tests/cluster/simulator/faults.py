@@ -1,16 +1,17 @@
-"""The faults of a life: kills, lost power, clean stops, pauses, cuts of the network, wrong clocks.
+"""The faults of a life: kills, lost power, clean stops, pauses, cuts of the network, wrong clocks, disks.
 
 Owns: which fault comes when. Invariants: after :meth:`Faults.heal_all` every node runs and every cut is healed. A
-broker loses power only while the others are well, and until it is fenced nothing else happens: a broker that is alone
-in an ISR and loses what it has not synced loses acknowledged records, in Kafka as well.
+broker loses power or a disk only while the others are well, and until it is fenced nothing else happens: a broker that
+is alone in an ISR and loses what it has not synced loses acknowledged records, in Kafka as well.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from cluster.simulator.disk_faults import DiskFaults
 from cluster.simulator.loop import pass_time
 from cluster.simulator.network import Network
 from cluster.simulator.nodes import SESSION_MS, BrokerNode, ClientNode, ControllerNode, Node
@@ -18,6 +19,19 @@ from cluster.simulator.nodes import SESSION_MS, BrokerNode, ClientNode, Controll
 logger = logging.getLogger(__name__)
 
 N = TypeVar("N", bound=Node)
+KINDS = {
+    "kill": 5,
+    "stop": 2,
+    "pause": 5,
+    "cut": 6,
+    "client": 3,
+    "power": 1,
+    "controller": 1,
+    "full": 4,
+    "broken": 2,
+    "lost": 1,
+}
+"""The kinds of faults, and how often each comes in comparison."""
 
 
 class Faults:
@@ -30,7 +44,10 @@ class Faults:
         brokers: Sequence[BrokerNode],
         clients: Sequence[ClientNode],
         chance: random.Random,
+        kinds: Collection[str] = KINDS,
     ) -> None:
+        """``kinds``: the faults that come."""
+        self._kinds = {kind: weight for kind, weight in KINDS.items() if kind in kinds}
         self._network = network
         self._controller = controller
         self._brokers = brokers
@@ -38,6 +55,7 @@ class Faults:
         self._chance = chance
         self._busy: dict[asyncio.Task[None], Node] = {}
         """Faults that are not over, and the node that each concerns."""
+        self._disks = DiskFaults(controller, chance, self._some_s, self._start)
         self.count = 0
 
     async def one(self) -> None:
@@ -45,11 +63,12 @@ class Faults:
         chance = self._chance
         await pass_time(chance.choice((0.5, 2.0, 6.0, 15.0)) * chance.random())
         self.count += 1
-        kinds = ("kill", "stop", "pause", "cut", "client", "power", "controller")
-        kind = chance.choices(kinds, (5, 2, 5, 6, 3, 1, 1))[0]
-        if kind == "power":
+        kind = chance.choices(list(self._kinds), list(self._kinds.values()))[0]
+        if kind in ("power", "lost"):
             await self.heal_all()
-            await self._lose_power(chance.choice(self._brokers))
+            await pass_time(SESSION_MS / 1000)  # the others are unfenced and in sync
+            if all(other.is_serving and not other.has_lost_data for other in self._brokers):
+                await (self._lose_power if kind == "power" else self._lose_disk)(chance.choice(self._brokers))
         elif kind == "client":
             for client in self._one_free(self._clients):
                 self._begin(client, self._client(client))
@@ -57,7 +76,14 @@ class Faults:
             for controller in self._one_free([self._controller]):
                 self._begin(controller, self._controller_dies(controller))
         else:
-            of_broker = {"kill": self._kill, "stop": self._stop, "pause": self._pause, "cut": self._cut}
+            of_broker: dict[str, Callable[[BrokerNode], Coroutine[Any, Any, None]]] = {
+                "kill": self._kill,
+                "stop": self._stop,
+                "pause": self._pause,
+                "cut": self._cut,
+                "full": self._disks.fill_up,
+                "broken": self._disks.fail,
+            }
             for broker in self._one_free(self._brokers):
                 self._begin(broker, of_broker[kind](broker))
 
@@ -95,13 +121,14 @@ class Faults:
         await self._start(broker)
 
     async def _lose_power(self, broker: BrokerNode) -> None:
-        await pass_time(SESSION_MS / 1000)  # the others are unfenced and in sync
-        if any(other.has_lost_data or not other.is_serving for other in self._brokers):
-            return
         logger.info("fault: %s loses power", broker)
         broker.kill(has_power=False)
         while not self._controller.image.brokers[broker.node_id].fenced:
             await pass_time(0.1)
+        self._begin(broker, self._start(broker))
+
+    async def _lose_disk(self, broker: BrokerNode) -> None:
+        await self._disks.lose(broker)
         self._begin(broker, self._start(broker))
 
     async def _stop(self, broker: BrokerNode) -> None:

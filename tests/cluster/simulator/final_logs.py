@@ -5,7 +5,7 @@ Owns: the reading of transactions from control records. Never does: asking a bro
 
 from cluster.simulator.checks import Key, data_of
 from cluster.simulator.history import Record
-from cluster.simulator.nodes import BrokerNode, ControllerNode, disks
+from cluster.simulator.nodes import BrokerNode, ControllerNode
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType, control_record_type
 from odradek.protocol.records.record import decode_records
@@ -18,7 +18,7 @@ def final_logs(
     found = {}
     for topic in topics:
         for index, partition in controller.image.topics_by_name[topic].partitions.items():
-            found[topic, index] = _records(data_of(disks[f"n{partition.leader}"], (topic, index)))
+            found[topic, index] = _records(bytes(data_of(brokers[partition.leader - 1], (topic, index))))
     return found
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import sys
+from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from cluster.simulator import processes
 from cluster.simulator.bugs import BUGS
 from cluster.simulator.checks import Checks
 from cluster.simulator.determinism import clock
-from cluster.simulator.faults import Faults
+from cluster.simulator.faults import KINDS, Faults
 from cluster.simulator.final_logs import final_logs
 from cluster.simulator.history import History, ViolationError
 from cluster.simulator.loop import SimulatedLoop, pass_time
@@ -41,15 +42,15 @@ class Result(NamedTuple):
     errors: dict[str, int]
 
 
-def live(seed: int, steps: int, bug: str = "", *, logs: bool = False) -> Result:
-    """Lives once; a violation is a part of the result."""
+def live(seed: int, steps: int, bug: str = "", kinds: Collection[str] = KINDS, *, logs: bool = False) -> Result:
+    """Lives once under ``kinds`` of faults; a violation is a part of the result."""
     loop = SimulatedLoop(random.Random(f"{seed} threads"))
     _watch_logs(loop.errors, to_stderr=logs)
     asyncio.set_event_loop(loop)
     if bug:
         BUGS[bug]()
     world = Process("world")
-    life = world.context.run(Life, loop, seed, steps)
+    life = world.context.run(Life, loop, seed, steps, kinds)
     task = world.context.run(loop.create_task, life.run())
     violation = ""
     try:
@@ -75,7 +76,7 @@ def live(seed: int, steps: int, bug: str = "", *, logs: bool = False) -> Result:
 class Life:
     """The parts of one life."""
 
-    def __init__(self, loop: SimulatedLoop, seed: int, steps: int) -> None:
+    def __init__(self, loop: SimulatedLoop, seed: int, steps: int, kinds: Collection[str]) -> None:
         self.loop = loop
         self._steps = steps
         self._network = Network(loop, random.Random(f"{seed} network"))
@@ -90,7 +91,7 @@ class Life:
             ClientNode(self._network, name, chance, partial(self._workload.run, name, once))
             for name, once in self._workload.clients().items()
         ]
-        self.faults = Faults(self._network, self._controller, self._brokers, self._clients, chance)
+        self.faults = Faults(self._network, self._controller, self._brokers, self._clients, chance, kinds)
 
     async def run(self) -> None:
         """Raises ViolationError."""

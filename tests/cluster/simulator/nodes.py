@@ -2,7 +2,7 @@
 
 Owns: start, kill, pause and clean stop of a node, its disk between two incarnations. Never does: choosing a fault.
 What is replaced in the broker (:func:`replace_edges`): the binding of sockets, the files, the watch of the event loop
-by a thread, the watch of free disk space, the check for unread sockets. Everything else runs as it is.
+by a thread, the check for unread sockets. Everything else runs as it is.
 """
 
 import asyncio
@@ -12,9 +12,10 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cluster.simulator.broker_disk import BrokerDisk
 from cluster.simulator.determinism import replace, wall_skew_s
 from cluster.simulator.network import End, Network, port_of
-from cluster.simulator.processes import Process, current
+from cluster.simulator.processes import Process
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.service import MetadataService
@@ -22,7 +23,7 @@ from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
 from odradek.broker.network import listening, unread
 from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.partitions import Partitions
-from odradek.broker.server import broker_server, random_ids
+from odradek.broker.server import random_ids
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.surroundings import Surroundings
 from odradek.broker.timers.loop_timers import LoopTimers
@@ -30,13 +31,13 @@ from odradek.broker.timers.stall_watch import StallWatch
 from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.directory import directory_lock
 from odradek.storage.directory.log_directory import LogDirectory
-from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
 from odradek.storage.log import log_files
 from odradek.testing.controller.active_controller import ActiveController
 from odradek.testing.controller.embedded import FEATURES, NODE_ID
 from odradek.testing.controller.server import ControllerServer
 from support.disks.simulated_disk import SimulatedDisk
+from support.disks.simulated_nodes import SimulatedDirectory, SimulatedFile
 
 logger = logging.getLogger(__name__)
 
@@ -84,48 +85,28 @@ def replace_edges(network: Network) -> None:
 
     replace(listening, "_bind_all", bind_all)
     replace(unread, "unread", unread_of)
-    replace(broker_server, "watch_disks", _EndlessDisk)
     replace(StallWatch, "start", no_watch)
     replace(log_files, "REGION_BYTES", 1 << 40)  # a region would need a real descriptor
 
 
-class _EndlessDisk:
-    """The watch of a disk that is never full."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def cancel(self) -> None:
-        """Nothing runs."""
-
-    async def stop(self) -> None:
-        """Nothing runs."""
-
-    def fill_reserves(self) -> None:
-        """No space is reserved."""
-
-
-def _files_of_this_process(_: Path) -> Files:
-    return disks[current.get().node]
-
-
-disks: dict[str, SimulatedDisk] = {}
-"""Node -> its disk now."""
+disks: dict[Path, SimulatedDisk] = {}
+"""Log directory -> its disk now."""
 
 
 class Node:
     """One node over all its incarnations."""
 
+    directories: tuple[Path, ...] = ()
+    """Its log directories, each on a disk of its own."""
+
     def __init__(self, network: Network, name: str, chance: random.Random) -> None:
         self.name = name
-        self.directory = ROOT / self.name
         self.network = network
         self.chance = chance
         self.process: Process | None = None
         self.incarnation = 0
         self.has_lost_data = False
         """Whether it has lost power, and has not recovered its logs since."""
-        disks[self.name] = SimulatedDisk(self.directory)
 
     def __repr__(self) -> str:
         return self.name
@@ -152,9 +133,10 @@ class Node:
             self._leave_disk(has_power=has_power)
 
     def _leave_disk(self, *, has_power: bool) -> None:
-        disks[self.name] = disks[self.name].survivors(self.directory, self.chance, has_power=has_power)
-        for path in [one for one in directory_lock._held_here if self.directory in one.parents]:
-            directory_lock._held_here.discard(path)
+        for directory in self.directories:
+            disks[directory] = disks[directory].survivors(directory, self.chance, has_power=has_power)
+            for path in [one for one in directory_lock._held_here if directory in one.parents]:
+                directory_lock._held_here.discard(path)
 
     def pause(self) -> None:
         assert self.process is not None
@@ -171,6 +153,8 @@ class ControllerNode(Node):
     def __init__(self, network: Network, chance: random.Random) -> None:
         super().__init__(network, f"n{NODE_ID}", chance)
         self.active: ActiveController
+        self.directories = (ROOT / self.name,)
+        disks[self.directories[0]] = SimulatedDisk(self.directories[0])
 
     @property
     def image(self) -> MetadataImage:
@@ -184,11 +168,11 @@ class ControllerNode(Node):
         keys = {
             "node.id": NODE_ID,
             "listeners": f"CONTROLLER://127.0.0.1:{port},PLAINTEXT://127.0.0.1:1",
-            "log.dirs": self.directory,
+            "log.dirs": self.directories[0],
             **CONTROLLER_KEYS,
         }
         config = config_of(keys)
-        directory = LogDirectory.open(self.directory, disks[self.name])
+        directory = LogDirectory.open(self.directories[0], disks[self.directories[0]])
         metadata = MetadataService.open(
             directory,
             config,
@@ -225,14 +209,47 @@ class BrokerNode(Node):
         super().__init__(network, f"n{node_id}", chance)
         self.node_id = node_id
         self.server: BrokerServer | None = None
-        disk = disks[self.name]
-        directory_id = b"broker dir" + node_id.to_bytes(6, "big")
-        write_meta_properties(disk, self.directory, MetaProperties(CLUSTER_ID, node_id, directory_id))
+        self.may_end = False
+        """Whether the disk of its metadata has failed: the broker ends by itself."""
+        self.directories = ROOT / self.name / "a", ROOT / self.name / "b"
+        for directory in self.directories:
+            disk = disks[directory] = BrokerDisk(directory)
+            directory_id = f"broker dir {directory.name}".encode() + node_id.to_bytes(4, "big")
+            write_meta_properties(disk, directory, MetaProperties(CLUSTER_ID, node_id, directory_id))
 
     @property
     def is_serving(self) -> bool:
         server = self.server
         return self.is_up and server is not None and server._running is not None and server.failure is None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.server is not None and self.server.failure is not None
+
+    @property
+    def disks(self) -> tuple[BrokerDisk, BrokerDisk]:
+        """The disk with the metadata, and the other one."""
+        first, second = (disks[directory] for directory in self.directories)
+        assert isinstance(first, BrokerDisk)
+        assert isinstance(second, BrokerDisk)
+        return first, second
+
+    def lose_second_disk(self) -> None:
+        """An empty disk is in its place."""
+        assert not self.is_up
+        disks[self.directories[1]] = BrokerDisk(self.directories[1])
+        self.has_lost_data = True
+
+    def file(self, directory: str, name: str) -> bytes | bytearray:
+        """The content of a file of a partition as it is on its disk, also if the broker is down; else empty."""
+        for disk in self.disks:
+            node: object = disk._tree
+            for part in (directory, name):
+                node = node.names.get(part) if isinstance(node, SimulatedDirectory) else None
+            if isinstance(node, SimulatedFile):
+                return node.data
+        return b""
 
     @property
     def partitions(self) -> Partitions:
@@ -244,16 +261,18 @@ class BrokerNode(Node):
 
     async def _serve(self) -> None:
         listener = f"PLAINTEXT://127.0.0.1:{port_of(self.node_id)}"
-        keys = {"node.id": self.node_id, "listeners": listener, "log.dirs": self.directory, **BROKER_KEYS}
+        log_dirs = ",".join(map(str, self.directories))
+        keys = {"node.id": self.node_id, "listeners": listener, "log.dirs": log_dirs, **BROKER_KEYS}
         self.server = None
-        surroundings = Surroundings(files=_files_of_this_process)
+        surroundings = Surroundings(files=disks.__getitem__)
         server = BrokerServer(config_of(keys), on_end=self._ended, surroundings=surroundings)
         self.server = server
         await server.start()
 
     def _ended(self) -> None:
         assert self.server is not None
-        self.network.loop.errors.append(f"{self.name} has ended by itself: {self.server.failure}")
+        if not self.may_end:
+            self.network.loop.errors.append(f"{self.name} has ended by itself: {self.server.failure}")
 
     def kill(self, *, has_power: bool = True) -> None:
         super().kill(has_power=has_power)

@@ -1,4 +1,7 @@
-"""python -m cluster.simulator.run SEED STEPS [--bug NAME]: one life of a simulated cluster, in a process of its own."""
+"""One life of a simulated cluster, in a process of its own.
+
+python -m cluster.simulator.run SEED STEPS [--bug NAME] [--faults KIND,...] [--log]
+"""
 
 import argparse
 import json
@@ -14,12 +17,15 @@ def main() -> int:
     parser.add_argument("seed", type=int)
     parser.add_argument("steps", type=int)
     parser.add_argument("--bug", default="")
+    parser.add_argument("--faults", default="", help="only these kinds of faults.KINDS")
     parser.add_argument("--log", action="store_true")
     arguments = parser.parse_args()
     determinism.install(arguments.seed)
-    from cluster.simulator.life import live  # after that: Odradek sees only the simulated clocks
+    from cluster.simulator.faults import KINDS  # after that: Odradek sees only the simulated clocks
+    from cluster.simulator.life import live
 
-    result = live(arguments.seed, arguments.steps, arguments.bug, logs=arguments.log)
+    kinds = arguments.faults.split(",") if arguments.faults else KINDS
+    result = live(arguments.seed, arguments.steps, arguments.bug, kinds, logs=arguments.log)
     print(json.dumps(result._asdict()))
     sys.stdout.flush()
     os._exit(0 if not result.violation else 1)

@@ -145,7 +145,7 @@ class SimulatedDisk(Files):
             node = node.names.get(part)
         return node
 
-    def _directory(self, path: Path) -> SimulatedDirectory:
+    def _directory_at(self, path: Path) -> SimulatedDirectory:
         node = self._find(path)
         if isinstance(node, SimulatedDirectory):
             return node
@@ -167,13 +167,13 @@ class SimulatedDisk(Files):
 
     def put(self, path: Path, data: bytes) -> None:
         """Places a file, durable, without being a write point: for tests that damage a directory."""
-        parent = self._directory(path.parent)
+        parent = self._directory_at(path.parent)
         parent.names[path.name] = parent.durable[path.name] = SimulatedFile(data, self.now_ms)
 
     # Files -------------------------------------------------------------------
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        parent = self._directory(path.parent)
+        parent = self._directory_at(path.parent)
         if path.name not in parent.names and flags & os.O_CREAT:
             self._write_point(f"create {path}")
             parent.note(None, path.name, SimulatedFile(modified_ms=self.now_ms))
@@ -239,13 +239,13 @@ class SimulatedDisk(Files):
     # Names -------------------------------------------------------------------
 
     def sync_directory(self, path: Path) -> None:
-        directory = self._directory(path)
+        directory = self._directory_at(path)
         self._write_point(f"sync directory {path}")
         directory.sync()
 
     def rename(self, source: Path, target: Path) -> None:
         assert source.parent == target.parent, "a renaming between directories is not simulated"
-        parent = self._directory(source.parent)
+        parent = self._directory_at(source.parent)
         if source.name not in parent.names:
             raise _error(errno.ENOENT, source)
         self.check_unused(source)
@@ -254,7 +254,7 @@ class SimulatedDisk(Files):
         parent.note(source.name, target.name, parent.names[source.name])
 
     def remove(self, path: Path) -> None:
-        parent = self._directory(path.parent)
+        parent = self._directory_at(path.parent)
         node = parent.names.get(path.name)
         if node is not None:
             self.check_unused(path)
@@ -265,26 +265,26 @@ class SimulatedDisk(Files):
         """Raises OSError if a file must not be renamed or removed now; here it always may be."""
 
     def remove_directory(self, path: Path) -> None:
-        if self._directory(path).names:
+        if self._directory_at(path).names:
             raise _error(errno.ENOTEMPTY, path)
         self._write_point(f"remove directory {path}")
-        parent = self._directory(path.parent)
+        parent = self._directory_at(path.parent)
         parent.note(path.name, None, parent.names[path.name])
 
     def make_directory(self, path: Path) -> None:
         at = self.root
         for part in self._parts(path):
-            parent = self._directory(at)
+            parent = self._directory_at(at)
             at = at / part
             if part not in parent.names:
                 self._write_point(f"make directory {at}")
                 parent.note(None, part, SimulatedDirectory())
-        self._directory(path)
+        self._directory_at(path)
 
     def list(self, path: Path) -> "list[os.DirEntry[str]]":
         if self._is_dead:
             raise Crash
-        names = self._directory(path).names
+        names = self._directory_at(path).names
         return [SimulatedEntry(path, name, names[name]) for name in sorted(names)]  # type: ignore[misc]
 
     def exists(self, path: Path) -> bool:

@@ -1,0 +1,130 @@
+"""The faults of the disks of a broker: one that fills up, one that fails, one that is lost.
+
+Owns: what happens to a disk, and when. Never does: choosing the broker. Invariants: afterwards every disk works and has
+room, and the broker runs; a disk is lost only while other replicas have all that is on it, since a partition of which
+no other replica is in sync loses acknowledged records with it, in Kafka as well.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Sequence
+
+from cluster.simulator.broker_disk import TOTAL_BYTES
+from cluster.simulator.loop import pass_time
+from cluster.simulator.nodes import BrokerNode, ControllerNode
+
+logger = logging.getLogger(__name__)
+
+MARK_BYTES = TOTAL_BYTES // 16
+"""Below it the broker refuses clients' records."""
+START_PATIENCE_S = 3.0
+
+Start = Callable[[BrokerNode], Awaitable[None]]
+"""Starts a broker, and waits until it serves."""
+
+
+class DiskFaults:
+    """One fault at a time for each broker."""
+
+    def __init__(self, controller: ControllerNode, chance: random.Random, some_s: Callable[[], float], start: Start):
+        self._controller = controller
+        self._chance = chance
+        self._some_s = some_s
+        self._start = start
+
+    # A full disk -------------------------------------------------------------
+
+    async def fill_up(self, broker: BrokerNode) -> None:
+        """A disk, or both, has no room for a while; sometimes the broker is killed and starts then."""
+        chance = self._chance
+        room = chance.choice((0, chance.randrange(300), chance.randrange(20_000), chance.randrange(MARK_BYTES)))
+        uses_reserve_up = chance.random() < 0.4
+        chosen = chance.choice(((0,), (1,), (0, 1)))
+        seconds = self._some_s()
+        logger.info(
+            "fault: disks %s of %s have %d bytes left (%s the reserve) for %.1f s",
+            chosen,
+            broker,
+            room,
+            "without" if uses_reserve_up else "with",
+            seconds,
+        )
+        for number in chosen:
+            broker.disks[number].fill_up(room)
+            if uses_reserve_up:
+                broker.disks[number].use_up_reserve()
+        await pass_time(seconds)
+        if chance.random() < 0.3:
+            await self._restart_full(broker, chosen)
+        for disk in broker.disks:
+            disk.empty()
+        logger.info("%s has room again", broker)
+        if not broker.is_up:
+            await self._start(broker)
+
+    async def _restart_full(self, broker: BrokerNode, full: Sequence[int]) -> None:
+        """Kills it, and starts it on the full disk: it serves if there is a reserve, else it may say why it can't."""
+        has_reserve = all(broker.disks[number].reserved_bytes for number in full)
+        logger.info("fault: %s is killed, and starts on a full disk", broker)
+        broker.kill()
+        await pass_time(self._some_s() / 4)
+        started = broker.start()
+        await asyncio.wait([started], timeout=None if has_reserve else START_PATIENCE_S)
+        if started.done() and not started.cancelled() and started.exception() is None:
+            await pass_time(self._some_s() / 4)
+            return
+        if has_reserve:
+            started.result()
+        logger.info("%s has not started on a full disk: %r", broker, started.exception() if started.done() else None)
+        broker.kill()
+
+    # A broken disk -----------------------------------------------------------
+
+    async def fail(self, broker: BrokerNode) -> None:
+        """Every operation on a disk fails; the broker starts again when the disk works."""
+        number = self._chance.randrange(2)
+        disk = broker.disks[number]
+        logger.info("fault: disk %d of %s fails", number, broker)
+        broker.may_end = number == 0
+        disk.is_broken = True
+        await pass_time(self._some_s())
+        logger.info("%s is killed, and its disk works again", broker)
+        broker.kill()
+        for disk in broker.disks:
+            disk.is_broken = False
+        broker.may_end = False
+        await pass_time(self._some_s() / 4)
+        await self._start(broker)
+
+    async def lose(self, broker: BrokerNode) -> None:
+        """A disk fails and is replaced by an empty one, after others have taken over what lies on it.
+
+        Call it if all replicas are in sync and nothing else goes on. The broker is left down.
+        """
+        disk = broker.disks[1]
+        names = disk.names()
+        logger.info("fault: disk 1 of %s fails and is lost, with %s", broker, ", ".join(names))
+        disk.is_broken = True
+        while holders := self._in_sync(broker, names):
+            await pass_time(0.1)
+            if holders == {broker.node_id}:
+                break
+        broker.kill()
+        if holders:
+            logger.info("%s alone is in sync: its disk is not lost", broker)
+            disk.is_broken = False
+        else:
+            broker.lose_second_disk()
+        await pass_time(self._some_s() / 4)
+
+    def _in_sync(self, broker: BrokerNode, names: Sequence[str]) -> set[int]:
+        """The ISR of one of these partitions that this broker is in sync of, the smallest; empty if there is none."""
+        found: set[int] = set()
+        for topic in self._controller.image.topics_by_name.values():
+            for index, partition in topic.partitions.items():
+                isr = set(partition.isr)
+                is_smaller = not found or len(isr) < len(found)
+                if f"{topic.name}-{index}" in names and broker.node_id in isr and is_smaller:
+                    found = isr
+        return found
