@@ -1,17 +1,21 @@
 """Messages of the table as the JSON that Kafka's own tools print.
 
 Pure. Owns: the rules of Kafka's generated ``*JsonConverter`` classes (which fields a version shows, how bytes and ids
-look) and of Jackson's text. Never does: I/O, decoding of records. Invariant: `kafka_json(document(m, v))` is what
-Kafka's converter prints for the same message, unknown tagged fields apart, which have no place there.
+look) and of Jackson's text. Never does: I/O, decoding of records. Invariants: `kafka_json(document(m, v))` is what
+Kafka's converter prints for the same message, unknown tagged fields apart, which have no place there;
+`read_document(type(m), v, document(m, v))` equals `m` in what version `v` carries.
 """
 
 import base64
+import binascii
 import math
-from typing import Any
+from typing import Any, TypeVar
 
+from .errors import ProtocolError
 from .messages.structure import Message, Structure
 from .table import FieldSpec, Layout, message
 
+AnyMessage = TypeVar("AnyMessage", bound=Message)
 Document = dict[str, Any]
 
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)} | {
@@ -64,6 +68,77 @@ def _element(layout: Layout, field: FieldSpec, value: Any, version: int) -> Any:
     if field.element in ("bytes", "records"):
         return base64.b64encode(value).decode()
     return value
+
+
+def read_document(cls: type[AnyMessage], version: int, found: Document) -> AnyMessage:
+    """The message that :func:`document` has shown.
+
+    As Kafka's converters do, it needs every field of the version but the tagged ones. Raises ProtocolError, with the
+    field's path, for one that is missing, unknown or of another type; KeyError for a version that the message lacks.
+    """
+    spec = message(cls.NAME)
+    read = cls()
+    _fill(spec.layout(version), spec.name, cls, read, version, found, cls.NAME)
+    return read
+
+
+def _fill(
+    layout: Layout, name: str, cls: type[Message], into: Structure, version: int, found: object, path: str
+) -> None:
+    """Sets the fields of a structure from its document."""
+    if not isinstance(found, dict):
+        raise ProtocolError("this must be an object", path)
+    known = set()
+    for field in layout.structures[name].fields:
+        if version not in field.versions:
+            continue
+        key = json_name(field.name)
+        known.add(key)
+        if key in found:
+            setattr(into, field.attribute, _read_value(layout, field, cls, version, found[key], f"{path}.{key}"))
+        elif not field.is_tagged(version):
+            raise ProtocolError("this field is missing", f"{path}.{key}")
+    unknown = sorted(found.keys() - known)
+    if unknown:
+        raise ProtocolError(f"version {version} has no such field", f"{path}.{unknown[0]}")
+
+
+def _read_value(layout: Layout, field: FieldSpec, cls: type[Message], version: int, value: Any, path: str) -> Any:
+    if value is None:
+        return None
+    if not field.is_array:
+        return _read_element(layout, field, cls, version, value, path)
+    if not isinstance(value, list):
+        raise ProtocolError("this must be a list", path)
+    return [_read_element(layout, field, cls, version, one, f"{path}[{place}]") for place, one in enumerate(value)]
+
+
+def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version: int, value: Any, path: str) -> Any:
+    kind = field.element
+    if field.is_structure:
+        structure = getattr(cls, kind)()
+        _fill(layout, kind, cls, structure, version, value, path)
+        return structure
+    if kind == "uuid":
+        return _bytes_of(value, path, size=16)
+    if kind in ("bytes", "records"):
+        return _bytes_of(value, path)
+    wanted = {"bool": (bool,), "string": (str,), "float64": (float, int)}.get(kind, (int,))
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind != "bool"):
+        raise ProtocolError(f"this must be a {kind}, not {value!r:.100}", path)
+    return value
+
+
+def _bytes_of(value: Any, path: str, size: int | None = None) -> bytes:
+    """The bytes of base64 text: Kafka's ids are URL-safe and without padding."""
+    try:
+        text = value.replace("-", "+").replace("_", "/")
+        found = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (AttributeError, binascii.Error, ValueError):
+        raise ProtocolError(f"this must be base64 text, not {value!r:.100}", path) from None
+    if size is not None and len(found) != size:
+        raise ProtocolError(f"this must be an id of {size} bytes", path)
+    return found
 
 
 def json_name(name: str) -> str:

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from odradek.testing.cluster import KafkaCluster
     from odradek.testing.in_process import InProcessBroker
     from odradek.testing.secured import BrokerSecurity, SecuredBroker
+    from odradek.testing.traffic.recording import Traffic
 
-__all__ = ["BrokerSecurity", "InProcessBroker", "KafkaCluster", "SecuredBroker"]
+__all__ = ["BrokerSecurity", "InProcessBroker", "KafkaCluster", "SecuredBroker", "Traffic"]
 
 MODULES = {
     "BrokerSecurity": "secured",
     "InProcessBroker": "in_process",
     "KafkaCluster": "cluster",
     "SecuredBroker": "secured",
+    "Traffic": "traffic.recording",
 }
 """Where each name is defined."""
 

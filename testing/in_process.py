@@ -12,12 +12,14 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from ..broker.config.server_config import ServerConfig
+from ..broker.dispatch.served import Handler
 from ..broker.server.broker_server import BrokerServer
 from ..broker.server.commands import loop_factory
 from ..broker.server.surroundings import Surroundings
@@ -28,6 +30,8 @@ from .faults.faults import Faults
 from .files import FullDisk
 from .forked import no_fork, watch
 from .inspection import Inspection
+from .traffic.recorder import Recorder
+from .traffic.recording import MAX_BYTES, Traffic
 from .upkeep import apply_retention, compact
 
 HOST = "127.0.0.1"
@@ -62,6 +66,8 @@ class InProcessBroker(Inspection):
         self.faults = Faults()
         """What requests meet instead of their answer: errors, delays, broken connections."""
         self._clock = AdvanceableClock()
+        self.recorder = Recorder(self._clock.clock_ms)
+        """Its recordings; :meth:`record` makes one."""
         self._disk = FullDisk()
         self._port = 0
         self._turn = threading.RLock()
@@ -213,6 +219,14 @@ class InProcessBroker(Inspection):
             assert self._running is not None, "the broker does not run"
             self._running.upkeep(lambda server: compact(server, topic, self._clock.clock_ms()))
 
+    def record(self, max_bytes: int = MAX_BYTES) -> AbstractContextManager[Traffic]:
+        """Records what clients send and what they are answered: ``with broker.record() as traffic``.
+
+        The recording outlives a restart of the broker, and can be looked at during the block and after it. It keeps
+        at most ``max_bytes``; looking at one that was full raises RecordingFullError.
+        """
+        return self.recorder.record(max_bytes)
+
     @property
     def disk_is_full(self) -> bool:
         """Whether its disk is full. Set it, and producers get what a full disk gives them (docs/disk-space.md)."""
@@ -236,8 +250,12 @@ class InProcessBroker(Inspection):
 
     def _server(self, config: ServerConfig) -> BrokerServer:
         clock = self._clock
-        surroundings = Surroundings(self._disk.files_for, clock.clock_ms, clock.timer_loop, self.faults.intercept)
+        surroundings = Surroundings(self._disk.files_for, clock.clock_ms, clock.timer_loop, self._intercept)
         return BrokerServer(config, surroundings=surroundings)
+
+    def _intercept(self, api_key: int, handle: Handler) -> Handler:
+        """Recordings come first: they have what clients send, and what they are answered with all faults."""
+        return self.recorder.intercept(api_key, self.faults.intercept(api_key, handle))
 
     def _forget_data(self) -> None:
         shutil.rmtree(self.log_dir, ignore_errors=True)

@@ -12,12 +12,14 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ..in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
 from ..marked_topic import marked_topic
+from ..traffic.recording import RecordingFullError
 from .errors import AdminPortError
 from .kept_faults import KeptFaults
+from .kept_recording import KeptRecording
 from .values import Arguments, Json, by_partition, content, group_as, place_as, record_as, topic_as
 
 SPANS = ("days", "hours", "minutes", "seconds", "milliseconds")
-NEED_NO_BROKER = ("/", "/start", "/stop", "/restart", "/kill", "/resume", "/reset", "/disk", "/faults")
+NEED_NO_BROKER = ("/", "/start", "/stop", "/restart", "/kill", "/resume", "/reset", "/disk", "/faults", "/recording")
 """The beginnings of paths that are served while the broker does not run."""
 
 
@@ -28,6 +30,7 @@ class AdminControl:
         """``bootstrap_servers`` returns the address for clients."""
         self.broker = broker
         self.faults = KeptFaults(broker.faults)
+        self.recording = KeptRecording(broker)
         self.bootstrap_servers = bootstrap_servers
 
 
@@ -272,6 +275,31 @@ def clear_faults(control: AdminControl, _: Arguments) -> Json:
     return {}
 
 
+def begin_recording(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /recording: records what clients send and what they are answered; ``max_bytes``."""
+    return control.recording.begin(arguments)
+
+
+def show_recording(control: AdminControl, arguments: Arguments) -> Json:
+    """GET /recording: the requests, each with its answer."""
+    return control.recording.show(arguments)
+
+
+def recording_lines(control: AdminControl, _: Arguments) -> Json:
+    """GET /recording/file: the recording as JSON lines."""
+    return control.recording.lines()
+
+
+def end_recording(control: AdminControl, _: Arguments) -> Json:
+    """DELETE /recording: ends it; it can still be looked at."""
+    return control.recording.end()
+
+
+def replay(control: AdminControl, arguments: Arguments) -> Json:
+    """POST /replay: sends the requests of a recording again, and compares the answers."""
+    return control.recording.replay(arguments)
+
+
 ROUTES: dict[tuple[str, str], Action] = {
     ("GET", "/"): state,
     ("POST", "/reset"): reset,
@@ -300,6 +328,11 @@ ROUTES: dict[tuple[str, str], Action] = {
     ("GET", "/faults/{id}"): show_fault,
     ("DELETE", "/faults/{id}"): remove_fault,
     ("POST", "/faults/{id}/release"): release_fault,
+    ("GET", "/recording"): show_recording,
+    ("POST", "/recording"): begin_recording,
+    ("DELETE", "/recording"): end_recording,
+    ("GET", "/recording/file"): recording_lines,
+    ("POST", "/replay"): replay,
 }
 """Method and path -> what does it. ``{...}`` is one part of the path, and an argument."""
 
@@ -338,6 +371,8 @@ def refusal(error: Exception) -> AdminPortError | None:
     if isinstance(error, KafkaError):
         missing = error.error_code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.GROUP_ID_NOT_FOUND)
         return AdminPortError(404 if missing else 422, str(error))
+    if isinstance(error, RecordingFullError):
+        return AdminPortError(409, str(error))
     if isinstance(error, ValueError | TypeError | ConfigError):
         return AdminPortError(400, str(error))
     return None

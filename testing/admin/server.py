@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from .errors import AdminPortError
+from .kept_recording import Lines
 from .routes import AdminControl, check_running, find, refusal
 from .values import Arguments
 
@@ -61,12 +62,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answers a request of any of METHODS."""
         try:
-            status, answer = 200, self._answer()
+            status: int = 200
+            answer: Any = self._answer()
         except AdminPortError as error:
             status, answer = error.status, {"error": error.message}
-        body = json.dumps(answer).encode() + b"\n"
+        is_text = isinstance(answer, Lines)
+        body = answer.encode() if is_text else json.dumps(answer).encode() + b"\n"
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "application/jsonl" if is_text else "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -7,6 +7,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..text_or_base64 import bytes_as
 from .errors import AdminPortError
 
 if TYPE_CHECKING:
@@ -102,16 +103,6 @@ def content(arguments: Mapping[str, Json], name: str) -> bytes | None:
         except ValueError:
             pass
     raise AdminPortError(400, f'{name} must be a text, null, or {{"base64": "..."}}, not {value!r:.100}')
-
-
-def bytes_as(name: str, value: bytes | None) -> dict[str, Json]:
-    """A key or a value under its name, or its base64 under ``<name>_base64``."""
-    if value is None:
-        return {name: None}
-    try:
-        return {name: value.decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": base64.b64encode(value).decode()}
 
 
 def record_as(record: "ConsumerRecord") -> dict[str, Json]:

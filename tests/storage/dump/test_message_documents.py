@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol.message_documents import document, java_double, kafka_json
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message_documents import document, java_double, kafka_json, read_document
 from odradek.protocol.messages.group_records import ConsumerProtocolSubscription, OffsetCommitValue
 from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, TopicRecord
 from support.data.messages import every_version, random_message, seed_of, to_json
@@ -36,6 +37,32 @@ def test_every_message_and_version_as_the_converters_have_it(seed: int) -> None:
     for cls, version in every_version():
         made = random_message(cls, version, seed_of(seed, cls.NAME, version))
         assert document(made, version) == to_json(made, version), (seed, cls.NAME, version)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_document_is_read_back_as_the_message_that_it_shows(seed: int) -> None:
+    for cls, version in every_version():
+        made = random_message(cls, version, seed_of(seed, cls.NAME, version), unknown_tags=False)
+        assert read_document(cls, version, document(made, version)) == made, (seed, cls.NAME, version)
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        ({"offset": 5, "metadata": "m"}, "this field is missing (OffsetCommitValue.commitTimestamp)"),
+        ({"offset": "5", "metadata": "m", "commitTimestamp": 7}, "this must be a int64, not '5'"),
+        ({"offset": True, "metadata": "m", "commitTimestamp": 7}, "this must be a int64, not True"),
+        (
+            {"offset": 5, "metadata": "m", "commitTimestamp": 7, "leaderEpoch": 1},
+            "version 0 has no such field (OffsetCommitValue.leaderEpoch)",
+        ),
+        ([], "this must be an object (OffsetCommitValue)"),
+    ],
+)
+def test_a_document_that_is_not_the_message_is_refused_with_the_path(found: dict[str, object], problem: str) -> None:
+    with pytest.raises(ProtocolError) as refused:
+        read_document(OffsetCommitValue, 0, found)
+    assert problem in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """The HTTP port that controls a broker for tests in any language."""
 
-import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -12,48 +9,8 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as ConfluentPartition
 
 from odradek.testing.admin.controlled_broker import ControlledBroker
-from odradek.testing.admin.routes import ROUTES, AdminControl, find
-from odradek.testing.admin.server import AdminServer
-
-
-class AdminPort:
-    """Asks the port as a test in another language does."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """The status and the answer, read from JSON."""
-        connection = HTTPConnection("127.0.0.1", self._port)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body))
-            response = connection.getresponse()
-            return response.status, json.loads(response.read())
-        finally:
-            connection.close()
-
-    def done(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer of a request that succeeds."""
-        status, answer = self.ask(method, path, body)
-        assert status == 200, answer
-        return answer
-
-    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
-        """The status and the reason of one that does not."""
-        status, answer = self.ask(method, path, body)
-        assert list(answer) == ["error"]
-        return status, answer["error"]
-
-
-@contextmanager
-def admin_port(broker: ControlledBroker) -> Iterator[AdminPort]:
-    """An admin port for a broker."""
-    server = AdminServer("127.0.0.1", 0, AdminControl(broker, lambda: broker.advertised))
-    server.start()
-    try:
-        yield AdminPort(server.port)
-    finally:
-        server.stop()
+from odradek.testing.admin.routes import ROUTES, find
+from support.brokers.admin_port import AdminPort, admin_port
 
 
 @pytest.fixture(scope="module")

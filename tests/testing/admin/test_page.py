@@ -14,6 +14,7 @@ from odradek.testing.admin.server import AdminServer
 from support.pipeline.wheel import ROOT
 
 PAGE = (ROOT / "docs/testing-over-http.md").read_text()
+RECORDING = (ROOT / "docs/recording.md").read_text()
 PAGE_ADDRESS = "http://127.0.0.1:9644"
 
 
@@ -29,26 +30,39 @@ def address() -> Iterator[str]:
             server.stop()
 
 
-def block(language: str, heading: str) -> str:
+def block(language: str, heading: str, page: str = PAGE) -> str:
     """The first block of a language under a heading."""
-    found = re.search(rf"^```{language}\n(.*?)^```", PAGE.split(f"\n## {heading}\n")[1], re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^```{language}\n(.*?)^```", page.split(f"\n## {heading}\n")[1], re.MULTILINE | re.DOTALL)
     assert found
     return found[1]
 
 
-def test_the_commands_of_the_page(address: str) -> None:
-    commands = block("sh", "One test, with curl")
+def typed(commands: str, address: str, directory: Path) -> list[str]:
+    """The lines that the commands of a page print. All must succeed."""
     assert PAGE_ADDRESS in commands
     done = subprocess.run(
         ["sh", "-e", "-c", commands.replace(PAGE_ADDRESS, address).replace("curl -s", "curl -sS --fail-with-body")],
+        cwd=directory,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_the_commands_of_the_page(address: str, tmp_path: Path) -> None:
+    lines = typed(block("sh", "One test, with curl"), address, tmp_path)
     assert len(lines) == 6
     assert '"value": "one"' in lines[4]
+
+
+def test_the_commands_that_record(address: str, tmp_path: Path) -> None:
+    lines = typed(block("sh", "Over HTTP", RECORDING), address, tmp_path)
+    assert len(lines) == 5
+    assert lines[1] == "[]"
+    assert (tmp_path / "session.jsonl").read_text() == '{"odradek_traffic": 1}\n'
+    assert "all 0 answers are as recorded" in lines[4]
 
 
 def test_the_page_names_every_path() -> None:

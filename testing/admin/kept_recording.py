@@ -1,0 +1,104 @@
+"""The recording that was asked for over the admin port, and its replay.
+
+Owns: the one recording. Never does: HTTP. Invariant: a recording that has ended stays until the next one begins.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..in_process import InProcessBroker
+from ..inspection import TIMEOUT_S
+from ..traffic.recording import MAX_BYTES, Traffic
+from .errors import AdminPortError
+from .values import Arguments, Json
+
+if TYPE_CHECKING:
+    from ..traffic.exchange import RecordedExchange
+    from ..traffic.replay_result import ReplayResult
+
+
+class Lines(str):
+    """Text that goes out as it is, and not as JSON."""
+
+    __slots__ = ()
+
+
+class KeptRecording:
+    """Records a broker, and replays recordings to it."""
+
+    def __init__(self, broker: InProcessBroker) -> None:
+        self._broker = broker
+        self._traffic: Traffic | None = None
+
+    def begin(self, arguments: Arguments) -> Json:
+        """Begins a recording of at most ``max_bytes``; forgets the last one."""
+        max_bytes = arguments.get("max_bytes", int, MAX_BYTES)
+        arguments.refuse_others()
+        self.end()
+        self._traffic = self._broker.recorder.begin(max_bytes)
+        return {}
+
+    def end(self) -> Json:
+        """Ends the recording; harmless without one."""
+        if self._traffic is not None:
+            self._broker.recorder.end(self._traffic)
+        return {}
+
+    def show(self, arguments: Arguments) -> Json:
+        """Requests with their answers: those of ``apis`` and ``client_id``. With ``count`` it waits until so many of
+        one API were answered.
+        """
+        apis, client_id = arguments.names("apis"), arguments.get("client_id", str)
+        count, timeout_s = arguments.get("count", int), arguments.get("timeout_s", float, TIMEOUT_S)
+        arguments.refuse_others()
+        if count is not None:
+            if len(apis) != 1:
+                raise AdminPortError(400, "count waits for requests of one API: name it in apis")
+            self.traffic.wait_for(apis[0], count, timeout_s=timeout_s)
+        return [exchange_as(one) for one in self.traffic.requests(*apis, client_id=client_id)]
+
+    def lines(self) -> Lines:
+        """The content of its file."""
+        return Lines(self.traffic.text())
+
+    def replay(self, arguments: Arguments) -> Json:
+        """Replays ``recording``, the content of a file, or the last recording, which ends with that."""
+        text, ignore = arguments.get("recording", str), arguments.names("ignore")
+        timeout_s = arguments.get("timeout_s", float, TIMEOUT_S)
+        arguments.refuse_others()
+        traffic = self.traffic if text is None else Traffic.parse(text, "recording")
+        self.end()
+        return result_as(traffic.replay(self._broker.bootstrap_servers, ignore=ignore, timeout_s=timeout_s))
+
+    @property
+    def traffic(self) -> Traffic:
+        """The last recording. Raises AdminPortError (404) without one."""
+        if self._traffic is None:
+            raise AdminPortError(404, "nothing was recorded: POST /recording begins a recording")
+        return self._traffic
+
+
+def exchange_as(one: "RecordedExchange") -> dict[str, Json]:
+    """A request with its answer."""
+    return {
+        "number": one.number,
+        "api": one.api,
+        "version": one.version,
+        "connection": one.connection,
+        "client_id": one.client_id,
+        "request": one.request,
+        "answer": one.response,
+        "errors": one.errors,
+        "closed": one.closed,
+        "time_ms": one.time_ms,
+        "answer_ms": one.answer_ms,
+    }
+
+
+def result_as(result: "ReplayResult") -> dict[str, Json]:
+    """What a replay has found; ``text`` is for people."""
+    return {
+        "compared": result.compared,
+        "differences": [one._asdict() for one in result.differences],
+        "skipped": [{"number": one.number, "request": str(one), "reason": reason} for one, reason in result.skipped],
+        "text": str(result),
+    }

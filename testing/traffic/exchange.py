@@ -1,0 +1,108 @@
+"""One request that was recorded, and its answer. Pure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...protocol.api_keys import api
+from ...protocol.errors import ErrorCode
+from ...protocol.message_documents import Document
+
+
+class LazyDocument:
+    """A document that is made when it is first read: a recording costs the broker no more than the bytes."""
+
+    __slots__ = ("_document", "_make")
+
+    def __init__(self, make: Callable[[], Document]) -> None:
+        self._make: Callable[[], Document] | None = make
+        self._document: Document = {}
+
+    def get(self) -> Document:
+        """The document."""
+        make = self._make
+        if make is not None:
+            self._document = make()
+            self._make = None
+        return self._document
+
+
+@dataclass(slots=True)
+class RecordedExchange:
+    """A request of a client, and what the broker did with it.
+
+    ``number`` counts the requests of a recording from 1, ``connection`` its connections. ``time_ms`` and ``answer_ms``
+    are the broker's wall clock, in ms since the epoch.
+    """
+
+    number: int
+    connection: int
+    client_id: str | None
+    api_key: int
+    version: int
+    time_ms: int
+    step: int
+    """The place of the request among all requests and answers of the recording."""
+    sent: LazyDocument = field(repr=False)
+    answered: LazyDocument | None = field(default=None, repr=False)
+    answer_ms: int | None = None
+    answer_step: int | None = None
+    """The place of the answer, or of the end of a request that wants none; None as long as it is served."""
+    closed: str | None = None
+    """Why the broker has closed the connection instead of answering."""
+
+    @property
+    def api(self) -> str:
+        """Kafka's name of the API, such as ``"Produce"``."""
+        return api(self.api_key).name
+
+    @property
+    def request(self) -> Document:
+        """The request, by Kafka's names of its fields. Records are decoded."""
+        return self.sent.get()
+
+    @property
+    def response(self) -> Document | None:
+        """The answer in the same form. None without one: see :attr:`closed`."""
+        return None if self.answered is None else self.answered.get()
+
+    @property
+    def errors(self) -> list[str]:
+        """The names of the errors in the answer, such as ``"NOT_LEADER_OR_FOLLOWER"``; empty without any."""
+        codes = dict.fromkeys(_error_codes(self.response))
+        return [error_name(code) for code in codes if code]
+
+    def __str__(self) -> str:
+        """One line: the request, its client, and the outcome."""
+        if self.closed is not None:
+            end = f"connection closed: {self.closed}"
+        elif self.answered is None:
+            end = "not answered" if self.answer_step is None else "no answer wanted"
+        else:
+            end = ", ".join(self.errors) or "ok"
+        return f"#{self.number} {self.api} v{self.version}, connection {self.connection} ({self.client_id}): {end}"
+
+
+def is_error(field: str) -> bool:
+    """Whether a field of an answer holds the number of an error (``errorCode``, ``partitionErrorCode``)."""
+    return field.endswith(("errorCode", "ErrorCode"))
+
+
+def error_name(code: int) -> str:
+    """The name of an error; its number if Kafka has none."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return str(code)
+
+
+def _error_codes(shown: Any) -> Iterator[int]:
+    if isinstance(shown, dict):
+        for name, value in shown.items():
+            if is_error(name) and isinstance(value, int):
+                yield value
+            else:
+                yield from _error_codes(value)
+    elif isinstance(shown, list):
+        for one in shown:
+            yield from _error_codes(one)
