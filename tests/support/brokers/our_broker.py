@@ -37,7 +37,8 @@ class OurBroker:
         self.log_dir = directory / "logs"
         self.log_file = directory / "odradek.log"
         self.port = 0
-        self._configs = dict(configs or {})
+        self.configs = dict(configs or {})
+        """Added to the other keys at each start."""
         self._command_prefix = tuple(command_prefix)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -95,7 +96,7 @@ class OurBroker:
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": str(self.log_dir),
             "process.roles": "broker,controller",
-            **self._configs,
+            **self.configs,
         }
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
