@@ -31,7 +31,7 @@ async def test_a_flush_looks_at_a_bounded_number_of_logs_in_one_step(tmp_path: P
     path = AppendPath(tmp_path, LogConfig(flush_ms=1 << 40), partitions=MANY)
     await path.produce({index: batch() for index in range(MANY)})
     requested: list[object] = []
-    path.group_commit.request = lambda log, **_: requested.append(log)
+    path.group_commit.request = lambda log, **_: requested.append(log)  # type: ignore[method-assign]
     callbacks: list[object] = []
     now_ms = 0.0
 
