@@ -22,6 +22,7 @@ from ..group.subscription import SubscriptionState
 from ..types import ConsumerRecord, GroupMetadata, OffsetAndMetadata, TopicPartition
 from .consumer_base import ConsumerBase
 from .epoch_validation import EpochValidation
+from .fetched import FetchedPartition
 from .fetcher import FetchConfig, Fetcher
 from .offset_reset import parse_offset_reset
 from .positions import FetchCommitted, Positions
@@ -35,6 +36,9 @@ MISSING_TOPICS_CHECK_S = 1.0
 
 class Consumer(ConsumerBase):
     """An asyncio consumer. Times in ms, sizes in bytes; every argument has the name and default of Kafka's key."""
+
+    fetched_type: type[FetchedPartition] = FetchedPartition
+    """Decodes what fetches bring."""
 
     def __init__(
         self,
@@ -127,7 +131,7 @@ class Consumer(ConsumerBase):
         self._validation = EpochValidation(cluster, subscription, has_reset=fetch_config.offset_reset.kind != "none")
         self._news = asyncio.Event()
         cluster.on_refusal.append(self._news.set)
-        self._fetcher = Fetcher(cluster, subscription, fetch_config, self._news.set)
+        self._fetcher = Fetcher(cluster, subscription, fetch_config, self._news.set, self.fetched_type)
         self._handover = Handover(cluster, subscription, self._commit_before_handover)
         self._group: Group | None = None
         self._upkeep: asyncio.Task[None] | None = None

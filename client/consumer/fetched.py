@@ -61,6 +61,11 @@ class FetchedPartition:
         self.expected_position = self.next_offset
         return taken
 
+    @staticmethod
+    def count(taken: list[ConsumerRecord]) -> int:
+        """The number of records in what ``take`` has returned."""
+        return len(taken)
+
     def _next(self) -> ConsumerRecord | None:
         try:
             return next(self._records, None)

@@ -59,9 +59,15 @@ class Fetcher:
     """Fetches for the assigned partitions that have a position and no records waiting."""
 
     def __init__(
-        self, cluster: Cluster, subscription: SubscriptionState, config: FetchConfig, arrived: Callable[[], None]
+        self,
+        cluster: Cluster,
+        subscription: SubscriptionState,
+        config: FetchConfig,
+        arrived: Callable[[], None],
+        fetched_type: type[FetchedPartition] = FetchedPartition,
     ) -> None:
-        """``arrived`` is called when records or an error came."""
+        """``arrived`` is called when records or an error came. ``fetched_type`` decodes them."""
+        self._fetched_type = fetched_type
         self._cluster = cluster
         self._subscription = subscription
         self._config = config
@@ -219,7 +225,7 @@ class Fetcher:
             aborted = [
                 (transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()
             ]
-            fetched = FetchedPartition(
+            fetched = self._fetched_type(
                 partition,
                 offset,
                 data.records,
@@ -286,7 +292,7 @@ class Fetcher:
             if records:
                 state.leader_epoch = records[-1].leader_epoch
                 collected.setdefault(fetched.partition, []).extend(records)
-                left -= len(records)
+                left -= fetched.count(records)
             if fetched.is_drained:
                 self._fetched.popleft()
         self._fetched.extend(paused)
