@@ -5,13 +5,16 @@ Owns: flags, settings of the clients, exit code: 0 nothing is wrong, 1 findings,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..command_config import CONNECTION, CONSUMER, PRODUCER, Settings, client_settings, command_config_option
 from ..running import bootstrap_option, main, run
 from .plan import VerifyPlan
+
+if TYPE_CHECKING:
+    from .report_text import Report
 
 DURATION_S = 10.0
 OF_THE_RUN = frozenset(
@@ -60,6 +63,7 @@ KNOWN: Settings = {key: setting for key, setting in {**PRODUCER, **CONSUMER}.ite
     help="End the reading when the cluster has stood still so long.",
 )
 @click.option("--report", type=click.File("w", encoding="utf-8", lazy=False), metavar="FILE", help="An HTML page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -72,6 +76,7 @@ def command(
     transactional: bool,
     timeout: float,
     report: Any,
+    as_json: bool,
 ) -> int:
     """Checks the arguments, runs, prints."""
     if duration is not None and records is not None:
@@ -85,12 +90,10 @@ def command(
     clients = settings_of(plan, bootstrap_server, command_config)
 
     async def work() -> int:
-        from .report_text import report_lines
         from .run import verify_cluster
 
         result = await verify_cluster(plan, *clients)
-        for line in report_lines(result):
-            click.echo(line)
+        click.echo(_printed(result, as_json))
         if report is not None:
             from .report_page import page
 
@@ -98,6 +101,16 @@ def command(
         return 1 if result.findings else 0
 
     return run(work)
+
+
+def _printed(result: Report, as_json: bool) -> str:
+    if as_json:
+        from .report_json import report_json
+
+        return report_json(result)
+    from .report_text import report_lines
+
+    return "\n".join(report_lines(result))
 
 
 def run_name() -> str:

@@ -1,5 +1,6 @@
 """``odradek verify`` against brokers that keep their promises, that fail meanwhile, and that lose records."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from odradek.client.commands.delete_records import delete_records
 from odradek.client.commands.verify.command import verify
-from odradek.testing import InProcessBroker, KafkaCluster
+from odradek.testing import BrokerSecurity, InProcessBroker, KafkaCluster, SecuredBroker
 
 from ..command_shell import Shell
 
@@ -55,6 +56,35 @@ def test_a_cluster_that_keeps_its_promises(mode: list[str], shell: Shell, name: 
     assert f"<strong>{OK}</strong>" in report.read_text()
     again = shell.out("verify", *flags, *mode)
     assert again.splitlines()[-1] == OK, "records of an earlier run do not matter"
+
+
+def test_the_result_as_json(shell: Shell, name: str) -> None:
+    flags = ["--topic", name, "--partitions", "2", "--replication-factor", "1", "--records", "500", "--rate", "5000"]
+    found = json.loads(shell.out("verify", *flags, "--json"))
+    assert (found["ok"], found["topic"], found["partitions"], found["findings"]) == (True, name, 2, [])
+    assert found["records"] == {"sent": 500, "acknowledged": 500, "read": 500}
+    assert found["latencyMs"]["count"] == 500 == sum(point["count"] for point in found["latencyMsOverTime"])
+    assert found["latencyMs"]["50th"] <= found["latencyMs"]["99.9th"] <= found["latencyMs"]["max"]
+
+
+@pytest.mark.parametrize("mode", [[], ["--transactional"]], ids=["single records", "transactional"])
+def test_a_cluster_with_tls_and_passwords(
+    mode: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    kafka_broker_factory: Callable[..., SecuredBroker],
+) -> None:
+    secured = kafka_broker_factory(security=BrokerSecurity(users={"alice": "alice-secret"}))
+    settings = tmp_path / "client.properties"
+    lines = [f"{key}={value}" for key, value in secured.client("alice").java.items()]
+    settings.write_text("\n".join(lines))
+    assert run(secured, "--records", "300", "--command-config", str(settings), *mode) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == OK
+    settings.write_text("\n".join(lines).replace("alice-secret", "wrong"))
+    assert run(secured, "--records", "300", "--command-config", str(settings), *mode) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "Authentication failed" in err
 
 
 def run_until_interrupted(bootstrap_servers: str, break_it: Callable[[], None], *mode: str) -> tuple[int, str, str]:
