@@ -22,13 +22,14 @@ TOTAL_BYTES = 16 << 20
 
 class LimitedDisk(SimulatedDisk):
     """A disk in memory with a limit. ``room``: bytes that are left, None if there are plenty; ``is_broken``: every
-    operation that reaches the device fails with EIO.
+    operation that reaches the device fails with EIO; ``sync_error``: the errno with which each sync fails, 0 for none.
     """
 
     def __init__(self, root: Path, now_ms: int = START_MS) -> None:
         super().__init__(root, now_ms)
         self.room: int | None = None
         self.is_broken = False
+        self.sync_error = 0
         self._blocks: dict[SimulatedFile, int] = {}
         """Bytes for which a file has blocks, of files that were looked at since the disk filled up."""
 
@@ -47,7 +48,7 @@ class LimitedDisk(SimulatedDisk):
         """As :meth:`SimulatedDisk.survivors`; a full disk is as full as before, and a broken one as broken."""
         disk = super().survivors(root, chance, has_power=has_power)
         assert isinstance(disk, LimitedDisk)
-        disk.room, disk.is_broken = self.room, self.is_broken
+        disk.room, disk.is_broken, disk.sync_error = self.room, self.is_broken, self.sync_error
         return disk
 
     def _check_works(self, what: str) -> None:
@@ -123,6 +124,11 @@ class LimitedDisk(SimulatedDisk):
     def read(self, descriptor: int, size: int, position: int) -> bytes:
         self._check_works("read")
         return super().read(descriptor, size, position)
+
+    def sync(self, descriptor: int) -> None:
+        if self.sync_error:
+            raise OSError(self.sync_error, os.strerror(self.sync_error), "sync")
+        super().sync(descriptor)
 
     # Names -------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ no other replica is in sync loses acknowledged records with it, in Kafka as well
 """
 
 import asyncio
+import errno
 import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 MARK_BYTES = TOTAL_BYTES // 16
 """Below it the broker refuses clients' records."""
 START_PATIENCE_S = 3.0
+STOP_PATIENCE_S = 20.0
 
 Start = Callable[[BrokerNode], Awaitable[None]]
 """Starts a broker, and waits until it serves."""
@@ -82,17 +84,27 @@ class DiskFaults:
     # A broken disk -----------------------------------------------------------
 
     async def fail(self, broker: BrokerNode) -> None:
-        """Every operation on a disk fails; the broker starts again when the disk works."""
+        """Every operation on a disk fails, or only syncs do; the broker starts again when the disk works.
+
+        ENOSPC of a sync, as network file systems give it, is not a full disk: what was written before may be lost.
+        """
         number = self._chance.randrange(2)
         disk = broker.disks[number]
-        logger.info("fault: disk %d of %s fails", number, broker)
+        disk.sync_error = self._chance.choice((0, 0, 0, errno.EIO, errno.ENOSPC))
+        disk.is_broken = not disk.sync_error
+        logger.info("fault: disk %d of %s fails (sync: %d)", number, broker, disk.sync_error)
         broker.may_end = number == 0
-        disk.is_broken = True
         await pass_time(self._some_s())
+        if disk.sync_error and not broker.has_ended:
+            logger.info("%s is stopped, with all syncs that this needs", broker)
+            stopping = broker.stop_cleanly()
+            done, _ = await asyncio.wait([stopping], timeout=STOP_PATIENCE_S)
+            if done:
+                stopping.result()
         logger.info("%s is killed, and its disk works again", broker)
         broker.kill()
         for disk in broker.disks:
-            disk.is_broken = False
+            disk.is_broken, disk.sync_error = False, 0
         broker.may_end = False
         await pass_time(self._some_s() / 4)
         await self._start(broker)
