@@ -152,7 +152,7 @@ class Acceptor:
                 self._pause("the limit of open files is near")
                 return
             quotas = self._connections.quotas
-            if quotas.limits_rates and (wait_ms := quotas.creation_delay_ms(one.name, self._now_ms())):
+            if quotas.rates is not None and (wait_ms := quotas.creation_delay_ms(one.name, self._now_ms())):
                 # As in Kafka, the listener accepts nothing meanwhile; then the connection is served.
                 one.held = accepted, address[0]
                 self._pause_one(one, Paused.RATE)
@@ -167,6 +167,7 @@ class Acceptor:
         """Serves a connection, unless its address connects too often."""
         delay_ms = self._connections.quotas.delay_ms
         if delay_ms is not None and (too_soon_ms := delay_ms(host)):
+            self._connections.quotas.refused(one.name, too_soon_ms, self._now_ms())
             self._close_later(accepted, too_soon_ms)
         else:
             self._open(one, accepted)

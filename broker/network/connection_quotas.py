@@ -15,7 +15,7 @@ from ..config.connection_limits import MAX_KEY, UNLIMITED, ConnectionLimits
 from ..config.listener_keys import prefix_of
 
 if TYPE_CHECKING:
-    from .creation_rates import CreationRates
+    from ..quotas.creation_rates import CreationRates
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ class ConnectionQuotas:
         self._by_host: Counter[str] = Counter()
         self._by_listener: Counter[str] = Counter()
         self._new_rates: Callable[[], CreationRates] | None = None
-        self._rates: CreationRates | None = None
+        self.rates: CreationRates | None = None
+        """What was accepted; None if no rate is limited, and no metrics are wanted."""
         self.delay_ms: Callable[[str], int] | None = None
         """Counts a connection from an address against its rate. Returns 0, or how long to hold the connection before
         it is closed unserved. None if no address has a quota."""
@@ -56,27 +57,28 @@ class ConnectionQuotas:
         new_rates: "Callable[[], CreationRates] | None" = None,
     ) -> None:
         """Sets the limits for new connections. ``protected``: the listener between the nodes, if there are others.
-        ``new_rates`` makes what measures rates, with the first limit on one; None without such a limit.
+        ``new_rates`` makes what measures rates; None if nothing needs it.
         """
         self._broker, self._listeners, self.protected = broker, listeners, protected
         self._max_per_ip = max_connections_per_ip
         self._max_per_ip_overrides = max_connections_per_ip_overrides
         if new_rates is None:
-            self._rates = None
-        elif self._rates is None:
-            self._rates = new_rates()
+            self.rates = None
+        elif self.rates is None:
+            self.rates = new_rates()
         self.on_room()
 
     def creation_delay_ms(self, listener: str, now_ms: int) -> int:
         """Counts a new connection against the rates. Returns how long its listener must wait before it serves it."""
-        if self._rates is None:
+        if self.rates is None:
             return 0
-        return self._rates.delay_ms(listener, self.protected, self._broker, self._listeners, now_ms)
+        own = self._listeners.get(listener, self._broker)
+        return self.rates.delay_ms(listener, own.max_rate, self._broker.max_rate, now_ms)
 
-    @property
-    def limits_rates(self) -> bool:
-        """Whether any rate is limited."""
-        return self._rates is not None
+    def refused(self, listener: str, throttle_ms: int, now_ms: int) -> None:
+        """A connection that was counted is not served, because its address connects too often."""
+        if self.rates is not None:
+            self.rates.refused(listener, throttle_ms, now_ms)
 
     def full_key(self, listener: str, opening: Mapping[str, int]) -> str | None:
         """The key that allows no further connection of a listener now; None if there is room.

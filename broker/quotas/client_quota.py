@@ -11,10 +11,8 @@ from typing import NamedTuple
 from .entities import UNLIMITED, EntityQuotas, Tags
 from .sensors import Sensors
 from .token_bucket import TokenBucket
-from .windows import Rate, SampledSum
+from .windows import Average, Rate
 
-THROTTLE_SAMPLES, THROTTLE_WINDOW_MS = 2, 30_000
-"""Kafka's ``metrics.num.samples`` and ``metrics.sample.window.ms``, over which the average throttle time is shown."""
 MAX_THROTTLE_MS = 2**31 - 1
 """The field of the answer is an int32."""
 
@@ -35,7 +33,7 @@ def throttle_time_ms(rate: float, limit: float, window_ms: int) -> int:
 class QuotaSensor:
     """What one user and client id has used of one quota."""
 
-    __slots__ = ("_throttled_count", "_throttled_ms", "bucket", "generation", "limit", "rate", "used_ms")
+    __slots__ = ("_throttled", "bucket", "generation", "limit", "rate", "used_ms")
 
     def __init__(self, windows: QuotaWindows, has_bucket: bool = False) -> None:
         """``has_bucket``: a token bucket decides, and not the rate."""
@@ -44,8 +42,7 @@ class QuotaSensor:
         self.limit = UNLIMITED
         self.generation = -1
         self.used_ms = 0
-        self._throttled_ms: SampledSum | None = None
-        self._throttled_count: SampledSum | None = None
+        self._throttled: Average | None = None
 
     def is_as_new(self, now_ms: int) -> bool:
         """See :class:`Sensor`."""
@@ -55,18 +52,13 @@ class QuotaSensor:
 
     def throttled(self, throttle_ms: int, now_ms: int) -> None:
         """Notes how long a connection is muted, for :meth:`average_throttle_ms`."""
-        if self._throttled_ms is None or self._throttled_count is None:
-            self._throttled_ms = SampledSum(THROTTLE_SAMPLES, THROTTLE_WINDOW_MS)
-            self._throttled_count = SampledSum(THROTTLE_SAMPLES, THROTTLE_WINDOW_MS)
-        self._throttled_ms.record(throttle_ms, now_ms)
-        self._throttled_count.record(1, now_ms)
+        if self._throttled is None:
+            self._throttled = Average()
+        self._throttled.record(throttle_ms, now_ms)
 
     def average_throttle_ms(self, now_ms: int) -> float | None:
         """The average of the last throttle times; None without one."""
-        if self._throttled_ms is None or self._throttled_count is None:
-            return None
-        count = self._throttled_count.total(now_ms)
-        return self._throttled_ms.total(now_ms) / count if count else None
+        return None if self._throttled is None else self._throttled.value(now_ms)
 
 
 class ClientQuota:

@@ -1,10 +1,13 @@
 """Sums over the last windows of time, and the rates made of them.
 
 Pure. Owns: the samples. Never does: reading a clock. Invariant: each sum and rate is that of Kafka's classes with the
-same events. Source: SampledStat, WindowedSum, Rate, SimpleRate.
+same events. Source: SampledStat, WindowedSum, Rate, SimpleRate, Avg.
 """
 
 from collections import deque
+
+METRIC_SAMPLES, METRIC_WINDOW_MS = 2, 30_000
+"""Kafka's ``metrics.num.samples`` and ``metrics.sample.window.ms``."""
 
 
 class RateWindow:
@@ -84,6 +87,26 @@ class Rate(SampledSum):
         """What was recorded, for each second."""
         total = self.total(now_ms)
         return total / (self.window_ms(now_ms) / 1000)
+
+
+class Average:
+    """The average of what was recorded in the last minute (Kafka's ``Avg`` with the defaults of its metrics)."""
+
+    __slots__ = ("_count", "_sum")
+
+    def __init__(self) -> None:
+        self._sum = SampledSum(METRIC_SAMPLES, METRIC_WINDOW_MS)
+        self._count = SampledSum(METRIC_SAMPLES, METRIC_WINDOW_MS)
+
+    def record(self, value: float, now_ms: int) -> None:
+        """Adds a value."""
+        self._sum.record(value, now_ms)
+        self._count.record(1, now_ms)
+
+    def value(self, now_ms: int) -> float | None:
+        """The average; None if nothing was recorded."""
+        count = self._count.total(now_ms)
+        return self._sum.total(now_ms) / count if count else None
 
 
 class SimpleRate(SampledSum):

@@ -31,7 +31,7 @@ from .coordinators import Coordinators
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
     from ..metadata.token_hmacs import TokenHmacs
-    from ..network.creation_rates import CreationRates
+    from ..quotas.creation_rates import CreationRates
     from .quota_enforcement import QuotaEnforcement
 
 logger = logging.getLogger(__name__)
@@ -137,21 +137,28 @@ class Broker:
         limits = {one.name: limits_of_listener(config, one.name) for one in listeners}
         of_broker = limits_of_broker(config)
         limits_rates = any(one.max_rate < UNLIMITED for one in (of_broker, *limits.values()))
+        measures_rates = limits_rates or bool(config.get_string("odradek.metrics.listener"))
         self.connections.quotas.limit(
             of_broker,
             limits,
-            protected=config.inter_broker_listener_name if len(config.listeners) > 1 else None,
-            new_rates=self._new_rates if limits_rates else None,
+            protected=self._protected_listener,
+            new_rates=self._new_rates if measures_rates else None,
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
         )
 
+    @property
+    def _protected_listener(self) -> str | None:
+        """The listener between the nodes, if there are others."""
+        return self.config.inter_broker_listener_name if len(self.config.listeners) > 1 else None
+
     def _new_rates(self) -> "CreationRates":
-        from ..network.creation_rates import CreationRates  # few brokers limit rates
         from ..quotas.client_quota import QuotaWindows
+        from ..quotas.creation_rates import CreationRates  # few brokers limit rates
 
         samples, size_s = (self.config.get_int(f"quota.window.{what}") for what in ("num", "size.seconds"))
-        return CreationRates(QuotaWindows(samples, size_s * 1_000))
+        names = [one.name for one in (*self.config.listeners, *self.config.controller_listeners)]
+        return CreationRates(QuotaWindows(samples, size_s * 1_000), names, self._protected_listener)
 
 
 def nothing_changes(image: MetadataImage) -> None:

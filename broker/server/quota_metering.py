@@ -14,4 +14,4 @@ def quota_metrics(broker: Broker) -> QuotaMetrics:
         quotas = broker.quotas
         return None if quotas is None else QuotasInForce(quotas.clients, quotas.addresses)
 
-    return QuotaMetrics(in_force, broker.timers.now_ms)
+    return QuotaMetrics(in_force, lambda: broker.connections.quotas.rates, broker.timers.now_ms)

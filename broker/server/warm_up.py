@@ -61,7 +61,7 @@ AFTER = (
     "odradek.broker.dispatch.disabled_feature",
     "odradek.broker.dispatch.error_responses",
     "odradek.broker.server.quota_enforcement",
-    "odradek.broker.network.creation_rates",
+    "odradek.broker.quotas.creation_rates",
     "odradek.broker.fetch.charged",
     "odradek.protocol.error_messages",
     "odradek.broker.groups.consumer.classic_members",

@@ -1,9 +1,13 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.net.InetAddress;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.function.Supplier;
@@ -42,8 +46,11 @@ public final class QuotaOracle {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             JsonNode history = JSON.readTree(line);
-            boolean isOfAddresses = history.get("kind").asText().equals("connections");
-            System.out.println(JSON.writeValueAsString(isOfAddresses ? connections(history) : clients(history)));
+            System.out.println(JSON.writeValueAsString(switch (history.get("kind").asText()) {
+                case "connections" -> connections(history);
+                case "listeners" -> listeners(history);
+                default -> clients(history);
+            }));
         }
     }
 
@@ -146,15 +153,7 @@ public final class QuotaOracle {
     }
 
     private static ArrayNode connections(JsonNode history) throws Exception {
-        Properties properties = new Properties();
-        properties.put("process.roles", "broker,controller");
-        properties.put("node.id", "1");
-        properties.put("controller.quorum.voters", "1@localhost:9093");
-        properties.put("controller.listener.names", "CONTROLLER");
-        properties.put("listeners", "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093");
-        properties.put("quota.window.num", history.get("samples").asText());
-        properties.put("quota.window.size.seconds", history.get("windowS").asText());
-        KafkaConfig config = KafkaConfig.fromProps(properties);
+        KafkaConfig config = config(history, "PLAINTEXT://localhost:9092");
         EventTime time = new EventTime();
         ArrayNode answers = JSON.createArrayNode();
         try (Metrics metrics = new Metrics(time); ConnectionQuotas quotas = new ConnectionQuotas(config, time, metrics)) {
@@ -165,6 +164,83 @@ public final class QuotaOracle {
             }
         }
         return answers;
+    }
+
+    private static KafkaConfig config(JsonNode history, String listeners) {
+        Properties properties = new Properties();
+        properties.put("process.roles", "broker,controller");
+        properties.put("node.id", "1");
+        properties.put("controller.quorum.voters", "1@localhost:9093");
+        properties.put("controller.listener.names", "CONTROLLER");
+        properties.put("listeners", listeners + ",CONTROLLER://localhost:9093");
+        properties.put("quota.window.num", history.get("samples").asText());
+        properties.put("quota.window.size.seconds", history.get("windowS").asText());
+        if (history.has("interBroker")) {
+            properties.put("inter.broker.listener.name", history.get("interBroker").asText());
+            properties.put("listener.security.protocol.map",
+                "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,OTHER:PLAINTEXT,CONTROLLER:PLAINTEXT");
+        }
+        return KafkaConfig.fromProps(properties);
+    }
+
+    /**
+     * Connections to several listeners: for each event how long its listener waits and for how long its address is
+     * refused, at last all metrics. Events: ["limit", ms, listener or null, null, rate], ["set", ..] of an address,
+     * ["use", ms, listener, address]. The clock stands still while a listener waits, so {@code inc} would wait for ever:
+     * its two steps are called one after the other.
+     */
+    private static ArrayNode listeners(JsonNode history) throws Exception {
+        KafkaConfig config = config(history, "INSIDE://localhost:9092,OUTSIDE://localhost:9094,OTHER://localhost:9095");
+        EventTime time = new EventTime();
+        ArrayNode answers = JSON.createArrayNode();
+        Method wait = step("recordConnectionAndGetThrottleTimeMs", ListenerName.class, long.class);
+        Method refuse = step("recordIpConnectionMaybeThrottle", ListenerName.class, InetAddress.class);
+        try (Metrics metrics = new Metrics(time); ConnectionQuotas quotas = new ConnectionQuotas(config, time, metrics)) {
+            for (String name : new String[] {"INSIDE", "OUTSIDE", "OTHER"}) {
+                quotas.addListener(config, new ListenerName(name));
+            }
+            for (JsonNode event : history.get("events")) {
+                time.nowMs = event.get(1).asLong();
+                ArrayNode answer = answers.addArray();
+                switch (event.get(0).asText()) {
+                    case "set" -> connect(quotas, event);
+                    case "limit" -> limit(quotas, event);
+                    default -> {
+                        ListenerName listener = new ListenerName(event.get(2).asText());
+                        answer.add((long) wait.invoke(quotas, listener, time.nowMs));
+                        try {
+                            refuse.invoke(quotas, listener, InetAddress.getByName(event.get(3).asText()));
+                            answer.add(0);
+                        } catch (InvocationTargetException wrapped) {
+                            answer.add(((ConnectionThrottledException) wrapped.getCause()).throttleTimeMs);
+                        }
+                    }
+                }
+            }
+            ObjectNode values = answers.addObject();
+            metrics.metrics().forEach((name, metric) -> {
+                if (name.group().equals("socket-server-metrics")) {
+                    values.put(name.name() + name.tags().values(), String.valueOf(metric.metricValue()));
+                }
+            });
+        }
+        return answers;
+    }
+
+    private static Method step(String name, Class<?>... types) throws NoSuchMethodException {
+        Method method = ConnectionQuotas.class.getDeclaredMethod(name, types);
+        method.setAccessible(true);
+        return method;
+    }
+
+    private static void limit(ConnectionQuotas quotas, JsonNode event) {
+        int rate = event.get(4).asInt();
+        if (event.get(2).isNull()) {
+            quotas.updateBrokerMaxConnectionRate(rate);
+            return;
+        }
+        quotas.maxConnectionsPerListener().apply(new ListenerName(event.get(2).asText()))
+            .reconfigure(Map.of("max.connection.creation.rate", String.valueOf(rate)));
     }
 
     private static long connect(ConnectionQuotas quotas, JsonNode event) throws Exception {

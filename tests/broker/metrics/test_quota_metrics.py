@@ -31,6 +31,9 @@ def samples_in(text: str) -> Samples:
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = sample.labels
+            if "listener" in labels and not labels.get("ip"):
+                found[sample.name, labels["listener"]] = sample.value
+                continue
             where = (labels["ip"],) if "ip" in labels else (labels.get("user", ""), labels.get("client_id", ""))
             found[sample.name, *where] = sample.value
     return found
@@ -46,7 +49,7 @@ class Setup:
 
     def __init__(self) -> None:
         self.quotas = QuotasInForce(ClientQuotas(WINDOWS, WINDOWS), ConnectionRates(WINDOWS))
-        self.metrics = QuotaMetrics(lambda: self.quotas, lambda: self.now_ms)
+        self.metrics = QuotaMetrics(lambda: self.quotas, lambda: None, lambda: self.now_ms)
 
     def limit(self, limits: dict[tuple[tuple[str, str | None], ...], dict[str, float]]) -> None:
         self.quotas.clients.update(limits, limits)
@@ -57,7 +60,7 @@ class Setup:
 
 
 def test_without_quotas_there_are_no_samples() -> None:
-    assert not list(QuotaMetrics(lambda: None, lambda: 0).pieces())
+    assert not b"".join(encoded(QuotaMetrics(lambda: None, lambda: None, lambda: 0), generate_latest))
     assert Setup().samples() == {}
 
 
@@ -112,3 +115,6 @@ async def test_metrics_of_a_real_producer(kafka: InProcessBroker) -> None:
     [port] = kafka.ports() - {kafka.port}
     found = await asyncio.to_thread(samples_at, f"http://127.0.0.1:{port}/metrics")
     assert 20_000 / 11 < found[RATE, "", "loader"] < 25_000 / 9
+    assert found["kafka_server_socket_server_metrics_broker_connection_accept_rate", "", ""] > 0
+    assert found["kafka_server_socket_server_metrics_connection_accept_rate", "PLAINTEXT"] > 0
+    assert math.isnan(found["kafka_server_socket_server_metrics_connection_accept_throttle_time", "PLAINTEXT"])

@@ -12,8 +12,8 @@ from odradek.broker.config.connection_limits import UNLIMITED, ConnectionLimits
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.network.connection_quotas import ConnectionQuotas
-from odradek.broker.network.creation_rates import CreationRates
 from odradek.broker.quotas.client_quota import QuotaWindows
+from odradek.broker.quotas.creation_rates import CreationRates
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.client import Admin
 from odradek.protocol.codec.header import encode_request
@@ -63,16 +63,14 @@ def test_the_listener_between_the_nodes_is_not_full_because_of_the_broker() -> N
 
 def test_rates_of_the_broker_and_of_a_listener() -> None:
     """The longer wait counts. 11 windows of a second: 20 connections at once are 2 a second."""
-    rates = CreationRates(WINDOWS)
-    broker = ConnectionLimits(UNLIMITED, 2)
-    listeners = {"INSIDE": ConnectionLimits(UNLIMITED, 2), "OUTSIDE": ConnectionLimits(UNLIMITED, 1)}
-    waits = [rates.delay_ms("OUTSIDE", "INSIDE", broker, listeners, 0) for _ in range(12)]
+    rates = CreationRates(WINDOWS, ["INSIDE", "OUTSIDE", "OTHER"], "INSIDE")
+    waits = [rates.delay_ms("OUTSIDE", 1, 2, 0) for _ in range(12)]
     assert waits[:10] == [0] * 10
     assert all(wait == 1_000 for wait in waits[10:]), "a window at most"
-    waits = [rates.delay_ms("INSIDE", "INSIDE", broker, listeners, 0) for _ in range(20)]
+    waits = [rates.delay_ms("INSIDE", 2, 2, 0) for _ in range(20)]
     assert waits == [0] * 20, "the broker's rate does not count for it"
-    assert rates.delay_ms("INSIDE", "INSIDE", broker, listeners, 0) > 0
-    assert rates.delay_ms("OTHER", "INSIDE", broker, {}, 60_000) == 0
+    assert rates.delay_ms("INSIDE", 2, 2, 0) > 0
+    assert rates.delay_ms("OTHER", UNLIMITED, 2, 60_000) == 0
 
 
 @pytest.mark.parametrize("text", ["many", "-1", ""])
@@ -117,6 +115,8 @@ class Client:
             return self.socket.recv(1 << 16) == b""
         except BlockingIOError:
             return False
+        except ConnectionResetError:
+            return True  # its request was not read
 
 
 async def alter(server: BrokerServer, changes: dict[str, str]) -> None:
@@ -186,3 +186,17 @@ async def test_beyond_the_rate_a_connection_is_served_later(server: BrokerServer
         await eventually_in_loop("the other listener is free", inside.has_answer)
         for one in clients[10:]:
             await eventually_in_loop("it is served later", one.has_answer)
+
+
+async def test_a_connection_that_its_address_may_not_make_does_not_count(server: BrokerServer) -> None:
+    """``ConnectionQuotas.updateListenerMetrics``: neither for the listener nor for the broker."""
+    await alter(server, {"max.connection.creation.rate": "5"})
+    quotas = server.broker.connections.quotas
+    assert quotas.rates is not None
+    outside, now_ms = quotas.rates.listeners["OUTSIDE"], server.broker.timers.now_ms
+    quotas.delay_ms = lambda host: 1
+    client = Client(server, "OUTSIDE")
+    with client.socket:
+        await eventually_in_loop("it is refused", client.is_closed)
+    assert outside.throttled_addresses.value(now_ms()) == 1
+    assert (outside.accepted.total(now_ms()), quotas.rates.broker.total(now_ms())) == (0, 0)
