@@ -110,7 +110,7 @@ class QuotaMetrics:
         )
 
     def _connections(self, quotas: QuotasInForce | None, accepted: CreationRates | None) -> Iterator[Metric]:
-        """Of listeners and addresses; nothing if there are none."""
+        """Of listeners and addresses; no samples without them."""
         now_ms = self._now_ms()
         of_listeners = {} if accepted is None else accepted.listeners
         yield from in_pieces(

@@ -64,7 +64,7 @@ def event_of(chance: random.Random, now_ms: int) -> Event:
 
 
 class Ours:
-    """What an acceptor asks, at a given clock."""
+    """The calls of an acceptor, with times that are given."""
 
     def __init__(self, windows: QuotaWindows) -> None:
         self.addresses = ConnectionRates(windows)
