@@ -131,7 +131,7 @@ class CrashRun(History):
                 only = "" if number is None else f", only={number}"
                 difference.add_note(f"crash at: {what}")
                 difference.add_note(
-                    f"replay: {type(self).__name__}(directory, {self.seed}{only}).run()  # tests/support/crashes/"
+                    f"replay: {type(self).__name__}(directory, {self.seed}{only}).run()  # tests/storage/crashes/"
                 )
             raise
 
