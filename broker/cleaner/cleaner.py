@@ -51,13 +51,17 @@ class LogCleaner:
         config: Callable[[], ServerConfig],
         clock_ms: Callable[[], int],
         worker_code: WorkerCode,
+        others_a_step: int = OTHERS_A_STEP,
     ) -> None:
-        """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch."""
+        """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch;
+        ``others_a_step``: the number of logs looked at in one turn, of which most may not be compacted.
+        """
         self.state = CleanerState()
         self._directories = directories
         self._config = config
         self._clock_ms = clock_ms
         self._worker_code = worker_code
+        self._others_a_step = others_a_step
         self._rounds: set[asyncio.Task[None]] = set()
         self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
         self._checkpointing = asyncio.Lock()
@@ -76,20 +80,20 @@ class LogCleaner:
             await asyncio.wait(tasks)
 
     async def _in_turns(self) -> AsyncIterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """The compacted logs that are usable, with a turn for other work after LOGS_A_STEP of them, or OTHERS_A_STEP of
-        others. Logs removed in between are left out.
+        """The compacted logs that are usable, with a turn for other work after LOGS_A_STEP of them, or
+        ``others_a_step`` of others. Logs removed in between are left out.
         """
         looks = 0
         for directory in self._directories:
             for key, log in list(directory.logs.items()):
-                if looks >= OTHERS_A_STEP:
+                if looks >= self._others_a_step:
                     looks = 0
                     await asyncio.sleep(0)
                 looks += 1
                 if not log.config.is_compacted or log.failure is not None or directory.failure is not None:
                     continue
                 if directory.logs.get(key) is log:
-                    looks += OTHERS_A_STEP // LOGS_A_STEP
+                    looks += self._others_a_step // LOGS_A_STEP
                     yield directory, key, log
 
     async def run_once(self) -> None:

@@ -154,10 +154,14 @@ class FetchContext:
 class FetchSessionCache:
     """The sessions of one broker."""
 
-    def __init__(self, max_sessions: int, eviction_ms: int, random: Random) -> None:
+    def __init__(
+        self, max_sessions: int, eviction_ms: int, random: Random, max_partitions: int = MOST_PARTITIONS
+    ) -> None:
         """``max_sessions``: ``max.incremental.fetch.session.cache.slots``; ``eviction_ms``: the time without use after
-        which a new session may replace one (120,000 in Kafka); ``random`` draws session ids.
+        which a new session may replace one (120,000 in Kafka); ``random`` draws session ids;
+        ``max_partitions``: of all sessions together.
         """
+        self._max_partitions = max_partitions
         self._max_sessions = max_sessions
         self._eviction_ms = eviction_ms
         self._random = random
@@ -227,7 +231,7 @@ class FetchSessionCache:
                 known.ask_again(partition)
         for key in forgotten:
             session.partitions.pop(key, None)
-        return len(session.partitions) <= before or self._partitions() <= MOST_PARTITIONS
+        return len(session.partitions) <= before or self._partitions() <= self._max_partitions
 
     def _partitions(self) -> int:
         return sum(len(session.partitions) for session in self._sessions.values())
@@ -238,7 +242,7 @@ class FetchSessionCache:
         """A new session; None if the cache is full of sessions in use (the client then fetches without one)."""
         if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
             return None
-        while self._partitions() + len(wanted) > MOST_PARTITIONS:
+        while self._partitions() + len(wanted) > self._max_partitions:
             if not self._evict(now_ms):
                 return None
         session_id = self._random.randrange(1, 2**31)

@@ -36,12 +36,6 @@ RECORDS_A_STEP = 64
 """Records that one step replays: up to 5 us each."""
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
-MAX_RECORDS_TO_LOAD = 20_000
-"""With more records than this after the latest snapshot, the running broker writes a new one. So a start after a kill
-replays for about half a second at most."""
-MAX_RECORDS_AFTER_STOP = 1_000
-"""With more records than this after the latest snapshot, the broker writes one when it stops. The limit is low because
-no client waits then. A snapshot has a record for each partition; each start and stop adds two records to the log."""
 
 
 class MetadataService(PublishedMetadata):

@@ -44,10 +44,13 @@ class MetricsEndpoint:
         unready: Callable[[], str | None] = lambda: None,
         credentials: str = "",
         tls: ssl.SSLContext | None = None,
+        max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         """``source`` is read at each request. ``unready``: why clients can't write now; None if they can.
-        ``credentials``: ``user:password`` of the readers of metrics; empty: anyone.
+        ``credentials``: ``user:password`` of the readers of metrics; empty: anyone. ``max_wait_s``: how long a client
+        may take to send its request, and how long it may read nothing of the answer.
         """
+        self._max_wait_s = max_wait_s
         self._authorization = b"basic " + base64.b64encode(credentials.encode()) if credentials else b""
         self._tls = tls
         self._source = source
@@ -75,7 +78,7 @@ class MetricsEndpoint:
             server.close()
 
     async def _listen(self, **where: Any) -> asyncio.Server:
-        within_s = None if self._tls is None else MAX_WAIT_S  # asyncio allows it with TLS only
+        within_s = None if self._tls is None else self._max_wait_s  # asyncio allows it with TLS only
         return await asyncio.start_server(
             self._serve, limit=MAX_HEAD_BYTES, ssl=self._tls, ssl_handshake_timeout=within_s, **where
         )
@@ -87,7 +90,7 @@ class MetricsEndpoint:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(MAX_WAIT_S):
+            async with asyncio.timeout(self._max_wait_s):
                 head = await reader.readuntil(b"\r\n\r\n")
             await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
@@ -105,9 +108,11 @@ class MetricsEndpoint:
             if part is None:
                 return
             writer.write(part)
-            if not await _drained(writer):
+            if not await _drained(writer, self._max_wait_s):
                 host, port = writer.get_extra_info("peername")[:2]
-                logger.warning("%s:%d has read none of its metrics for %g s: connection closed", host, port, MAX_WAIT_S)
+                logger.warning(
+                    "%s:%d has read none of its metrics for %g s: connection closed", host, port, self._max_wait_s
+                )
                 writer.transport.abort()
                 return
 
@@ -154,12 +159,12 @@ def _field(head: list[str], name: str) -> str:
     return next((line.partition(":")[2] for line in head[1:] if line.lower().startswith(f"{name}:")), "")
 
 
-async def _drained(writer: asyncio.StreamWriter) -> bool:
-    """Waits until the client has read most of the written bytes. Returns False if it reads nothing for MAX_WAIT_S."""
+async def _drained(writer: asyncio.StreamWriter, max_wait_s: float) -> bool:
+    """Waits until the client has read most of the written bytes. False: it has read nothing in ``max_wait_s``."""
     while True:
         unread_bytes = writer.transport.get_write_buffer_size()
         try:
-            async with asyncio.timeout(MAX_WAIT_S):
+            async with asyncio.timeout(max_wait_s):
                 await writer.drain()
         except TimeoutError:
             if writer.transport.get_write_buffer_size() >= unread_bytes:

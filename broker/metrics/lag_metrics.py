@@ -88,14 +88,16 @@ class LagRound:
 class LagMetrics:
     """Collects the metrics at each request, in pieces."""
 
-    def __init__(self, sources: LagSources) -> None:
+    def __init__(self, sources: LagSources, pieces_a_request: int = PIECES_A_REQUEST) -> None:
+        """``pieces_a_request``: the most pieces that one request makes; a longer round goes on with the next one."""
         self._sources = sources
+        self._pieces_a_request = pieces_a_request
         self._shown = LagRound()
         self._running: Iterator[None] | None = None
 
     def pieces(self) -> Iterator[Metric]:
         """All metrics with the values of the last completed round."""
-        for _ in range(PIECES_A_REQUEST):
+        for _ in range(self._pieces_a_request):
             yield _lag_family()
             if self._running is None:
                 self._running = self._round()

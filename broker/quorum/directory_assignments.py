@@ -28,8 +28,9 @@ MAX_BACKOFF_MS = 10_000
 class DirectoryAssignments:
     """The assignments of one start of one broker."""
 
-    def __init__(self, node_id: int) -> None:
+    def __init__(self, node_id: int, max_in_request: int = MAX_IN_REQUEST) -> None:
         self._node_id = node_id
+        self._max_in_request = max_in_request
         self._waiting: dict[Replica, bytes] = {}
         """Replica -> its directory id. Those that failed are at the end."""
         self._sent: dict[Replica, bytes] = {}
@@ -71,7 +72,7 @@ class DirectoryAssignments:
         if self._sent or image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             return None
         for replica, directory_id in list(self._waiting.items()):
-            if len(self._sent) == MAX_IN_REQUEST:
+            if len(self._sent) == self._max_in_request:
                 break
             topic = image.topics_by_id.get(replica[0])
             if topic is None:

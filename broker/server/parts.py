@@ -5,6 +5,7 @@ Owns: which part gets which. Never does: I/O, starting anything. Source: the fie
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
 from random import Random
 
@@ -62,19 +63,7 @@ def put_together(
         group_commit,
         metadata.node_id,
     )
-    moves = ReplicaMoves(
-        log_dirs,
-        hosting,
-        partitions,
-        metadata,
-        role.announce,
-        role.assign,
-        group_commit,
-        clock_ms,
-        lambda: move_throttle(metadata.image, metadata.node_id),
-        config["num.replica.alter.log.dirs.threads"],
-    )
-    hosting.dropped = moves.replica_dropped
+    moves = _replica_moves(config, clock_ms, log_dirs, role, hosting, partitions, group_commit)
     coordinators = _coordinators(config, surroundings, role, partitions, patient)
     undo.callback(coordinators.abort)
     broker = Broker(
@@ -93,6 +82,33 @@ def put_together(
         slices,
     )
     return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
+
+
+def _replica_moves(
+    config: ServerConfig,
+    clock_ms: Callable[[], int],
+    log_dirs: LogDirectories,
+    role: Role,
+    hosting: HostedReplicas,
+    partitions: Partitions,
+    group_commit: GroupCommit,
+) -> ReplicaMoves:
+    """The moves of replicas between log directories, which end when a replica is dropped."""
+    metadata = role.metadata
+    moves = ReplicaMoves(
+        log_dirs,
+        hosting,
+        partitions,
+        metadata,
+        role.announce,
+        role.assign,
+        group_commit,
+        clock_ms,
+        lambda: move_throttle(metadata.image, metadata.node_id),
+        config["num.replica.alter.log.dirs.threads"],
+    )
+    hosting.dropped = moves.replica_dropped
+    return moves
 
 
 def _coordinators(

@@ -110,12 +110,9 @@ def command(
         "--from-file": from_file is not None,
         "--shift-by": shift_by is not None,
     }
-    chosen = [flag for flag, given in targets.items() if given]
-    if len(chosen) > 1:
-        raise click.UsageError(f"{' and '.join(chosen)} cannot be used together")
-    if config_file is not None and command_config is not None:
-        raise click.UsageError("--config-file and --command-config cannot be used together")
+    refuse_several([flag for flag, given in targets.items() if given])
     if config_file is not None:
+        refuse_several(["--config-file"] if command_config is None else ["--config-file", "--command-config"])
         click.echo(
             "Option --config-file has been deprecated and will be removed in a future version. "
             "Use --command-config instead."
@@ -145,6 +142,12 @@ def command(
             return await reset_application(admin, reset)
 
     return run(work)
+
+
+def refuse_several(flags: Sequence[str]) -> None:
+    """Raises UsageError if more than one of these flags was given."""
+    if len(flags) > 1:
+        raise click.UsageError(f"{' and '.join(flags)} cannot be used together")
 
 
 def plan_of(path: str, application_id: str) -> dict[TopicPartition, int]:

@@ -122,10 +122,7 @@ def command(
 ) -> int:
     """Checks the arguments and runs the action."""
     action = exactly_one({"list": list_, "describe": describe, "create": create, "alter": alter, "delete": delete})
-    if action in ("create", "alter", "delete") and not topic:
-        raise click.UsageError(f"--{action} needs --topic")
-    if action == "alter" and partitions is None:
-        raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
+    check_needs(action, topic, partitions)
     options = TopicOptions(
         topic,
         parse_topic_id(topic_id),
@@ -154,6 +151,14 @@ def command(
         return None
 
     return run(work)
+
+
+def check_needs(action: str, topic: str | None, partitions: int | None) -> None:
+    """Raises UsageError if an option is missing without which the action has no meaning."""
+    if action in ("create", "alter", "delete") and not topic:
+        raise click.UsageError(f"--{action} needs --topic")
+    if action == "alter" and partitions is None:
+        raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
 
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:

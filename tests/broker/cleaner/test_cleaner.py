@@ -319,10 +319,10 @@ async def test_a_taken_port_of_the_metrics_is_named(tmp_path: Path) -> None:
 
 
 async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_compacted(
-    directory: LogDirectory, cleaner: LogCleaner, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    directory: LogDirectory, clock: Clock
 ) -> None:
     """With 20,000 of them it held the event loop for 20 ms, at each of its two passes."""
-    monkeypatch.setattr("odradek.broker.cleaner.cleaner.OTHERS_A_STEP", 8)
+    cleaner = LogCleaner([directory], ServerConfig.load, clock, WorkerCode(), others_a_step=8)
     for number in range(40):
         directory.open_log(f"deleted-{number}", 0, LogConfig(), clock(), b"t" * 16)
     turns = 0
@@ -336,6 +336,7 @@ async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_com
     watching = asyncio.create_task(watch())
     await cleaner.run_once()
     watching.cancel()
+    await cleaner.stop()
     assert turns >= 8, "four turns to choose, four to pass them for retention"
 
 

@@ -2,9 +2,6 @@
 
 from random import Random
 
-import pytest
-
-from odradek.broker.fetch import session
 from odradek.broker.fetch.session import FetchSessionCache, PartitionKey, SessionPartition
 from odradek.protocol.errors import ErrorCode
 
@@ -94,9 +91,8 @@ def test_partitions_that_returned_records_go_behind_the_others() -> None:
     assert [p.index for p in following.partitions] == [1, 0]
 
 
-def test_all_sessions_together_have_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MOST_PARTITIONS", 5)
-    sessions = cache(slots=10)
+def test_all_sessions_together_have_a_bounded_number_of_partitions() -> None:
+    sessions = FetchSessionCache(10, EVICTION_MS, Random(1), max_partitions=5)
     first = sessions.context(0, 0, by_key(want(0), want(1), want(2)), [], False, 0).session_id
     refused = sessions.context(0, 0, by_key(want(0), want(1), want(2)), [], False, 0)
     assert (refused.session_id, refused.error, len(refused.partitions)) == (0, ErrorCode.NONE, 3)

@@ -1,26 +1,16 @@
 """The image of a broker of a cluster: a copied log, applied up to the high watermark. Seeded."""
 
-import asyncio
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import DECODED_RECORDS_A_STEP, FollowedMetadata
+from odradek.broker.metadata.followed import FollowedMetadata
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.image_difference import difference
-from odradek.broker.metadata.log_reader import MetadataLogError
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_files import SnapshotId
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
-from odradek.broker.timers.loop_timers import LoopTimers
-from odradek.protocol.codec import encode
-from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -32,27 +22,12 @@ from odradek.protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from odradek.protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.records.batch import iterate_headers
-from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
-from odradek.storage.files.files import Files
-from odradek.storage.log.read_result import in_memory
 from support.brokers.metadata_service import NOW_MS, open_service
-from support.disks.simulated_disk import SimulatedDisk
 
-from ..many_partitions import snapshot_of_partitions
-
-FOLLOWER_ID = 71
-CLUSTER_CONFIG = [
-    f"node.id={FOLLOWER_ID}",
-    "process.roles=broker",
-    "controller.listener.names=CONTROLLER",
-    "controller.quorum.voters=1@127.0.0.1:9093",
-]
+from .followers import CLUSTER_CONFIG, FOLLOWER_ID, append_raw, batches_of, following, replace_by, same, whole_image
 
 
 def history(chance: random.Random) -> Iterator[list[Message]]:
@@ -96,67 +71,6 @@ def history(chance: random.Random) -> Iterator[list[Message]]:
             yield [AbortTransactionRecord("no")]
         else:
             yield [NoOpRecord()]
-
-
-@contextmanager
-def following(path: Path, cluster_id: str, files: Files | None = None) -> Iterator[FollowedMetadata]:
-    """A follower on a directory, which is let go as a crash does."""
-    directory = LogDirectory.open(path, files or Files())
-    try:
-        if directory.meta is None:
-            directory.format(cluster_id, FOLLOWER_ID, b"follower id 1234")
-        config = ServerConfig.load(None, [*CLUSTER_CONFIG, "metadata.log.max.record.bytes.between.snapshots=1"], {})
-        yield FollowedMetadata.open(directory, config, NOW_MS)
-    finally:
-        directory.abort()
-
-
-def append_raw(service: MetadataService, records: list[Message]) -> None:
-    """Appends to the leader's log alone: its image is what the follower is compared with at the end."""
-    run_to_end(service.log.append(records, service.image.metadata_version, NOW_MS))
-
-
-def whole_image(path: Path) -> MetadataImage:
-    """The image that a start reads from a leader's log."""
-    with open_image(path) as service:
-        return service.image
-
-
-@contextmanager
-def open_image(path: Path) -> Iterator[MetadataService]:
-    directory = LogDirectory.open(path)
-    try:
-        assert directory.meta is not None
-        config = ServerConfig.load(None, [f"node.id={directory.meta.node_id}"], {})
-        yield MetadataService.open(
-            directory, config, directory_id=directory.meta.directory_id, now_ms=NOW_MS, random_uuid=lambda: bytes(16)
-        )
-    finally:
-        directory.abort()
-
-
-def same(left: MetadataImage, right: MetadataImage) -> bool:
-    """Whether two images say the same, wherever they stand."""
-    return replace(left, last_offset=0, last_epoch=0, last_timestamp_ms=0, shared=set()) == replace(
-        right, last_offset=0, last_epoch=0, last_timestamp_ms=0, shared=set()
-    )
-
-
-def batches_of(service: MetadataService, offset: int, end: int) -> bytes:
-    """The leader's batches from an offset to below another, both ends of batches."""
-    data = in_memory(service.log._log.read(offset, 1 << 20).data)
-    return b"".join(
-        data[position : position + header.size_in_bytes]
-        for position, header in iterate_headers(data)
-        if offset <= header.base_offset < end
-    )
-
-
-def replace_by(followed: FollowedMetadata, snapshot_id: SnapshotId, snapshot: bytes) -> None:
-    """Takes a snapshot of the controllers at once."""
-    received = followed.log.receive_snapshot(snapshot_id)
-    received.write(snapshot)
-    run_to_end(followed.replace(received, followed.log.check_received(received), NOW_MS))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -220,41 +134,6 @@ def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
         assert followed.log.log_end_offset == first + 1
         followed.log.append_fetched(log[1] + log[2], NOW_MS)
     assert segment.read_bytes() == data
-
-
-@pytest.mark.parametrize("in_background", [False, True])
-def test_records_below_a_snapshot_survive_a_power_failure(tmp_path: Path, in_background: bool) -> None:
-    """A start does not check them, and would keep a hole there for ever."""
-    with open_service(tmp_path / "leader", crash=True) as service:
-        for name in "abcdefgh":
-            append_raw(service, [TopicRecord(name, name.encode() * 16)])
-        end = service.log.log_end_offset
-        copied, cluster_id = batches_of(service, 0, end), service.cluster_id
-    (tmp_path / "follower").mkdir()
-    disk = SimulatedDisk(tmp_path / "follower", NOW_MS)
-    with following(tmp_path / "follower", cluster_id, disk) as followed:
-        followed.log.append_fetched(copied, NOW_MS)
-        run_to_end(followed.apply(end))
-        assert followed.log.flusher.is_dirty, "an observer does not sync what it copies"
-        if in_background:
-            asyncio.run(generate(followed))
-        else:
-            followed.write_snapshot(NOW_MS)
-        assert [one.end_offset for one in followed.log.snapshot_ids] == [end]
-    for seed in range(10):
-        survivors = disk.survivors(disk.root, random.Random(seed), has_power=False)
-        assert b"".join(data for path, data in survivors.files_below(disk.root) if path.suffix == ".log") == copied
-    with following(tmp_path / "follower", cluster_id, disk) as followed:
-        assert followed.log.log_end_offset == end
-
-
-async def generate(followed: FollowedMetadata) -> None:
-    """Writes the snapshot that is due, in the background."""
-    timers = LoopTimers(asyncio.get_running_loop())
-    generator = SnapshotGenerator(followed, timers, lambda: NOW_MS)
-    generator.start()
-    await generator.idle()
-    timers.close()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -339,94 +218,3 @@ def test_topic_that_was_deleted_is_gone_before_one_of_its_name_comes(tmp_path: P
         assert followed.image.topics_by_name["t"].topic_id == new_id
     assert first < middle
     assert heard == [("dropped", old_id), ("served", new_id)]
-
-
-MANY = 20_000
-
-
-def test_large_snapshot_is_replayed_in_short_steps_and_replaces_all_at_once(tmp_path: Path) -> None:
-    """Readers and the log keep the old state until the last record was replayed."""
-    snapshot = snapshot_of_partitions(MANY, FOLLOWER_ID, NOW_MS)
-    heard: list[MetadataDelta] = []
-
-    def subscriber(image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
-        assert image is followed.image
-        heard.append(delta)
-        yield
-
-    with open_service(tmp_path / "leader", crash=True) as service:
-        old_id = service.log.snapshot_ids[-1]
-        old = service.log._snapshots.read(old_id)
-        cluster_id = service.cluster_id
-    new_id = SnapshotId(50_000, 3)
-    with following(tmp_path / "follower", cluster_id) as followed:
-        replace_by(followed, old_id, old)
-        followed.subscribe(subscriber)
-        image, end_offset = followed.image, followed.log.log_end_offset
-        received = followed.log.receive_snapshot(new_id)
-        received.write(snapshot)
-        steps = followed.replace(received, followed.log.check_received(received), NOW_MS)
-        before = after = 0
-        for _ in steps:
-            if followed.image is image:
-                before += 1
-                assert followed.log.log_end_offset == end_offset
-                assert followed.snapshot_reason(NOW_MS + (1 << 40)) is None
-            else:
-                after += 1
-                assert followed.log.log_end_offset == new_id.end_offset == followed.applied_offset + 1
-                assert sum(len(topic.partitions) for topic in followed.image.topics_by_id.values()) == MANY
-        assert before > MANY // DECODED_RECORDS_A_STEP
-        assert after
-        assert sum(len(delta.changed_partitions) for delta in heard) == MANY
-        image = followed.image
-    with following(tmp_path / "follower", cluster_id) as followed:
-        assert same(followed.image, image)
-        assert followed.applied_offset == image.last_offset
-
-
-def test_snapshot_with_a_record_that_cannot_be_replayed_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    lost = BatchBuilder(base_offset=1, partition_leader_epoch=1)
-    lost.append(NOW_MS, None, encode_record(PartitionRecord(0, b"u" * 16, [1], [1], leader=1), 0))
-    header = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(), 0))]
-    footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
-    with following(tmp_path, "c" * 22) as followed:
-        received = followed.log.receive_snapshot(SnapshotId(10, 1))
-        for part in (
-            encode_control_batch(header, timestamp=NOW_MS, base_offset=0, partition_leader_epoch=1),
-            lost.build(),
-            encode_control_batch(footer, timestamp=NOW_MS, base_offset=2, partition_leader_epoch=1),
-        ):
-            received.write(part)
-        snapshot = followed.log.check_received(received)
-        with pytest.raises(MetadataLogError):
-            run_to_end(followed.replace(received, snapshot, NOW_MS))
-        assert followed.image.topics_by_id == {}
-        assert followed.log.snapshot_ids == []
-        assert followed.log.log_end_offset == 0
-        received.discard()
-
-
-def test_own_snapshot_that_ends_after_one_of_the_controllers_is_not_counted(tmp_path: Path) -> None:
-    with open_service(tmp_path / "leader", crash=True) as service:
-        first_id = service.log.snapshot_ids[-1]
-        first = service.log._snapshots.read(first_id)
-        end = service.log.log_end_offset
-        batches = batches_of(service, first_id.end_offset, end)
-        cluster_id = service.cluster_id
-    later = SnapshotId(end + 100, 9)
-    with following(tmp_path / "follower", cluster_id) as followed:
-        replace_by(followed, first_id, first)
-        followed.log.append_fetched(batches, NOW_MS)
-        run_to_end(followed.apply(end))
-        pending = followed.begin_snapshot(NOW_MS)
-        assert pending is not None
-        followed.log.write_snapshot(pending.snapshot_id, list(pending.batches))
-        replace_by(followed, later, snapshot_of_partitions(1, FOLLOWER_ID, NOW_MS))
-        followed.log.complete_snapshot(pending)
-        assert followed.log.snapshot_ids == [later]
-        assert followed.log.bytes_since_snapshot == 0
-        assert pending.snapshot_id.file_name in {path.name for path in followed.log._log.directory.iterdir()}
-    with following(tmp_path / "follower", cluster_id) as followed:
-        assert followed.log.snapshot_ids == [later]
-        assert pending.snapshot_id.file_name not in {path.name for path in followed.log._log.directory.iterdir()}

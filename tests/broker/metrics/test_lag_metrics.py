@@ -7,10 +7,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from prometheus_client import generate_latest
 
-from odradek.broker.metrics import lag_metrics
 from odradek.broker.metrics.lag_metrics import (
     LOOKED_AT_A_PIECE,
     MAX_LAGS,
+    PIECES_A_REQUEST,
     TIMES_A_PIECE,
     CommittedTopic,
     LagMetrics,
@@ -81,14 +81,17 @@ def test_the_time_of_an_append_by_the_brokers_clock(tmp_path: Path) -> None:
     log.close()
 
 
-def metrics_of(committed: dict[str, dict[int, int]], logs: Sequence[int], log: Log) -> LagMetrics:
+def metrics_of(
+    committed: dict[str, dict[int, int]], logs: Sequence[int], log: Log, pieces_a_request: int = PIECES_A_REQUEST
+) -> LagMetrics:
     """The metrics of one topic's groups; ``logs``: the partitions that have ``log``."""
 
     def offsets() -> Iterator[CommittedTopic]:
         for group_id, partitions in committed.items():
             yield CommittedTopic(group_id, "orders", iter(list(partitions.items())))
 
-    return LagMetrics(LagSources(offsets, lambda _, partition: log if partition in logs else None, lambda: NOW_MS))
+    sources = LagSources(offsets, lambda _, partition: log if partition in logs else None, lambda: NOW_MS)
+    return LagMetrics(sources, pieces_a_request)
 
 
 def read(metrics: LagMetrics) -> Samples:
@@ -115,11 +118,10 @@ def test_without_a_copy_here_only_the_committed_offset_is_known(tmp_path: Path) 
     log.close()
 
 
-def test_a_look_at_many_offsets_goes_on_with_the_next_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lag_metrics, "PIECES_A_REQUEST", 3)
+def test_a_look_at_many_offsets_goes_on_with_the_next_request(tmp_path: Path) -> None:
     log = log_of(tmp_path, [[NOW_MS]])
     offsets = 2 * 3 * LOOKED_AT_A_PIECE + 1
-    metrics = metrics_of({"many": dict.fromkeys(range(offsets), 0)}, [], log)
+    metrics = metrics_of({"many": dict.fromkeys(range(offsets), 0)}, [], log, pieces_a_request=3)
     counts = [read(metrics)[COUNT] for _ in range(4)]
     assert counts == [0, 0, offsets, offsets]
     log.close()

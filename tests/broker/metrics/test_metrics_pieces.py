@@ -138,12 +138,11 @@ class Warned(logging.Handler):
         self.event.set()
 
 
-async def test_a_client_that_reads_nothing_is_cut_off_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_is_cut_off_and_named() -> None:
     warned = Warned()
     log = logging.getLogger("odradek.broker.metrics.endpoint")
     log.addHandler(warned)
-    monkeypatch.setattr("odradek.broker.metrics.endpoint.MAX_WAIT_S", 0.05)
-    endpoint = MetricsEndpoint(InPieces(10_000_000))
+    endpoint = MetricsEndpoint(InPieces(10_000_000), max_wait_s=0.05)
     port = await endpoint.start("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
     writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -167,9 +166,8 @@ class SlowPieces(InPieces):
         yield from super().pieces()
 
 
-async def test_a_long_answer_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metrics.endpoint.MAX_WAIT_S", 0.05)
-    endpoint = MetricsEndpoint(SlowPieces(COUNT))
+async def test_a_long_answer_is_not_cut_off() -> None:
+    endpoint = MetricsEndpoint(SlowPieces(COUNT), max_wait_s=0.05)
     port = await endpoint.start("127.0.0.1", 0)
     _, body = (await answer(port, "1.0")).split(b"\r\n\r\n", 1)
     assert body == b"".join(encoded(InPieces(COUNT), generate_latest))

@@ -5,7 +5,6 @@ from random import Random
 import pytest
 
 from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, PartitionImage, Replica, TopicImage
-from odradek.broker.quorum import directory_assignments
 from odradek.broker.quorum.directory_assignments import MAX_BACKOFF_MS, DirectoryAssignments
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
@@ -133,7 +132,7 @@ class Cluster:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        self.assignments = DirectoryAssignments(NODE_ID)
+        self.assignments = DirectoryAssignments(NODE_ID, LIMIT)
         self.stored: dict[bytes, dict[int, PartitionImage]] = {}
         """What the controllers have."""
         self.image = image_with({})
@@ -214,9 +213,8 @@ class Cluster:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_controllers_learn_every_directory(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_controllers_learn_every_directory(seed: int) -> None:
     """Replicas move, topics come and go, answers fail or are lost; after that all directories agree."""
-    monkeypatch.setattr(directory_assignments, "MAX_IN_REQUEST", LIMIT)
     cluster = Cluster(seed)
     for _ in range(200):
         cluster.step()
