@@ -10,7 +10,8 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 
 from odradek.testing.admin.controlled_broker import ControlledBroker
 from odradek.testing.admin.routes import ROUTES, find
-from support.brokers.admin_port import AdminPort, admin_port
+
+from ..admin_port import AdminPort, admin_port
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from urllib.parse import quote
 from confluent_kafka import Producer
 
 from odradek.testing.admin.controlled_broker import ControlledBroker
-from support.brokers.admin_port import AdminPort, admin_port
+
+from ..admin_port import AdminPort, admin_port
 
 
 def write(servers: str, value: bytes) -> None:
