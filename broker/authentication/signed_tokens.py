@@ -162,7 +162,10 @@ def _checked(claims: Mapping[str, Any], rules: TokenRules, now_s: int) -> Bearer
 
 
 def _check_issuer(claims: Mapping[str, Any], rules: TokenRules) -> None:
-    """A token with an audience is for others if none is configured, as in jose4j."""
+    """Raises TokenRefusal for the token of another issuer, or for another audience.
+
+    As in jose4j, a token that names an audience is refused if no audience is configured.
+    """
     issuer, audience = claims.get("iss"), claims.get("aud")
     if not isinstance(issuer, str | None) or rules.issuer not in (None, issuer):
         raise TokenRefusal("the token is of another issuer (iss)")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupCoordinatorConfig:
-    """What the coordinator may be told; defaults are Kafka's. Times in milliseconds, sizes in bytes."""
+    """The configurable limits and times of the group coordinator, with Kafka's defaults. Milliseconds, bytes."""
 
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000

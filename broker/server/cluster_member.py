@@ -186,7 +186,7 @@ class ClusterMember(Role):
         await self._assignments.assigned(replica, directory_id)
 
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
-        """The controllers know it since :meth:`announce`."""
+        """Does nothing: :meth:`announce` has already told the controllers in which directories the replicas are."""
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
         """See :class:`Role`."""

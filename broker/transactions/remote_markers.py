@@ -36,7 +36,7 @@ class MarkerQuestion(NamedTuple):
 
 
 class MarkerDialect:
-    """Puts orders into a WriteTxnMarkers request."""
+    """Encodes marker orders of several transactions as one WriteTxnMarkers request, and takes its response apart."""
 
     response_type = WriteTxnMarkersResponse
 

@@ -42,7 +42,7 @@ class Dialect(Protocol[QuestionOf, ResponseOf]):
         """The class of the response."""
 
     def request(self, questions: list[QuestionOf]) -> Message:
-        """Returns the request with these questions, of different keys."""
+        """Returns one request that asks all these questions. Their keys differ, so the response can be taken apart."""
 
     def answers(self, questions: list[QuestionOf], response: ResponseOf) -> list[Callable[[], None]]:
         """For each question a call that gives it its part of the response."""

@@ -46,7 +46,7 @@ class Changes(NamedTuple):
 
     @property
     def of_scram(self) -> bool:
-        """Whether SCRAM credentials change, not quotas."""
+        """True if the change is about SCRAM credentials, False if it is about quotas."""
         return any(key in SCRAM for key in (*self.to_set, *self.to_delete))
 
 

@@ -36,11 +36,11 @@ class _Collecting:
     """How Spark joins results: lists on the executors, which the driver puts into its queue as they come."""
 
     def zero(self, _value: object) -> list[Any]:
-        """What a task begins with."""
+        """The empty list of results with which Spark starts each task."""
         return []
 
     def addInPlace(self, collected: Any, more: list[Any]) -> Any:  # noqa: N802  (pyspark's name)
-        """Takes in what a task has, or what one has sent."""
+        """Adds results: on an executor to the list of the task, in the driver to the queue."""
         if isinstance(collected, _Finished):
             collected.put(more)
             return collected

@@ -1,8 +1,9 @@
 """Follows the end of a partition's log while a broker writes it: up to which offset whole batches are there.
 
-Reads batch headers of the active segment from where it stopped last; of a committed read all headers behind the newest
-producer snapshot. A batch that is not all there yet is waited for; so is one that can't be a batch, until the segment
-is rolled: then the following segment says where the log goes on. Never writes. Source: protocol/records/batch.py.
+Reads batch headers of the active segment from the place where it stopped last. For a read of committed records it
+reads all headers after the newest producer snapshot. It waits for the rest of an incomplete batch. It also waits at
+bytes that are no batch until the segment is rolled: the next segment shows where the log continues. Never writes.
+Source: protocol/records/batch.py.
 """
 
 from collections.abc import Sequence
