@@ -7,9 +7,9 @@
 ``configure`` and ``run`` of Apache's image.
 
 It replaces itself by the broker, so that the broker is process 1 and gets the signals. With ``healthcheck`` as argument
-it asks the first listener that these variables give. A shell, a path or one of Kafka's tools as argument is run as it
-is, as a child, and gets the signals with everything that it has started: that is how Testcontainers and others start a
-broker by a script of their own (``/etc/kafka/docker/run``).
+it asks the first listener that these variables give; with ``configure`` it prints the configuration as a file. A shell,
+a path or one of Kafka's tools as argument is run as it is, as a child, and gets the signals with everything that it has
+started: that is how Testcontainers and others start a broker by a script of their own (``/etc/kafka/docker/run``).
 
 The variables of other images count too: those of Confluent's (the ones of its own products and of ZooKeeper are
 passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``).
@@ -58,6 +58,10 @@ OF_OTHER_PRODUCTS = re.compile(
 """Variables of ZooKeeper, of Confluent's products and of Bitnami's scripts, which have no meaning for this broker."""
 BITNAMI_PREFIX = "KAFKA_CFG_"
 BITNAMI_DATA = "/bitnami/kafka/data"
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+OLD_AUTHORIZERS = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
+"""Kafka's authorizers of ZooKeeper's time. The rules of the standard one are the same."""
+AUTHORIZER_VARIABLES = ("KAFKA_AUTHORIZER_CLASS_NAME", "KAFKA_CFG_AUTHORIZER_CLASS_NAME")
 PASSED_ON = re.compile(r"/.*|sh|bash|kafka-[a-z0-9-]+(?:\.sh)?")
 """Commands that are not ours."""
 
@@ -105,6 +109,8 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
         and not OF_OTHER_PRODUCTS.match(name)
         and not is_of_a_service(name, value, PREFIX)
     }
+    if given.get("authorizer.class.name", ("", ""))[0] in OLD_AUTHORIZERS:
+        given["authorizer.class.name"] = (STANDARD_AUTHORIZER, given["authorizer.class.name"][1])
     if "log.dirs" not in given and any(name.startswith(BITNAMI_PREFIX) for name in environ):
         given["log.dirs"] = (BITNAMI_DATA, "")
     if "KAFKA_ADVERTISED_HOST_NAME" in environ and "advertised.listeners" not in given:
@@ -150,6 +156,18 @@ def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool
     return run + asked[1:]
 
 
+def properties(environ: Mapping[str, str], file_text: str, has_file: bool) -> str:
+    """The configuration as a properties file: ``file_text``, and after it what the environment sets."""
+    lines = [f"{key}={escaped(value)}" for key, (value, _) in settings(environ, has_file).items()]
+    return "\n".join([file_text.rstrip("\n"), *lines]) + "\n"
+
+
+def escaped(value: str) -> str:
+    """A value as a properties file has it."""
+    value = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"\\{value}" if value.startswith(" ") else value
+
+
 def topics_to_create(environ: Mapping[str, str]) -> list[str]:
     """The topics that ODRADEK_CREATE_TOPICS and KAFKA_CREATE_TOPICS name, between commas."""
     named = ",".join(environ.get(name, "") for name in ("ODRADEK_CREATE_TOPICS", "KAFKA_CREATE_TOPICS"))
@@ -157,12 +175,16 @@ def topics_to_create(environ: Mapping[str, str]) -> list[str]:
 
 
 def passed_over(environ: Mapping[str, str]) -> list[str]:
-    """A line for each variable that means something to another image and nothing here."""
+    """A line for each variable that means something to another image and nothing here, or something else."""
     return [
         f"{name} has no effect here: {reason}"
         for name in sorted(environ)
         for reason in [_reason(name)]
         if reason is not None
+    ] + [
+        f"{name}: {environ[name]} is replaced by {STANDARD_AUTHORIZER}, since there is no ZooKeeper"
+        for name in AUTHORIZER_VARIABLES
+        if environ.get(name) in OLD_AUTHORIZERS
     ]
 
 
@@ -260,9 +282,13 @@ def run_as_child(run: Sequence[str]) -> int:
 def main() -> None:
     """Replaces this process by what was asked for."""
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
-    if sys.argv[1:] == ["healthcheck"]:
+    if sys.argv[1:] in (["healthcheck"], ["configure"]):
         with open(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION, encoding="utf-8") as file:
-            run = health_command(health_address(os.environ, file.read(), has_file), broker_age_s())
+            text = file.read()
+        if sys.argv[1:] == ["configure"]:
+            print(properties(os.environ, text, has_file), end="")
+            return
+        run = health_command(health_address(os.environ, text, has_file), broker_age_s())
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[0] != "odradek" and not sys.stdin.isatty():

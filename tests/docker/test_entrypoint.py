@@ -18,6 +18,7 @@ entrypoint = entry_point("entrypoint.py")
 OWN = entrypoint.OWN_CONFIGURATION
 MOUNTED = entrypoint.MOUNTED_CONFIGURATION
 OWN_TEXT = (DOCKER / "server.properties").read_text()
+DATA = "/var/lib/kafka/data"
 
 
 def command(arguments: str, environ: Mapping[str, str] | None = None, has_file: bool = False) -> str:
@@ -52,6 +53,28 @@ def test_variables_name_keys_as_apaches_image_has_it(variable: str, key: str) ->
 def test_without_variables_the_published_port_is_advertised_as_localhost() -> None:
     expected = f"odradek serve --announce-as-kafka --override advertised.listeners=PLAINTEXT://localhost:9092 {OWN}"
     assert command("") == command("serve") == expected
+
+
+def test_the_configuration_as_a_file_is_what_the_broker_gets() -> None:
+    """Scripts of Testcontainers format the data directory from it."""
+    jaas = 'Login required username="a\\\\b"\n\tpassword="c";'
+    environ = {"KAFKA_LOG_DIRS": "/data", "KAFKA_SASL_JAAS_CONFIG": jaas, "KAFKA_LISTENERS": " PLAINTEXT://:1"}
+    found = ServerConfig.load(entrypoint.properties(environ, OWN_TEXT, False), (), {})
+    set_by = {key: value for key, (value, _) in entrypoint.settings(environ, False).items()}
+    same = ServerConfig.load(OWN_TEXT, [f"{key}={value}" for key, value in set_by.items()], {})
+    assert {key: found[key] for key in set_by} == {key: same[key] for key in set_by}
+    assert (found["log.dirs"], found["node.id"]) == (("/data",), 1)
+    assert ServerConfig.load(entrypoint.properties({}, OWN_TEXT, False), (), {})["log.dirs"] == (DATA,)
+
+
+@pytest.mark.parametrize("name", ["kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer"])
+def test_authorizers_of_zookeepers_time_are_the_standard_one(name: str) -> None:
+    environ = {"KAFKA_AUTHORIZER_CLASS_NAME": name}
+    standard = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    assert overrides(environ)["authorizer.class.name"] == standard
+    (line,) = entrypoint.passed_over(environ)
+    assert line == f"KAFKA_AUTHORIZER_CLASS_NAME: {name} is replaced by {standard}, since there is no ZooKeeper"
+    assert entrypoint.passed_over({"KAFKA_AUTHORIZER_CLASS_NAME": standard}) == []
 
 
 def test_other_commands_run_as_they_are() -> None:

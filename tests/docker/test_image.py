@@ -135,3 +135,40 @@ def test_a_script_of_testcontainers_starts_it(image: Image) -> None:
         assert "Transitioning from RECOVERY to RUNNING" in container.log()
         assert container.stop() in (0, 143), container.log()  # that of the shell
         assert "stopped cleanly" in container.log()
+
+
+def test_a_script_may_format_the_data_directory_with_users(image: Image) -> None:
+    """As modules of Testcontainers do for SCRAM: a line is added to ``configure``, which ``run`` calls."""
+    users = "--add-scram 'SCRAM-SHA-256=[name=alice,password=alice-secret]'"
+    line = f'kafka-storage format --ignore-formatted -t "$CLUSTER_ID" {users} -c /etc/kafka/kafka.properties'
+    script = f"cat >> /etc/confluent/docker/configure << 'END'\n{line}\nEND\nexec /etc/confluent/docker/run"
+    with Container(image, environment=SINGLE_NODE, arguments=("bash", "-c", script)) as container:
+        container.start()
+        described = container.execute(
+            *("kafka-configs", "--bootstrap-server", "localhost:9092", "--describe", "--entity-type", "users")
+        )
+        assert "SCRAM credential configs for user-principal 'alice' are SCRAM-SHA-256=iterations=4096" in described
+        assert f"cluster.id={SINGLE_NODE['CLUSTER_ID']}" in container.execute(
+            "cat", "/tmp/kraft-combined-logs/meta.properties"
+        )
+        assert container.stop() in (0, 143), container.log()
+
+
+def test_a_broker_for_tests_in_any_language(image: Image) -> None:
+    """docs/testing-over-http.md: the broker, its port for tests, and SIGTERM."""
+    asked = "import sys, urllib.request as u; print(u.urlopen(u.Request(sys.argv[2], sys.argv[3].encode() or None, "
+    ask = ("python", "-c", asked + "method=sys.argv[1])).read().decode())")
+    port = "http://localhost:9644"
+    with Container(image, arguments=("test-broker", "--host", "0.0.0.0", "--create-topic", "orders")) as container:
+        container.start()
+        fault = '{"fault": "fail", "apis": "Produce", "error": "NOT_LEADER_OR_FOLLOWER"}'
+        container.execute(*ask, "POST", f"{port}/faults", fault)
+        container.produce("orders", "one")
+        assert json.loads(container.execute(*ask, "GET", f"{port}/faults/1", ""))["fired"] == 1
+        (record,) = json.loads(container.execute(*ask, "GET", f"{port}/topics/orders/records", ""))
+        assert record["value"] == "one"
+        assert (
+            json.loads(container.execute(*ask, "POST", f"{port}/reset", "{}"))["bootstrap_servers"] == "localhost:9092"
+        )
+        assert json.loads(container.execute(*ask, "GET", f"{port}/topics", "")) == []
+        assert container.stop() == 0, container.log()

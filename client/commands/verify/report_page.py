@@ -9,11 +9,13 @@ from math import ceil, floor, log10
 from .latency_series import LatencySeries
 from .report_text import Report, finding_line, heading, latency_line, verdict
 
-WIDTH, HEIGHT, LEFT, BOTTOM = 960, 320, 70, 30
-"""Of the plot and of the margins with its axes."""
+WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 940, 320, 70, 30, 20
+"""Of the plot, and of the margins with its axes and half of the last label."""
 LINES = (("max", "#c33"), ("99th", "#d80"), ("50th", "#27c"))
 """The lines of the plot, from the highest, and their colours."""
-TICKS = 8
+TICKS = 10
+STEPS_S = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400)
+"""Seconds between two labels of the time."""
 LOWEST_MS = 0.1
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -71,14 +73,18 @@ def plot(series: LatencySeries) -> str:
         share = log10(max(ms, bottom) / bottom) / log10(top / bottom)
         return (HEIGHT - BOTTOM) * (1 - share) + 6
 
-    drawn = [_axes(bottom, top, [(x_of(at), at * series.width_s) for at in _ticks(first, last)], y_of(bottom))]
+    labelled = _ticks(first * series.width_s, (last + 1) * series.width_s)
+    times = [(x_of(seconds / series.width_s), seconds) for seconds in labelled]
+    drawn = [_axes(bottom, top, times, y_of(bottom))]
     for name, colour in LINES:
         dots = []
         for at, one in points:
             p50, p99 = one.percentiles(0.5, 0.99)
             ms = {"max": one.max_ms, "99th": p99, "50th": p50}[name]
             title = escape(f"{at * series.width_s:g} s: {name} {ms:.1f} ms of {one.count:,} records")
-            dots.append(f'<circle cx="{x_of(at + 0.5):.1f}" cy="{y_of(ms):.1f}" r="2"><title>{title}</title></circle>')
+            radius = 3.5 if name == "max" else 2
+            place = f'cx="{x_of(at + 0.5):.1f}" cy="{y_of(ms):.1f}"'
+            dots.append(f'<circle {place} r="{radius}"><title>{title}</title></circle>')
         drawn.append(f'<g fill="{colour}">{"".join(dots)}</g>')
     key = "".join(
         f'<circle cx="{LEFT + 20 + 80 * at}" cy="{HEIGHT + 20}" r="4" fill="{colour}"/>'
@@ -87,25 +93,28 @@ def plot(series: LatencySeries) -> str:
     )
     label = "End-to-end latency in ms, by the second of the run in which the records were sent"
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 30}" role="img" aria-label="{label}">{"".join(drawn)}{key}</svg>'
+        f'<svg viewBox="0 0 {WIDTH + RIGHT} {HEIGHT + 30}" role="img" aria-label="{label}">{"".join(drawn)}{key}</svg>'
         f"<p>{label}. A gap: no record of that time was read.</p>"
     )
 
 
-def _ticks(first: int, last: int) -> list[int]:
-    """The points that get a label: at most ``TICKS``."""
-    return list(range(first, last + 1, max(1, -(-(last + 1 - first) // TICKS))))
+def _ticks(first_s: float, last_s: float) -> list[float]:
+    """The seconds that get a label: round ones, at most ``TICKS``, or one at the start of a very long run."""
+    step = next((step for step in STEPS_S if (last_s - first_s) / step < TICKS), STEPS_S[-1] * TICKS)
+    return [number * step for number in range(ceil(first_s / step), floor(last_s / step) + 1)]
 
 
 def _axes(bottom: float, top: float, times: list[tuple[float, float]], floor_y: float) -> str:
     """A line for each power of ten, and a label for each of ``times`` (x, seconds)."""
     decades = round(log10(top / bottom))
-    lines = []
+    lines = [f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{floor_y:.1f}" stroke="#eee"/>' for x, _ in times]
     for power in range(decades + 1):
         y = (HEIGHT - BOTTOM) * (1 - power / decades) + 6
         lines.append(
             f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{bottom * 10**power:g} ms</text>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{bottom * 10**power:,g} ms</text>'
         )
-    labels = [f'<text x="{x:.1f}" y="{floor_y + 16:.1f}">{seconds:g} s</text>' for x, seconds in times]
+    labels = [
+        f'<text x="{x:.1f}" y="{floor_y + 16:.1f}" text-anchor="middle">{seconds:g} s</text>' for x, seconds in times
+    ]
     return "".join(lines + labels)

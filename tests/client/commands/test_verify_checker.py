@@ -1,6 +1,7 @@
 """The core of ``odradek verify``: a run without a fault has no finding, and each planted fault has its own."""
 
 import os
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from random import Random
@@ -11,7 +12,7 @@ from odradek.client.commands.latencies import Latencies
 from odradek.client.commands.verify.checker import EXAMPLES_MAX, Checker, Fate, Kind
 from odradek.client.commands.verify.latency_series import FIRST_WIDTH_S, POINTS_MAX, LatencySeries
 from odradek.client.commands.verify.payload import KEYS, key_of, parsed, value_of
-from odradek.client.commands.verify.report_page import page
+from odradek.client.commands.verify.report_page import page, plot
 from odradek.client.commands.verify.report_text import report_lines, report_of
 
 RECORDS, PARTITIONS = 400, 3
@@ -264,6 +265,17 @@ def test_the_latencies_of_a_long_run_share_points() -> None:
     for latencies in (merged, series.all):
         assert latencies.histogram() == whole.histogram()
         assert (latencies.mean_ms, latencies.max_ms) == (whole.mean_ms, whole.max_ms)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "labels"),
+    [([0, 7], [0, 1, 2, 3, 4, 5, 6, 7]), ([40.25, 119], [50, 60, 70, 80, 90, 100, 110]), ([0.25], [0.25, 0.5])],
+)
+def test_the_times_of_the_plot_are_round(seconds: list[float], labels: list[float]) -> None:
+    series = LatencySeries()
+    for second in seconds:
+        series.add(second, 1.0)
+    assert [float(text) for text in re.findall(r">([\d.]+) s</text>", plot(series))] == labels
 
 
 def test_the_result_is_text_and_a_page() -> None:

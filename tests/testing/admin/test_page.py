@@ -70,7 +70,7 @@ def test_the_page_names_every_path() -> None:
         assert path in PAGE, path
 
 
-@pytest.mark.long
+@pytest.mark.ci
 def test_the_program_for_node(address: str, tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not there")
