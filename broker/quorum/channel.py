@@ -58,7 +58,7 @@ class ControllerChannel:
             raise
 
     def _active(self) -> tuple[NodeClient, Address]:
-        address = self._controllers.active
+        address = self._controllers.presumed
         if address is None:
             raise NodeUnavailableError(f"no active controller is known among {self._controllers}")
         security = self._controllers.security

@@ -64,6 +64,14 @@ class KnownControllers:
         """The address of the active controller, None if it is not known."""
         return self._addresses.get(self.leader_id)
 
+    @property
+    def presumed(self) -> Address | None:
+        """The active controller; until any has named one, the only one that is configured. A registration then need not
+        wait for the metadata."""
+        if self.leader_epoch == 0 and len(self._bootstrap) == 1:
+            return self._bootstrap[0]
+        return self.active
+
     def any(self) -> Address:
         """The active controller; while it is not known, each configured one in turn, without the one that hangs."""
         turn = self._next % len(self._bootstrap)

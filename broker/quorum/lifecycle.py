@@ -129,9 +129,12 @@ class Lifecycle:
     def applied(self, offset: int) -> None:
         """The metadata image holds everything up to ``offset``."""
         self._applied_offset = offset
-        if self.state is BrokerState.RECOVERY and not self._is_caught_up and offset >= self.broker_epoch:
-            # The controllers wait for no more than this broker's registration, whose offset is the epoch: what they
-            # would answer is known, and a heartbeat less is in flight when the partitions are served.
+        self._look_whether_caught_up()
+
+    def _look_whether_caught_up(self) -> None:
+        """The controllers wait for no more than this broker's registration, whose offset is the epoch: what they would
+        answer is known, and a heartbeat less is in flight when the partitions are served."""
+        if self.state is BrokerState.RECOVERY and not self._is_caught_up and self._applied_offset >= self.broker_epoch:
             self._is_caught_up = True
             if self._is_ready:
                 self._due_ms = 0
@@ -244,7 +247,10 @@ class Lifecycle:
             self._due_ms = now_ms
             if self.state is BrokerState.STARTING:
                 self.state = BrokerState.RECOVERY
-                self._due_ms += min(BUSY_DELAY_MS, self._interval_ms)  # before it is applied there is nothing to say
+                # Before it is applied there is nothing to say, and a heartbeat would delay the one that follows it: a
+                # controller answers it with the records that it writes. A fenced broker has no session to end.
+                self._due_ms += self._interval_ms
+                self._look_whether_caught_up()  # the record may have come before this answer
             return
         self._due_ms = now_ms + self._interval_ms
         self.problem = _refusal(code, self._registrant)

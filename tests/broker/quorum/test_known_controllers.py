@@ -18,6 +18,14 @@ def test_voters_are_known_by_id() -> None:
     assert known.active == B
 
 
+def test_only_controller_is_presumed_to_be_active_until_one_is_named() -> None:
+    known = configured("controller.quorum.voters", "1@127.0.0.1:9093")
+    assert (known.active, known.presumed) == (None, A)
+    known.take_leader(NO_LEADER, 2)
+    assert known.presumed is None, "it has said that there is none"
+    assert configured("controller.quorum.voters", "1@127.0.0.1:9093,2@127.0.0.1:9094").presumed is None
+
+
 def test_bootstrap_servers_are_asked_in_turn_until_one_names_the_leader() -> None:
     known = configured("controller.quorum.bootstrap.servers", "127.0.0.1:9093,127.0.0.1:9094,[::1]:9095")
     asked = []

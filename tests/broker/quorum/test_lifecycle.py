@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.quorum.lifecycle import (
-    BUSY_DELAY_MS,
     BrokerState,
     EndBroker,
     Heartbeat,
@@ -44,11 +43,11 @@ class Life:
         )
 
     def register(self, code: ErrorCode = ErrorCode.NONE) -> None:
-        """Registers; what is accepted is followed by a heartbeat soon."""
+        """Registers; a heartbeat is due an interval after what is accepted, unless there is something to say."""
         assert isinstance(self.machine.next(self.now_ms), Register)
         self.machine.registered(BrokerRegistrationResponse(error_code=code, broker_epoch=99), self.now_ms)
         if not code and isinstance(self.machine.next(self.now_ms), Wait):
-            assert self.wait() == BUSY_DELAY_MS
+            assert self.wait() == INTERVAL_MS
 
     def heartbeat(self) -> BrokerHeartbeatRequest:
         action = self.machine.next(self.now_ms)
@@ -125,6 +124,14 @@ def test_start_waits_for_no_interval() -> None:
     assert (request.current_metadata_offset, request.want_fence, request.cordoned_log_dirs) == (99, False, [])
     life.answer(fenced=True)
     assert life.wait() > 0
+
+
+def test_registration_that_was_applied_before_its_answer_came_is_asked_for_at_once() -> None:
+    life = Life()
+    life.machine.applied(99)
+    life.machine.registered(BrokerRegistrationResponse(broker_epoch=99), life.now_ms)
+    life.machine.ready_to_unfence()
+    assert not life.heartbeat().want_fence
 
 
 def test_registration_that_found_no_controller_goes_out_once_one_is_known() -> None:
