@@ -136,22 +136,23 @@ class FetchRead:
 
 def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> FetchRead:
     """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
-    result = FetchRead([], 0, False, limits.follower)
+    follower = limits.follower
+    result = FetchRead([], 0, False, follower)
     for want in wanted:
-        if want.still is not None and _passes_over(want, limits.follower):
+        if follower is not None and (_passes_over(want, follower) or _is_at_end(want, limits, follower)):
             result.still.append(want)
         else:
             _read_next(partitions, want, limits, result)
     return result
 
 
-def _passes_over(want: SessionPartition, follower: FetchingFollower | None) -> bool:
+def _passes_over(want: SessionPartition, follower: FetchingFollower) -> bool:
     """Whether a partition of a follower's session is as it was at its last fetch; if so, this fetch is noted.
 
     A session has all partitions that a broker follows here, and most of them are idle.
     """
     partition = want.still
-    if partition is None or follower is None or want.current_leader_epoch != partition.leader_epoch:
+    if partition is None or want.current_leader_epoch != partition.leader_epoch:
         return False
     leading, offset = partition.leading, want.fetch_offset
     if leading is None or want.sent_high_watermark != offset:
@@ -161,6 +162,64 @@ def _passes_over(want: SessionPartition, follower: FetchingFollower | None) -> b
     if not follower.is_second_read:
         leading.fetched_again(follower.broker_id)
     return True
+
+
+def _is_at_end(want: SessionPartition, limits: FetchLimits, follower: FetchingFollower) -> bool:
+    """Whether a follower has just appended all there is; if so, this fetch is noted. Needs no read and no answer.
+
+    A produce with acks=all waits for such a fetch. False also if a whole read has to judge. A high watermark that the
+    follower does not know yet is in the answer to this fetch if it waits, and otherwise in the next one.
+    """
+    partition = want.known
+    if (
+        partition is None
+        or want.still is not None
+        or follower.is_second_read
+        or want.current_leader_epoch != partition.leader_epoch
+    ):
+        return False
+    leading = partition.leading
+    if leading is None or not leading.is_at_end(want.fetch_offset, want.last_fetched_epoch):
+        return False
+    if limits.may_read is not None and not limits.may_read(want.resolved_name):
+        return False
+    try:
+        leading.isr.check_follower(follower.broker_id, follower.broker_epoch, want.current_leader_epoch)
+    except KafkaError:
+        return False
+    leading.fetched(follower.broker_id, follower.broker_epoch, want.fetch_offset, want.log_start_offset)
+    want.still = partition
+    return True
+
+
+def _grown(want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool) -> PartitionRead | None:
+    """What was appended while a follower's fetch waited; None if a whole read has to judge. Raises KafkaError.
+
+    The first read has checked everything that does not end the leadership or begin another epoch.
+    """
+    partition, follower = want.still, limits.follower
+    if partition is None or follower is None or not follower.is_second_read or limits.check_crcs:
+        return None
+    if limits.may_read is not None and not limits.may_read(want.resolved_name):
+        return None
+    leading, log = partition.leading, partition.open_log
+    if leading is None or log is None or want.current_leader_epoch != partition.leader_epoch:
+        return None
+    offsets, offset = log.offsets, want.fetch_offset
+    if not (offsets.log_start_offset <= offset < offsets.log_end_offset) or leading.is_throttled(follower.broker_id):
+        return None
+    data = FetchResponse.PartitionData(
+        partition_index=want.index,
+        high_watermark=offsets.high_watermark,
+        last_stable_offset=offsets.last_stable_offset,
+        log_start_offset=offsets.log_start_offset,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )
+    if left > 0 or nothing_yet:
+        max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
+        data.records = leading.read(offset, max_bytes, min_one_batch=nothing_yet)
+    return PartitionRead(want, partition, data)
 
 
 def second_read(limits: FetchLimits) -> FetchLimits:
@@ -184,9 +243,9 @@ def second_read(limits: FetchLimits) -> FetchLimits:
 def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:
     """:func:`read_partitions` of many partitions: a few in each step."""
     result = FetchRead([], 0, False, limits.follower)
-    looks = 0
+    follower, looks = limits.follower, 0
     for want in wanted:
-        if want.still is not None and _passes_over(want, limits.follower):
+        if follower is not None and _passes_over(want, follower):
             result.still.append(want)
             looks += 1
         else:
@@ -201,9 +260,10 @@ def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], li
 def _read_next(partitions: Partitions, want: SessionPartition, limits: FetchLimits, result: FetchRead) -> None:
     left = max(0, limits.max_bytes - result.total_bytes)
     try:
-        read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
+        nothing_yet = result.total_bytes == 0
+        read = _grown(want, limits, left, nothing_yet) or read_partition(partitions, want, limits, left, nothing_yet)
     except KafkaError as error:
-        want.still = None
+        want.still = want.known = None
         read = refused_read(partitions, want, error)
     result.add(read)
 
@@ -269,7 +329,7 @@ def read_partition(
         data.high_watermark, committed_only, bound = offsets.high_watermark, False, offsets.log_end_offset
         if partition.leading is not None and partition.leading.is_throttled(limits.follower.broker_id):
             return ThrottledRead(want, partition, data)
-        want.still = partition
+        want.still = want.known = partition
     result: ReadResult | None = None
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)

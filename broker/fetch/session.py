@@ -38,6 +38,7 @@ class SessionPartition:
         "current_leader_epoch",
         "fetch_offset",
         "index",
+        "known",
         "last_fetched_epoch",
         "log_start_offset",
         "max_bytes",
@@ -74,6 +75,8 @@ class SessionPartition:
         self.sent_log_start_offset = -1
         self.still: Partition | None = None
         """The partition, if a follower has read it at this offset before: there may be nothing new since."""
+        self.known: Partition | None = None
+        """The partition, if a follower has read it in this session."""
 
     @property
     def key(self) -> PartitionKey:
@@ -136,9 +139,12 @@ class FetchSession:
             self.partitions[key] = partition
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class FetchContext:
-    """What one request fetches: its partitions in order, and the kind of its answer."""
+    """What one request fetches: its partitions in order, and the kind of its answer.
+
+    Not frozen, because a frozen one takes 1 us to make.
+    """
 
     partitions: list[SessionPartition]
     session: FetchSession | None

@@ -33,6 +33,22 @@ class BrokerClient:
         self._client = client_at(self._client, *address, self._client_id, self._security)
         return await self._client.send(request, response_type, timeout_s)
 
+    @property
+    def is_ready(self) -> bool:
+        """See :attr:`NodeClient.is_ready`. It does not look at the broker's address: :meth:`send` does."""
+        return self._client is not None and self._client.is_ready
+
+    def send_at_once(
+        self,
+        request: Message,
+        response_type: type[Response],
+        timeout_s: float,
+        answered: Callable[[Response | NodeUnavailableError], None],
+    ) -> None:
+        """See :meth:`NodeClient.send_at_once`. Raises NodeUnavailableError."""
+        assert self._client is not None
+        self._client.send_at_once(request, response_type, timeout_s, answered)
+
     def close(self) -> None:
         """Closes the connection; harmless if there is none."""
         if self._client is not None:

@@ -9,7 +9,7 @@ limit. Source: Kafka's NetworkClient with ``max.in.flight.requests.per.connectio
 import asyncio
 import logging
 import random
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from ...protocol.codec import decode
@@ -18,6 +18,7 @@ from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
+from ...protocol.records.buffers import Buffer
 from .node_connection import NodeConnection
 from .node_security import PLAINTEXT, NodeSecurity
 
@@ -91,6 +92,43 @@ class NodeClient:
             return await self._judged(timeout_s, self._exchange(request, version, response_type, timeout_s))
         return await self._within(timeout_s, exchange())
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`send_at_once` can be called: it is connected, and its login does not end."""
+        return self.renew_at_s is None and self._is_open()
+
+    def send_at_once(
+        self,
+        request: Message,
+        response_type: type[Response],
+        timeout_s: float,
+        answered: Callable[[Response | NodeUnavailableError], None],
+    ) -> None:
+        """As :meth:`send`, without a task. ``answered`` is called once, after this call has returned, unless
+        :meth:`close` comes first. Needs :attr:`is_ready`.
+
+        A task takes 20 us more for each request, with the turn of the event loop in which it continues. Raises
+        NodeUnavailableError.
+        """
+        connection = self._connection
+        assert connection is not None
+        version = self._version(request, ANY_VERSION)
+        encoded = self._encoded(request, version)
+
+        def take(outcome: Buffer | Exception) -> None:
+            response: Response | NodeUnavailableError
+            try:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                response = self._decoded(request, version, response_type, outcome)
+            except (OSError, EOFError, ProtocolError) as error:
+                if connection is not self._connection:
+                    return  # the caller has closed it, and expects no answer
+                response = self._failed(error.with_traceback(None), timeout_s)
+            answered(response)
+
+        connection.send(encoded, take, timeout_s)
+
     async def connect(self, timeout_s: float) -> None:
         """Opens the connection, if there is none, and learns the node's versions. Raises NodeUnavailableError."""
         if not self._is_open():
@@ -115,18 +153,20 @@ class NodeClient:
         """The result of work on the connection, which is closed if that fails. Raises NodeUnavailableError."""
         try:
             return await work
-        except TimeoutError as error:
-            self.close()
-            raise NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s") from error
-        except (OSError, EOFError) as error:
-            self.close()
-            raise NodeUnavailableError(f"{self.address}: {error or type(error).__name__}") from error
-        except ProtocolError as error:
-            self.close()
-            raise NodeUnavailableError(f"{self.address} sent no answer of Kafka's protocol: {error}") from error
+        except (OSError, EOFError, ProtocolError) as error:
+            raise self._failed(error, timeout_s) from error
         except asyncio.CancelledError:
             self.close()
             raise
+
+    def _failed(self, error: OSError | EOFError | ProtocolError, timeout_s: float) -> NodeUnavailableError:
+        """Closes the connection. Returns the error for the caller."""
+        self.close()
+        if isinstance(error, TimeoutError):
+            return NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s")
+        if isinstance(error, ProtocolError):
+            return NodeUnavailableError(f"{self.address} sent no answer of Kafka's protocol: {error}")
+        return NodeUnavailableError(f"{self.address}: {error or type(error).__name__}")
 
     def close(self) -> None:
         """Closes the connection; harmless if there is none."""
@@ -203,9 +243,16 @@ class NodeClient:
     ) -> Response:
         """``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError, ProtocolError."""
         assert self._connection is not None
+        frame = await self._connection.exchange(self._encoded(request, version), timeout_s)
+        return self._decoded(request, version, response_type, frame)
+
+    def _encoded(self, request: Message, version: int) -> bytes:
+        """The next request as a frame."""
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
-        encoded = encode_request(request, version, self._correlation_id, self._client_id)
-        frame = await self._connection.exchange(encoded, timeout_s)
+        return encode_request(request, version, self._correlation_id, self._client_id)
+
+    def _decoded(self, request: Message, version: int, response_type: type[Response], frame: Buffer) -> Response:
+        """The answer to the request that was encoded last. Raises ProtocolError."""
         if len(frame) < HEADER_BYTES:
             raise ProtocolError(f"a response of {len(frame)} bytes arrived")
         if response_type is ApiVersionsResponse and version and frame[4:6] == _UNSUPPORTED:

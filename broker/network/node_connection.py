@@ -3,11 +3,13 @@
 Owns: the socket, the bytes of an answer that has not wholly arrived, the one request in flight. Never does: encoding,
 decoding, retries. Invariants: an answer is never larger than its limit; what arrives without a request is an error.
 
-A protocol of its own instead of asyncio's streams: an answer wakes its request through one future. A produce with
-acks=all waits for one fetch of each follower.
+A protocol of its own instead of asyncio's streams: an answer calls back inside the turn of the event loop that has read
+it. A produce with acks=all waits for one fetch of each follower.
 """
 
 import asyncio
+import math
+from collections.abc import Callable
 from typing import cast
 
 from ...protocol.errors import ProtocolError
@@ -19,18 +21,26 @@ MAX_RESPONSE_BYTES = 64 << 20
 RECEIVE_BUFFER_BYTES = 16 * 1024
 """An answer that is larger gets a buffer of its own, which grows as its bytes arrive."""
 
+Answered = Callable[[Buffer | Exception], None]
+"""Gets the frame of an answer, without its size, or why there is none: TimeoutError, OSError, EOFError, ProtocolError.
+"""
+
 
 class NodeConnection(asyncio.BufferedProtocol):
     """The protocol object of one connection."""
 
-    __slots__ = ("_answer", "_failure", "_frames", "_received", "_transport")
+    __slots__ = ("_answered", "_failure", "_frames", "_received", "_timer", "_transport", "_until_s")
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._frames = FrameReader(MAX_RESPONSE_BYTES)
         self._received = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self._answer: asyncio.Future[Buffer] | None = None
+        self._answered: Answered | None = None
         """What waits for the answer to the request in flight."""
+        self._until_s = 0.0
+        """Until when the request in flight may take, by the loop's clock."""
+        self._timer: asyncio.TimerHandle | None = None
+        """One timer for request after request: setting one for each would take 3 us."""
         self._failure: Exception | None = None
         """Why the connection can't be used any more."""
 
@@ -45,20 +55,55 @@ class NodeConnection(asyncio.BufferedProtocol):
         ``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError or ProtocolError. The
         caller then closes the connection, also if it is cancelled.
         """
+        answer: asyncio.Future[Buffer] = asyncio.get_running_loop().create_future()
+
+        def answered(outcome: Buffer | Exception) -> None:
+            if answer.done():
+                return  # cancelled
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+        self.send(request, answered, timeout_s)
+        return await answer
+
+    def send(self, request: bytes, answered: Answered, timeout_s: float | None = None) -> None:
+        """As :meth:`exchange`, for callers without a task: ``answered`` is called once, after this call has returned.
+
+        Raises why the connection can't be used.
+        """
         if self._failure is not None:
             raise self._failure
         assert self._transport is not None
-        assert self._answer is None, "a request is in flight"
-        loop = asyncio.get_running_loop()
-        self._answer = loop.create_future()
+        assert self._answered is None, "a request is in flight"
+        self._answered = answered
         self._transport.write(request)
-        timer = None if timeout_s is None else loop.call_later(timeout_s, self._fail, TimeoutError())
-        try:
-            return await self._answer
-        finally:
-            self._answer = None
-            if timer is not None:
-                timer.cancel()
+        if timeout_s is None:
+            self._until_s = math.inf
+        else:
+            self._limit(timeout_s)
+
+    def _limit(self, timeout_s: float) -> None:
+        """Ends the request in flight after ``timeout_s``."""
+        loop = asyncio.get_running_loop()
+        self._until_s = loop.time() + timeout_s
+        if self._timer is not None:
+            if self._timer.when() <= self._until_s:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(self._until_s, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        """The timer of an earlier request or of the one in flight has fired."""
+        self._timer = None
+        if self._answered is None or self._until_s == math.inf:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._until_s:
+            self._timer = loop.call_at(self._until_s, self._time_is_up)
+        else:
+            self._fail(TimeoutError())
 
     def abort(self) -> None:
         """Closes the connection at once."""
@@ -74,6 +119,9 @@ class NodeConnection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed, by either side."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._fail(exc or EOFError(f"closed the connection after {self._frames.buffered_bytes} bytes of an answer"))
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -82,16 +130,24 @@ class NodeConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have arrived."""
+        frame = self._frames.whole_frame(self._received, nbytes)
+        if frame is not None:
+            self._take(bytes(frame))
+            return
         try:
             frames = self._frames_in(nbytes)
         except ProtocolError as error:
             self._fail(error)
             return
-        for frame in frames:
-            if self._answer is None or self._answer.done():
-                self._fail(ProtocolError(f"{len(frame)} bytes arrived that no request asked for"))
-            else:
-                self._answer.set_result(frame)
+        for each in frames:
+            self._take(each)
+
+    def _take(self, frame: Buffer) -> None:
+        answered, self._answered = self._answered, None
+        if answered is None:
+            self._fail(ProtocolError(f"{len(frame)} bytes arrived that no request asked for"))
+        else:
+            answered(frame)
 
     def _frames_in(self, count: int) -> list[Buffer]:
         """The whole frames, which stay valid. Raises ProtocolError."""
@@ -110,5 +166,6 @@ class NodeConnection(asyncio.BufferedProtocol):
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
+        answered, self._answered = self._answered, None
+        if answered is not None:
+            answered(error)

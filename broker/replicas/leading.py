@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError, error_of
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+from ...protocol.messages.structure import Records
 from ...storage.log.log import Log
 from ..metadata.image import LeaderRecoveryState, PartitionImage
 from ..metrics.replica_state import IsrChanges
@@ -28,6 +29,8 @@ Waiter = Callable[[int], None]
 """Called with the bytes appended; 0: the partition has changed in another way."""
 SendChange = Callable[[bytes, Change, Callable[[ChangeAnswer], None]], None]
 """Sends a change of an ISR to the controllers: topic id, change, and who gets the answer."""
+SHARED_BYTES = 16 * 1024
+"""The most bytes of a read that are kept for the other followers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Leading:
         "_index",
         "_isr",
         "_log",
+        "_shared",
         "_topic",
         "_topic_id",
         "_unseen",
@@ -83,6 +87,8 @@ class Leading:
         self._common = common
         self._waiting: deque[tuple[int, Replicated]] = deque()
         self._unseen = UnseenAppends()
+        self._shared: tuple[int, int, bytes] | None = None
+        """What a follower has read last, for the others: its offset, the end of the log then, and the bytes."""
         self.is_reassigning = False
         self._followers: dict[Waiter, None] = {}
         self._deletions: list[tuple[int, Replicated]] = []
@@ -165,6 +171,24 @@ class Leading:
         follower = self._isr.followers[replica_id]
         follower.caught_up_ms = follower.last_fetch_ms = self._common.clock_ms()
 
+    def is_at_end(self, offset: int, last_epoch: int) -> bool:
+        """Whether a log that ends at ``offset``, with a last record of ``last_epoch``, is equal to this one."""
+        offsets = self._log.offsets
+        return offsets.log_end_offset == offset and offsets.latest_epoch == last_epoch
+
+    def read(self, offset: int, max_bytes: int, *, min_one_batch: bool) -> Records:
+        """Reads up to the end of the log, for a follower. See :meth:`Log.read`.
+
+        The followers read the same small batch one after the other: the second gets the bytes of the first.
+        """
+        end_offset, shared = self._log.log_end_offset, self._shared
+        if shared is not None and shared[0] == offset and shared[1] == end_offset and len(shared[2]) <= max_bytes:
+            return shared[2]
+        data = self._log.read(offset, max_bytes, min_one_batch=min_one_batch).data
+        if isinstance(data, bytes) and len(data) <= SHARED_BYTES:
+            self._shared = offset, end_offset, data
+        return data
+
     def has_more(self, offset: int) -> bool:
         """Whether the log has grown beyond ``offset``, or this leadership has ended."""
         return self._has_ended or self._log.log_end_offset > offset
@@ -244,6 +268,7 @@ class Leading:
             )
 
     def _high_watermark_rose(self, high_watermark: int) -> None:
+        self._shared = None
         waiting = self._waiting
         if waiting and waiting[0][0] <= high_watermark:
             outcome = self._outcome()

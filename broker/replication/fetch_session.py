@@ -68,7 +68,7 @@ class FetchSessionHandler:
         and those to forget. None as for :meth:`build`. The session must not be at its start (:attr:`is_full`).
         """
         known = self._partitions
-        changed = {key: partition for key, partition in changed.items() if known.get(key) != partition}
+        changed = {key: partition for key, partition in changed.items() if _differs(known.get(key), partition)}
         leaving = [key for key in forgotten if key in known]
         if not known and not changed:
             return None
@@ -107,18 +107,24 @@ class FetchSessionHandler:
 
     def _problem(self, response: FetchResponse) -> str | None:
         """How the partitions of the answer differ from those that may be in it."""
-        answered = {
-            (topic.topic_id, partition.partition_index)
-            for topic in response.responses
-            for partition in topic.partitions
-        }
-        extra = answered - self._partitions.keys()
+        known, extra = self._partitions, 0
+        for topic in response.responses:
+            for partition in topic.partitions:
+                extra += (topic.topic_id, partition.partition_index) not in known
         if extra:
-            return f"it answers {len(extra)} partitions that are not in the session"
-        missing = len(self._partitions) - len(answered)
-        if self.is_full and missing:
+            return f"it answers {extra} partitions that are not in the session"
+        if not self.is_full:
+            return None
+        answered = {(topic.topic_id, one.partition_index) for topic in response.responses for one in topic.partitions}
+        missing = len(known) - len(answered)
+        if missing:
             return f"{missing} partitions are missing from the answer to a full request"
         return None
+
+
+def _differs(known: FetchRequest.FetchPartition | None, wanted: FetchRequest.FetchPartition) -> bool:
+    """Whether to name a partition. Most have a later offset, and comparing all fields takes 3 us."""
+    return known is None or known.fetch_offset != wanted.fetch_offset or known != wanted
 
 
 def _topics(partitions: Partitions) -> list[FetchRequest.FetchTopic]:

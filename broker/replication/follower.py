@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.records.batch import iterate_headers
+from ...protocol.records.batch import batch_size, leader_epoch_at
 from ...protocol.records.buffers import Buffer
 
 PARTITION_MAX_BYTES = 1 << 20
@@ -166,9 +166,9 @@ def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epo
 
 def _of_this_epoch(records: Buffer, leader_epoch: int) -> Buffer:
     """The whole batches up to the first of a later leader epoch: it was written in a later epoch than was fetched."""
-    end = 0
-    for position, header in iterate_headers(records):
-        if header.partition_leader_epoch > leader_epoch:
-            break
-        end = position + header.size_in_bytes
-    return records if end == len(records) else records[:end]
+    end, limit = 0, len(records)
+    while True:
+        size = batch_size(records, end)
+        if size is None or size > limit - end or leader_epoch_at(records, end) > leader_epoch:
+            return records if end == limit else records[:end]
+        end += size

@@ -96,6 +96,8 @@ class LeaderFetcher:
         self._requests = OneMinuteRate(monotonic_ms())
         self._copied_bytes = 0
         self._changed = asyncio.Event()
+        self._handover: asyncio.Future[FetchResponse | None]
+        """Wakes the task while requests are sent without it."""
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
         self._no_space = RepeatedComplaint(f"can't store what broker {leader_id} leads", time.monotonic)
 
@@ -163,42 +165,120 @@ class LeaderFetcher:
         return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
 
     async def _fetch(self) -> bool:
-        """One request, and what its answer asks for. Returns False if there is nothing to fetch. Raises
-        NodeUnavailableError."""
-        is_full = self._session.is_full
+        """One request, what its answer asks for, and the requests after it that need no task. Returns False if there is
+        nothing to fetch. Raises NodeUnavailableError."""
         request = self._next_request(monotonic_ms())
         if request is None:
             return False
-        self._requests.mark(monotonic_ms())
-        response = await self._client.send(request, FetchResponse, self._settings.timeout_ms / 1000)
-        problem = self._session.handle_response(response)
-        if problem is not None:
-            if is_full:
-                raise NodeUnavailableError(problem)
-            logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
-            return True
-        self._complaint.resolved()
+        response: FetchResponse | None = await self._client.send(
+            request, FetchResponse, self._settings.timeout_ms / 1000
+        )
+        while response is not None:
+            await self._take(response)
+            response = await self._fetch_small()
+        return True
+
+    async def _take(self, response: FetchResponse) -> None:
+        """What an answer asks for. Raises NodeUnavailableError."""
+        if not self._is_usable(response):
+            return
         count = size = 0
         for topic in response.responses:
             for data in topic.partitions:
                 if count >= PARTITIONS_A_TURN or size >= BYTES_A_TURN:
                     count = size = 0
                     await asyncio.sleep(0)
-                key = topic.topic_id, data.partition_index
-                asked = self._asked.get(key)
-                if asked is not None and self.copies.get(key) is asked.copy:
-                    self._moved[key] = None
+                asked = self._asked_for(topic.topic_id, data.partition_index)
+                if asked is not None:
                     await self._process_partition_data(asked.copy, asked.position, data)
-                    if not self._is_wanted(asked.copy, monotonic_ms()):
-                        self._is_held_up = True
+                    self._look_whether_held_up(asked.copy)
                     count += 1
                     size += len(data.records or b"")
+
+    def _is_usable(self, response: FetchResponse) -> bool:
+        """Whether an answer fits the session. Raises NodeUnavailableError if a full request was answered otherwise."""
+        is_full = self._session.is_full
+        problem = self._session.handle_response(response)
+        if problem is None:
+            self._complaint.resolved()
+            return True
+        if is_full:
+            raise NodeUnavailableError(problem)
+        logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
+        return False
+
+    def _asked_for(self, topic_id: bytes, index: int) -> Asked | None:
+        """The partition of an answer as it was asked for; None if it is not followed any more."""
+        key = topic_id, index
+        asked = self._asked.get(key)
+        if asked is None or self.copies.get(key) is not asked.copy:
+            return None
+        self._moved[key] = None
+        return asked
+
+    def _look_whether_held_up(self, copy: Copy) -> None:
+        if not self._is_wanted(copy, monotonic_ms()):
+            self._is_held_up = True
+
+    # Without the task: the fetches that a lone produce with acks=all waits for.
+
+    async def _fetch_small(self) -> FetchResponse | None:
+        """Fetches as long as answers are small, each inside the turn of the event loop that brings it.
+
+        Returns an answer for the task, or None if the task has to send the next request. Raises NodeUnavailableError.
+        """
+        self._handover = asyncio.get_running_loop().create_future()
+        return await self._handover if self._send_next() else None
+
+    def _send_next(self) -> bool:
+        """Sends the next request. Returns False, and sends nothing, if the task must."""
+        now_ms = monotonic_ms()
+        if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms or not self._client.is_ready:
+            return False
+        session = self._session_of_moved()
+        if session is None:
+            return False
+        self._requests.mark(now_ms)
+        request = self._request(session, self._settings.wait_max_ms)
+        self._client.send_at_once(request, FetchResponse, self._settings.timeout_ms / 1000, self._answered)
         return True
+
+    def _answered(self, response: FetchResponse | NodeUnavailableError) -> None:
+        """Takes a small answer, and sends the next request; hands everything else over to the task."""
+        handover = self._handover
+        if handover.done():
+            return  # cancelled
+        try:
+            if isinstance(response, NodeUnavailableError):
+                handover.set_exception(response)
+            elif not _is_small(response):
+                handover.set_result(response)
+            else:
+                if self._is_usable(response):
+                    self._take_small(response)
+                if not self._send_next():
+                    handover.set_result(None)
+        except Exception as error:  # noqa: BLE001 - the task fails of it, as if it had made this call
+            handover.set_exception(error)
+
+    def _take_small(self, response: FetchResponse) -> None:
+        for topic in response.responses:
+            for data in topic.partitions:
+                asked = self._asked_for(topic.topic_id, data.partition_index)
+                if asked is None:
+                    continue
+                step = self._next_step(asked.copy, asked.position, data)
+                if step is not None:
+                    assert isinstance(step, AppendToCopy), "an answer without an error"
+                    try:
+                        self._append(asked.copy, step)
+                    except KafkaError as error:
+                        self._not_carried_out(asked.copy, error)
+                self._look_whether_held_up(asked.copy)
 
     def _next_request(self, now_ms: int) -> FetchRequest | None:
         """What to ask for now; None if there is nothing to fetch."""
-        settings = self._settings
-        wait_max_ms = settings.wait_max_ms
+        wait_max_ms = self._settings.wait_max_ms
         if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms:
             wait_max_ms = self._first_pause_ms(now_ms, wait_max_ms)
             session = self._session_of_all(now_ms)
@@ -206,6 +286,11 @@ class LeaderFetcher:
             session = self._session_of_moved()
         if session is None:
             return None
+        self._requests.mark(now_ms)
+        return self._request(session, wait_max_ms)
+
+    def _request(self, session: SessionRequest, wait_max_ms: int) -> FetchRequest:
+        settings = self._settings
         return FetchRequest(
             replica_state=FetchRequest.ReplicaState(self._node_id, self._broker_epoch()),
             max_wait_ms=wait_max_ms,
@@ -251,34 +336,45 @@ class LeaderFetcher:
         self._moved.clear()
         return self._session.build_changes(changed, forgotten)
 
-    async def _process_partition_data(
-        self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData
-    ) -> None:
+    def _next_step(self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData) -> Step | None:
         partition, log = copy.partition, copy.log
         if data.records:
             self._copied_bytes += len(data.records)
             self._throttle.copied(copy.topic, partition.index, len(data.records), monotonic_ms())
-        step = partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
+        return partition.process_partition_data(data, fetched_at, log.log_end_offset, log.offsets.epoch_end_offset)
+
+    async def _process_partition_data(
+        self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData
+    ) -> None:
+        step = self._next_step(copy, fetched_at, data)
         if isinstance(step, ListOffsets):
             step = await self._out_of_range(copy)
         try:
             await self._carry_out(copy, step)
-        except StorageError as error:
-            if is_passing(error):  # no space: it is fetched again, and the directory says what to do
-                self._no_space.complain(error)
-                partition.pause(monotonic_ms(), self._settings.backoff_ms)
-            else:  # its directory fails with it, and says so
-                partition.is_stopped = True
-                logger.error("%s: can't be followed any more: %s", copy.name, error)
         except KafkaError as error:
+            self._not_carried_out(copy, error)
+
+    def _not_carried_out(self, copy: Copy, error: KafkaError) -> None:
+        partition = copy.partition
+        if not isinstance(error, StorageError):
             logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
+        elif is_passing(error):  # no space: it is fetched again, and the directory says what to do
+            self._no_space.complain(error)
+            partition.pause(monotonic_ms(), self._settings.backoff_ms)
+        else:  # its directory fails with it, and says so
+            partition.is_stopped = True
+            logger.error("%s: can't be followed any more: %s", copy.name, error)
+
+    def _append(self, copy: Copy, step: AppendToCopy) -> None:
+        """Raises KafkaError."""
+        copy.append(step, self._clock_ms())
+        self._no_space.resolved()
 
     async def _carry_out(self, copy: Copy, step: Step | None) -> None:
         """Raises KafkaError."""
         if isinstance(step, AppendToCopy):
-            copy.append(step, self._clock_ms())
-            self._no_space.resolved()
+            self._append(copy, step)
         elif isinstance(step, TruncateCopy):
             await copy.truncate(step)
         elif isinstance(step, TruncateFully):
@@ -306,3 +402,15 @@ class LeaderFetcher:
         response = await self._client.send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
         (answer,) = (one for found in response.topics for one in found.partitions)
         return -1 if answer.error_code else answer.offset
+
+
+def _is_small(response: FetchResponse) -> bool:
+    """Whether an answer is appended in a fraction of a turn, and asks for no step that waits."""
+    count = size = 0
+    for topic in response.responses:
+        for data in topic.partitions:
+            if data.error_code or data.diverging_epoch.epoch >= 0:
+                return False
+            count += 1
+            size += len(data.records or b"")
+    return count <= PARTITIONS_A_TURN and size <= BYTES_A_TURN and not response.error_code

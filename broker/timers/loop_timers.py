@@ -29,7 +29,7 @@ class LoopTimers:
 
     def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Calls ``callback`` after ``delay_ms`` (rounded up to a tick); the handle cancels it."""
-        deadline_ms = self.now_ms() + max(0, delay_ms)
+        deadline_ms = int(self.time_s() * 1000) + (delay_ms if delay_ms > 0 else 0)
         handle = self._queue.add(deadline_ms, callback)
         if not self._closed and (self._wake_up is None or deadline_ms < self._wake_up_ms):
             self._arm(deadline_ms)

@@ -160,6 +160,11 @@ def batch_size(buffer: Buffer, position: int = 0, end: int | None = None) -> int
     return int(length) + LOG_OVERHEAD
 
 
+def leader_epoch_at(buffer: Buffer, position: int) -> int:
+    """The partition leader epoch of the batch at `position`, of which :func:`batch_size` has found the size."""
+    return int(INT32.unpack_from(buffer, position + PARTITION_LEADER_EPOCH_POSITION)[0])
+
+
 def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> BatchHeader:
     """The header of the whole batch that starts at `position` and lies before `end` (None: the end of the buffer).
 

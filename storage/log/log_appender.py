@@ -184,7 +184,8 @@ class LogAppender:
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """See `Log.append_as_follower`."""
-        self.finish_pending()
+        if self._pending is not None:
+            self.finish_pending()
         self._health.check_usable()
         offsets = self._offsets
         batches = check_assigned(buffer, offsets.log_end_offset)

@@ -73,10 +73,17 @@ def fetch(
     session: tuple[int, int] = (0, -1),
     wait_ms: int = 600_000,
     broker_epoch: int = BROKER_EPOCH,
+    last_epoch: int = -1,
 ) -> FetchRequest:
     """The follower has everything below these offsets, and waits for ten minutes. ``session``: its id and epoch."""
     partitions = [
-        FetchRequest.FetchPartition(index, current_leader_epoch=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+        FetchRequest.FetchPartition(
+            index,
+            current_leader_epoch=0,
+            fetch_offset=offset,
+            last_fetched_epoch=last_epoch,
+            partition_max_bytes=1 << 20,
+        )
         for index, offset in offsets.items()
     ]
     topics = [FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=partitions)] if partitions else []
@@ -179,6 +186,64 @@ async def test_idle_partition_is_read_again_where_something_has_changed(path: Ap
     assert await answered(path, fetch({}, (session_id, 5), wait_ms=0)) == {0: 0}, "only the refused one is news"
     path.log(1).offsets.increment_log_start_offset(1)
     assert 1 in await answered(path, fetch({}, (session_id, 6)))
+
+
+async def test_follower_that_has_appended_all_moves_the_high_watermark(path: AppendPath) -> None:
+    """The fetch after an append needs no read; its answer tells the high watermark that it has moved."""
+    session = await open_session(path)
+    for offset in range(3):
+        waiting = path.send(
+            ApiKey.FETCH, VERSION, fetch({0: offset}, (session, 2 + offset), last_epoch=0 if offset else -1)
+        )
+        produced = path.produce({0: batch()})
+        await turns()
+        [topic] = waiting.result().responses
+        [data] = topic.partitions
+        assert (len(data.records), data.high_watermark, data.error_code) == (len(batch()), offset, 0)
+        assert not produced.done()
+    last = path.send(ApiKey.FETCH, VERSION, fetch({0: 3}, (session, 5), last_epoch=0))
+    await turns()
+    assert produced.done()
+    assert not last.done()
+
+
+async def test_high_watermark_that_an_answer_left_out_is_in_the_next_one(path: AppendPath) -> None:
+    session = await open_session(path)
+    await path.produce({0: batch()}, acks=1)
+    assert await answered(path, fetch({}, (session, 2), wait_ms=0)) == {0: len(batch())}
+    assert await answered(path, fetch({0: 1}, (session, 3), wait_ms=0, last_epoch=0)) == {}
+    assert path.partition(0).log.high_watermark == 1
+    [topic] = (await path.send(ApiKey.FETCH, VERSION, fetch({}, (session, 4), wait_ms=0))).responses
+    assert [(one.partition_index, one.high_watermark) for one in topic.partitions] == [(0, 1)]
+    assert await answered(path, fetch({}, (session, 5), wait_ms=0)) == {}
+
+
+@pytest.mark.parametrize(
+    ("broker_epoch", "last_epoch", "error"),
+    [(BROKER_EPOCH - 1, 0, ErrorCode.NOT_LEADER_OR_FOLLOWER), (BROKER_EPOCH, 9, ErrorCode.OFFSET_OUT_OF_RANGE)],
+    ids=["before its last start", "of another log"],
+)
+async def test_fetch_of_a_session_that_is_no_proof_moves_nothing(
+    path: AppendPath, broker_epoch: int, last_epoch: int, error: ErrorCode
+) -> None:
+    session = await open_session(path)
+    await path.produce({0: batch()}, acks=1)
+    await answered(path, fetch({}, (session, 2), wait_ms=0))
+    request = fetch({0: 1}, (session, 3), broker_epoch=broker_epoch, last_epoch=last_epoch)
+    [topic] = (await path.send(ApiKey.FETCH, VERSION, request)).responses
+    assert {one.partition_index: one.error_code for one in topic.partitions}[0] == error
+    assert path.partition(0).log.high_watermark == 0
+
+
+async def test_followers_get_the_same_bytes_of_one_read(path: AppendPath) -> None:
+    await path.produce({0: batch()}, acks=1)
+    leading = path.partition(0).leading
+    assert leading is not None
+    first = leading.read(0, 1 << 20, min_one_batch=True)
+    assert leading.read(0, 1 << 20, min_one_batch=True) is first
+    await path.produce({0: batch()}, acks=1)
+    assert len(leading.read(0, 1 << 20, min_one_batch=True)) == 2 * len(first), "the log has grown"
+    assert leading.read(0, len(first) - 1, min_one_batch=False) == b"", "too large for this one"
 
 
 async def test_end_of_a_leadership_answers_the_fetch_that_waits(path: AppendPath) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from odradek.broker.network.node_client import NodeClient, NodeUnavailableError
+from odradek.broker.network.node_client import NodeClient, NodeSilentError, NodeUnavailableError
 from odradek.broker.network.node_connection import MAX_RESPONSE_BYTES
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.quorum import (
@@ -66,6 +66,53 @@ async def test_request_without_an_answer_ends_and_the_next_one_has_a_new_connect
             await ask(node, client, 0.2)
         assert await ask(node, client) == 5_000
         assert node.connections == 2
+        client.close()
+
+
+async def at_once(
+    client: NodeClient, timeout_s: float = TIMEOUT_S
+) -> AllocateProducerIdsResponse | NodeUnavailableError:
+    """The outcome of a request that is sent without a task."""
+    outcome: asyncio.Future[AllocateProducerIdsResponse | NodeUnavailableError] = asyncio.Future()
+    client.send_at_once(IDS, AllocateProducerIdsResponse, timeout_s, outcome.set_result)
+    return await outcome
+
+
+async def test_requests_without_a_task_get_the_same_answers_and_errors() -> None:
+    answers: list[Answer] = [block(IDS), block(IDS), None, HTTP]
+    async with FakeNode(lambda _: answers.pop(0)) as node:
+        client = NodeClient("127.0.0.1", node.port, "test")
+        assert not client.is_ready
+        await client.connect(TIMEOUT_S)
+        for _ in range(2):
+            assert await at_once(client) == block(IDS)
+        assert node.connections == 1
+        silent = await at_once(client, 0.2)
+        assert isinstance(silent, NodeSilentError)
+        assert str(silent).endswith("did not answer within 0.2 s")
+        assert not client.is_ready
+        await client.connect(TIMEOUT_S)
+        assert "sent no answer of Kafka's protocol" in str(await at_once(client))
+        assert not client.is_ready
+
+
+async def test_close_drops_a_request_without_a_task() -> None:
+    reached = asyncio.Event()
+
+    def hang(_: Message) -> Answer:
+        reached.set()
+        return None
+
+    async with FakeNode(hang) as node:
+        client = NodeClient("127.0.0.1", node.port, "test")
+        await client.connect(TIMEOUT_S)
+        outcomes: list[object] = []
+        client.send_at_once(IDS, AllocateProducerIdsResponse, TIMEOUT_S, outcomes.append)
+        await reached.wait()
+        client.close()
+        await client.connect(TIMEOUT_S)  # by now the first connection is lost
+        assert client.is_ready
+        assert outcomes == []
         client.close()
 
 
