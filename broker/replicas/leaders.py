@@ -85,7 +85,7 @@ class Leaders:
         for partition in some:
             if partition.leading is not None:
                 partition.leading.wake_followers()
-        if some:
+        if len(some) == LOOKS_A_STEP:
             self._call_later(0, partial(self._wake_some, partitions))
 
     def look_for_lagging(self) -> Steps[None]:
