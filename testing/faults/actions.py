@@ -93,8 +93,17 @@ def hold(call: Call, divider: Divider, fault: RequestFault) -> Any:
     assert isinstance(fault, Hold)
     if not _is_met(call, divider, fault):
         return NOT_MET
-    call_soon = asyncio.get_running_loop().call_soon_threadsafe
-    return call.serve(reply=LaterReply(call.reply, lambda answer: fault.keep(functools.partial(call_soon, answer))))
+    loop = asyncio.get_running_loop()
+    return call.serve(reply=LaterReply(call.reply, lambda answer: fault.keep(functools.partial(_send, loop, answer))))
+
+
+def _send(loop: asyncio.AbstractEventLoop, answer: Callable[[], object]) -> None:
+    """Sends an answer, from any thread. Does nothing if the broker has ended: the connection is gone, too."""
+    try:
+        loop.call_soon_threadsafe(answer)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
 
 
 def change_response(call: Call, divider: Divider, fault: RequestFault, change: Callable[[Any], Any]) -> Any:

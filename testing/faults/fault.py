@@ -99,7 +99,10 @@ class Hold(RequestFault):
                 raise TimeoutError(f"{self.description}: {self.held} of {answers} answers wait after {timeout_s:g} s")
 
     def release(self) -> None:
-        """Sends the answers that wait, in their order, and holds no more."""
+        """Sends the answers that wait, in their order, and holds no more.
+
+        Answers of a broker that was stopped or killed are dropped: its connections are closed.
+        """
         with self._changed:
             self._is_open = True
             waiting, self._waiting = self._waiting, []

@@ -140,6 +140,20 @@ def test_answers_wait_until_they_are_released(kafka: InProcessBroker) -> None:
 
 
 @pytest.mark.kafka(topics="orders")
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_answers_of_a_broker_that_has_ended_are_dropped(kafka: InProcessBroker, end: str) -> None:
+    hold = kafka.faults.hold("Produce")
+    with producer(kafka) as client:
+        client.send("orders", b"one")
+        hold.wait_until_held()
+        getattr(kafka, end)()
+        hold.release()
+        assert hold.held == 0
+        kafka.start()
+        assert [record.value for record in kafka.consume("orders")][:1] == [b"one"]
+
+
+@pytest.mark.kafka(topics="orders")
 def test_answers_that_come_late(kafka: InProcessBroker) -> None:
     with producer(kafka) as client:
         client.send("orders", b"one").get(timeout=PATIENCE_S)
