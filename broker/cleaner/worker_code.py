@@ -8,7 +8,8 @@ after the start, while the installation is still the same.
 import marshal
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.machinery import SourceFileLoader
 
 ROOMS = ("odradek.protocol", "odradek.storage")
@@ -44,17 +45,22 @@ class WorkerCode:
         self._modules: dict[str, tuple[bool, bytes]] = {"odradek": (True, NAMESPACE)}
         self._is_complete = False
 
-    def read(self) -> Iterator[None]:
-        """Copies the loaded modules, one in each step: 1 to 3 ms of work."""
+    def read(self) -> Iterator[Callable[[], None]]:
+        """Steps, each of which copies a loaded module: 1 to 3 ms of work. A step that raises OSError may be repeated.
+
+        The copy is complete after the last step.
+        """
         for name in [name for name in sorted(sys.modules) if is_needed(name)]:
-            spec = sys.modules[name].__spec__
-            assert spec is not None
-            assert spec.origin is not None
-            # Not with the module's own loader: under pytest that may rewrite asserts.
-            code = SourceFileLoader(name, spec.origin).get_code(name)
-            self._modules[name] = spec.submodule_search_locations is not None, marshal.dumps(code)
-            yield
+            yield partial(self._copy, name)
         self._is_complete = True
+
+    def _copy(self, name: str) -> None:
+        spec = sys.modules[name].__spec__
+        assert spec is not None
+        assert spec.origin is not None
+        # Not with the module's own loader: under pytest that may rewrite asserts.
+        code = SourceFileLoader(name, spec.origin).get_code(name)
+        self._modules[name] = spec.submodule_search_locations is not None, marshal.dumps(code)
 
     def command(self) -> tuple[list[str], bytes]:
         """The arguments of the interpreter, and the beginning of its input. Before `read`, it uses the modules on the

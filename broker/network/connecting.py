@@ -11,7 +11,6 @@ from ..timers.patient_timers import PatientTimers
 from ..timers.slices import Slices
 from .connection import Authentication, Connection, ServeFrame
 from .connections import Connections
-from .descriptor_limit import descriptor_shares
 from .unauthenticated import BYTES_KEY, CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
 
 IDLE_CHECK_MS = 5_000
@@ -49,14 +48,17 @@ def connection_factory(
 
 
 def limit_unauthenticated(
-    config: ServerConfig, connections: Connections, now_ms: Callable[[], int], timers: PatientTimers
+    config: ServerConfig, connections: Connections, most: int, now_ms: Callable[[], int], timers: PatientTimers
 ) -> None:
-    """Sets the limits on connections that have not authenticated. Call it if a listener asks for authentication."""
+    """Sets the limits on connections that have not authenticated. Call it if a listener asks for authentication.
+
+    ``most``: connections of all kinds, by the limit of open files.
+    """
     connections.unauthenticated = Unauthenticated(
         timeout_ms=config.get_int(TIMEOUT_KEY),
         max_connections=config.get_int(MAX_KEY),
         max_bytes=config.get_int(BYTES_KEY),
-        share_of=all_connections(connections.quotas, descriptor_shares().connections),
+        share_of=all_connections(connections.quotas, most),
         now_ms=now_ms,
     )
     timers.every(CHECK_MS, connections.unauthenticated.close_late)

@@ -1,19 +1,33 @@
 """The limit of open files of this process, and its division.
 
-Owns: the division. Half of the limit, 4,096 at most, is for segments of logs; a reserve is for other files
-(checkpoints, snapshots, the cleaner, threads); connections get the rest. Never does: closing anything.
+Owns: the division. What the process has open at the start (standard output, the event loop's files, listeners, all of
+a program that a broker runs in) is taken off first. Half of the rest, 4,096 at most, is for segments of logs; a reserve
+is for files that are open for a moment (checkpoints, snapshots, indexes, syncs by name, modules, the cleaner);
+connections get the rest. Never does: closing anything.
 """
 
+import logging
+import os
 import sys
 from typing import NamedTuple
+
+logger = logging.getLogger(__name__)
 
 SEGMENTS_MAX = 4_096
 LEAST_RESERVE = 32
 LARGEST_RESERVE = 256
+LEAST_CONNECTIONS = 8
+"""A broker with room for fewer does not start: one client has several connections."""
+FEW_CONNECTIONS = 100
+"""A start with room for fewer logs a warning."""
 UNLIMITED = 1 << 20
 """Used if the system has no limit."""
 MACOS_LIMIT = 10_240
 """The most that macOS grants if its hard limit is "unlimited" (OPEN_MAX)."""
+
+
+class TooFewDescriptorsError(Exception):
+    """The limit of open files is too low for a broker. The text says what to do."""
 
 
 class DescriptorShares(NamedTuple):
@@ -21,6 +35,8 @@ class DescriptorShares(NamedTuple):
 
     limit: int
     """In total: the soft limit of the process."""
+    in_use: int
+    """Open before the broker opened its logs, and kept open."""
     segments: int
     """Open segments of all log directories together."""
     reserve: int
@@ -29,23 +45,48 @@ class DescriptorShares(NamedTuple):
     @property
     def connections(self) -> int:
         """Connections of clients."""
-        return max(1, self.limit - self.segments - self.reserve)
+        return self.limit - self.in_use - self.segments - self.reserve
 
 
-def shares_of(limit: int) -> DescriptorShares:
-    """Divides a limit between segments, the reserve and connections."""
-    reserve = min(LARGEST_RESERVE, max(LEAST_RESERVE, limit // 8))
-    return DescriptorShares(limit, max(1, min(SEGMENTS_MAX, limit // 2)), reserve)
+def shares_of(limit: int, in_use: int) -> DescriptorShares:
+    """Divides a limit between segments, the reserve and connections. Raises TooFewDescriptorsError."""
+    free = limit - in_use
+    reserve = min(LARGEST_RESERVE, max(LEAST_RESERVE, free // 8))
+    shares = DescriptorShares(limit, in_use, min(SEGMENTS_MAX, free // 2), reserve)
+    if shares.connections < LEAST_CONNECTIONS:
+        least = in_use + 2 * (LEAST_RESERVE + LEAST_CONNECTIONS) - 1
+        raise TooFewDescriptorsError(
+            f"this process may have {limit} files open, and {in_use} are open before the first log and connection. "
+            f"Raise the limit (ulimit -n) to 1024 or more; {least} is the least that a broker starts with"
+        )
+    return shares
 
 
-def descriptor_shares() -> DescriptorShares:
-    """The division of this process's present limit."""
+def descriptor_shares(more: int = 0) -> DescriptorShares:
+    """The division of this process's present limit. ``more``: files that will be opened and kept open. Raises
+    TooFewDescriptorsError.
+    """
     if sys.platform == "win32":
-        return shares_of(UNLIMITED)
+        return shares_of(UNLIMITED, more)
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return shares_of(UNLIMITED if soft == resource.RLIM_INFINITY else soft)
+    return shares_of(UNLIMITED if soft == resource.RLIM_INFINITY else soft, open_descriptors() + more)
+
+
+def log_few_connections(shares: DescriptorShares) -> None:
+    """Warns of a limit that leaves little room for connections."""
+    if shares.connections < FEW_CONNECTIONS:
+        logger.warning(
+            "the limit of open files (ulimit -n %d) leaves room for %d connections: more will wait until one is closed",
+            shares.limit,
+            shares.connections,
+        )
+
+
+def open_descriptors() -> int:
+    """The number of descriptors that this process has open. Raises OSError if it has none left to count them."""
+    return len(os.listdir("/dev/fd")) - 1  # without that of the listing
 
 
 def raise_descriptor_limit() -> None:

@@ -3,8 +3,9 @@
 Owns: the logs to sync, and the callbacks that wait for their offsets. Never does: blocking the event loop, deciding
 what an acknowledgement promises (``storage/log/flush_policy.py`` does). Invariants: a log directory has one round at a
 time. Requests that arrive during a round join the next one. Waiters of a log are called back in FIFO order. A failed
-sync is final, and all waiters of its logs get the error. Source: ``UnifiedLog.flush``, ``LogManager.flushDirtyLogs``;
-the grouping is our own.
+sync is final, and all waiters of its logs get the error. A lack of descriptors is not a failed sync: the waiters go on
+waiting, and the sync is repeated (Kafka takes the directory offline). Source: ``UnifiedLog.flush``,
+``LogManager.flushDirtyLogs``; the grouping is our own.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from pathlib import Path
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.varint import MAX_INT64
 from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.disk_errors import lacks_descriptors
 from ...storage.log.log import Log
 from ...storage.log.log_flush import Flush
 from ..timers.timers import Timers
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 MOST_LOGS = 32
 """Logs of one round, by default."""
+RETRY_MS = 200
+"""The pause before logs are synced again that the process had no descriptor for."""
 Synced = Callable[[KafkaError | None], None]
 """Called with None after the sync, or with the error."""
 
@@ -40,8 +44,8 @@ class GroupCommit:
         clock_ms: Callable[[], int],
         most_logs: int = MOST_LOGS,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch. ``most_logs``: of one round in a directory. A round holds up to
-        HELD_SEGMENTS descriptors of each, beside those that the cache of descriptors keeps open.
+        """``clock_ms``: milliseconds since the epoch. ``most_logs``: of one round in a directory, which are prepared in
+        one turn of the event loop.
         """
         self._directories = directories
         self._most_logs = most_logs
@@ -146,6 +150,9 @@ class GroupCommit:
             try:
                 flushes += directory.flusher.prepare([log], with_indexes=with_indexes)
             except KafkaError as error:
+                if log.is_open and lacks_descriptors(error):
+                    self._try_later([log], with_indexes, error)
+                    continue
                 if log.is_open:
                     logger.error("%s", error)
                 self._call_waiters(log, error)
@@ -166,6 +173,10 @@ class GroupCommit:
             directory.flusher.complete(flushes, self._clock_ms())
         elif isinstance(error, OSError):
             failure = directory.flusher.abort(flushes, error)
+            if lacks_descriptors(error):
+                self._try_later([log for log, flush in flushes if not flush.with_indexes], False, failure)
+                self._try_later([log for log, flush in flushes if flush.with_indexes], True, failure)
+                return
             logger.error("%s", failure)
         else:
             raise error
@@ -173,6 +184,13 @@ class GroupCommit:
         for log, _ in flushes:
             # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
             loop.call_soon(self._call_waiters, log, failure)
+
+    def _try_later(self, logs: Sequence[Log], with_indexes: bool, error: KafkaError) -> None:
+        """Syncs the logs again after a pause, in which connections or other files may be closed."""
+        if logs:
+            logger.warning("%d logs are not synced yet, and are tried again: %s", len(logs), error)
+        for log in logs:
+            self._timers.schedule(RETRY_MS, partial(self.request, log, with_indexes=with_indexes))
 
     def _call_waiters(self, log: Log, failure: KafkaError | None) -> None:
         """Calls the waiters of a log for which it is synced far enough; after a failure, all of them."""

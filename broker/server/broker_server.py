@@ -35,7 +35,7 @@ from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
 from ..network.connecting import IDLE_CHECK_MS, connection_factory
 from ..network.connections import CLOSED_A_TURN, Connections
-from ..network.descriptor_limit import descriptor_shares
+from ..network.descriptor_limit import descriptor_shares, log_few_connections
 from ..network.listening import BoundListener, bind
 from ..replicas.hosted_replicas import HostedReplicas
 from ..security.open_access import warn_of_open_access
@@ -156,11 +156,13 @@ class BrokerServer:
             self._bound.append(bind(listener))
             self._undo.callback(self._bound[-1].close)
         advertised = endpoints(config.advertised_listeners, self._bound)
+        shares = descriptor_shares(more=len(config.log_dirs) + 1)  # their locks
+        log_few_connections(shares)
         log_dirs = LogDirectories.open(
             map(Path, config.log_dirs),
             self._surroundings.files if self._read_only is None else self._read_only.files_for,
             None if config["metadata.log.dir"] is None else Path(config["metadata.log.dir"]),
-            descriptor_shares().segments,
+            shares.segments,
         )
         self._undo.callback(_abort_all, log_dirs)
         self._undo.callback(role.abort)
@@ -168,7 +170,7 @@ class BrokerServer:
         metadata = role.metadata
         if self._tls is not None:
             role.controller = role.controller._replace(check_listeners=self._tls.check)
-        parts = put_together(self._config, self._surroundings, log_dirs, role, advertised, self._undo)
+        parts = put_together(self._config, self._surroundings, log_dirs, role, advertised, shares, self._undo)
         parts.broker.update_dynamic_configs(metadata.image)
         if self._tls is not None:
             self._reload_tls(self._tls, parts)
@@ -306,9 +308,9 @@ class BrokerServer:
             authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
         )
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
-        security = ListenerSecurity(config, broker, connect, patient, self._tls)
+        security = ListenerSecurity(config, broker, connect, patient, self._tls, parts.shares.connections)
         listening = security.listening(self._bound)
-        acceptor = Acceptor(loop, listening, connections, descriptor_shares(), timers.now_ms)
+        acceptor = Acceptor(loop, listening, connections, parts.shares, timers.now_ms)
         self._undo.callback(acceptor.close)
         acceptor.start()
         background = Background(log_dirs.online, timers, self._clock_ms, parts.group_commit, broker.slices)

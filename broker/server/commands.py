@@ -24,7 +24,7 @@ from ..config.server_config import ServerConfig
 from ..dispatch.read_only import ReadOnlyMode
 from ..log_dirs.recovery import RecoveryStopped
 from ..metadata.log_reader import MetadataLogError
-from ..network.descriptor_limit import raise_descriptor_limit
+from ..network.descriptor_limit import TooFewDescriptorsError, descriptor_shares, raise_descriptor_limit
 from ..network.listening import BindError
 from .broker_server import BrokerServer
 from .full_collections import FullCollections
@@ -45,8 +45,11 @@ START_ERRORS = (
     KafkaError,
     MetadataLogError,
     OSError,
+    TooFewDescriptorsError,
 )
 """Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
+LOOP_FILES = 12
+"""What an event loop, a listener and a log directory hold open."""
 STARTED = (
     "[KafkaServer id={}] started",
     "[BrokerServer id={}] Transition from STARTING to STARTED",
@@ -78,6 +81,8 @@ def serve(options: argparse.Namespace) -> int:
     if unused:
         logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
     try:
+        raise_descriptor_limit()
+        descriptor_shares(more=LOOP_FILES)  # raises, before the event loop would fail with less clear words
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             begun = FirstActs(topics, options.announce_as_kafka, options.ready_file)
             failure = runner.run(run(config, begun, options.cluster_id))

@@ -51,8 +51,12 @@ class ListenerSecurity:
         connect: Connect,
         timers: PatientTimers,
         tls: "TlsListeners | None",
+        most_connections: int,
     ) -> None:
-        """``connect`` makes a connection. ``timers`` check for late ones. ``tls``: of the listeners that have it."""
+        """``connect`` makes a connection. ``timers`` check for late ones. ``tls``: of the listeners that have it.
+        ``most_connections``: by the limit of open files.
+        """
+        self._most_connections = most_connections
         self._tls = tls
         self._config = config
         self._broker = broker
@@ -73,7 +77,9 @@ class ListenerSecurity:
             return functools.partial(self._connect, listener.name, None)
         connections = self._broker.connections
         if connections.unauthenticated is None:
-            limit_unauthenticated(self._config, connections, self._broker.timers.now_ms, self._timers)
+            limit_unauthenticated(
+                self._config, connections, self._most_connections, self._broker.timers.now_ms, self._timers
+            )
         authentication = self._certificates() if listener.protocol == "SSL" else self._sasl(listener.name)
         connect = functools.partial(self._connect, listener.name, authentication)
         if listener.protocol == "SASL_PLAINTEXT":

@@ -10,11 +10,10 @@ from contextlib import ExitStack
 from random import Random
 
 from ...storage.directory.log_directories import LogDirectories
-from ...storage.log.log_files import HELD_SEGMENTS
 from ..config.server_config import ServerConfig
 from ..metadata.image import Endpoint
 from ..network.connecting import connections_for
-from ..network.descriptor_limit import descriptor_shares
+from ..network.descriptor_limit import DescriptorShares
 from ..network.unread import Unread
 from ..replicas.group_commit import GroupCommit
 from ..replicas.hosted_replicas import HostedReplicas
@@ -38,6 +37,7 @@ def put_together(
     log_dirs: LogDirectories,
     role: Role,
     advertised: list[Endpoint],
+    shares: DescriptorShares,
     undo: ExitStack,
 ) -> OpenedBroker:
     """Makes the parts of a broker on the running event loop, and gives each what it needs of the others.
@@ -53,8 +53,7 @@ def put_together(
     for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
         undo.callback(end)
     partitions = Partitions()
-    most_logs = max(1, descriptor_shares().reserve // 2 // HELD_SEGMENTS)
-    group_commit = GroupCommit(log_dirs.online, timers, clock_ms, most_logs)
+    group_commit = GroupCommit(log_dirs.online, timers, clock_ms)
     hosting = HostedReplicas(
         log_dirs,
         partitions,
@@ -81,7 +80,7 @@ def put_together(
         moves,
         slices,
     )
-    return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
+    return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, shares, timers, patient, stalls)
 
 
 def _replica_moves(

@@ -15,6 +15,7 @@ from ..log_dirs.disk_watch import DiskWatch
 from ..metadata.image import Endpoint
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
+from ..network.descriptor_limit import DescriptorShares
 from ..replicas.group_commit import GroupCommit
 from ..replicas.hosted_replicas import HostedReplicas
 from ..timers.loop_timers import LoopTimers
@@ -36,6 +37,7 @@ class OpenedBroker:
     group_commit: GroupCommit
     advertised: list[Endpoint]
     """The address of each listener for clients."""
+    shares: DescriptorShares
     timers: LoopTimers
     patient_timers: PatientTimers
     stalls: StallWatch

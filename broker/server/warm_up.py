@@ -2,15 +2,18 @@
 
 Owns: the list of modules that requests and background work import on first use. Never does: importing modules that only
 other configurations or commands need. A request must not depend on the disk: its first import would fail if no
-descriptor is left, and mix two versions after ``pip install -U`` beside the running broker. One module is imported in a
-turn of the event loop. All together they take 0.25 s of processor time and 12 MB. A thread was not better: it holds the
-interpreter's lock while it imports.
+descriptor is left, and mix two versions after ``pip install -U`` beside the running broker. If no descriptor is left
+for the warm-up either, it waits until there is one. One module is imported in a turn of the event loop. All together
+they take 0.25 s of processor time and 12 MB. A thread was not better: it holds the interpreter's lock while it imports.
 """
 
 import logging
+import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 
+from ...storage.files.disk_errors import NO_DESCRIPTOR, lacks_descriptors
 from ..cleaner.worker_code import WorkerCode
 from ..dispatch.served import SERVED
 from ..timers.timers import Timer
@@ -19,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 PAUSE_MS = 15
 """The time for requests between two modules."""
+RETRY_MS = 1_000
+"""The time until the next try if the process had no descriptor for a module."""
 
 BEFORE = (
     "decimal",
@@ -124,23 +129,33 @@ class WarmUp:
         self._worker_code = worker_code
         self._finished = finished
         self._left = self._steps()
+        self._next: Callable[[], object] | None = next(self._left)
 
     def step(self) -> None:
         """Imports one module, and the next one after a pause."""
-        if next(self._left, None) is None:
+        if self._next is None:
             self._finished()
-        else:
-            self._schedule(PAUSE_MS, self.step)
+            return
+        try:
+            self._next()
+        except (ImportError, OSError) as error:
+            if _lacks_descriptors(error):
+                logger.info("modules are imported later, since no file descriptor is left: %s", error)
+                self._schedule(RETRY_MS, self.step)
+                return
+            logger.warning("a module can't be imported, requests that need it will fail: %s", error)
+        self._next = next(self._left, None)
+        self._schedule(PAUSE_MS, self.step)
 
-    def _steps(self) -> Iterator[bool]:
+    def _steps(self) -> Iterator[Callable[[], object]]:
         for name in modules():
-            try:
-                import_module(name)
-            except (ImportError, OSError) as error:
-                logger.warning("%s can't be imported, requests that need it will fail: %s", name, error)
-            yield True
-        for _ in self._worker_code.read():
-            yield True
+            yield partial(import_module, name)
+        yield from self._worker_code.read()
+
+
+def _lacks_descriptors(error: ImportError | OSError) -> bool:
+    """Whether a module was not found because no descriptor was left. (The loader of libraries has only a text.)"""
+    return lacks_descriptors(error) or any(os.strerror(code) in str(error) for code in NO_DESCRIPTOR)
 
 
 def log_imported() -> None:

@@ -8,12 +8,15 @@ so a group that rebalances all the time does not hide the others. Memory is boun
 code and of subjects. Suppressed lines are counted, and the count is logged.
 """
 
+import codecs
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+ESCAPE = codecs.lookup("unicode_escape").encode
+"""Looked up here, since the first look-up imports a module: a line is written even if no descriptor is left."""
 TEXT_MAX_CHARACTERS = 100
 """The longest text of a client in a line: an argument of a `%r`."""
 LIST_MAX_TEXTS = 10
@@ -68,7 +71,7 @@ def printable(text: str) -> str:
     """The text with everything that is not printable escaped: line ends, terminal codes, text direction marks."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(c if c.isprintable() else ESCAPE(c)[0].decode("ascii") for c in text)
 
 
 def message_of(template: object, arguments: Any) -> str:

@@ -8,18 +8,28 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from ..errors import StorageError
+from ..files.disk_errors import lacks_descriptors
 from ..files.files import Files
 from ..log.log import Log
 from ..log.log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
+
+OPEN_FILES_A_THREAD = 16
 
 
 class DirectoryFlusher:
     """Makes logs of one directory durable, in one call or in steps."""
 
     def __init__(
-        self, files: Files, fail: Callable[[OSError], None], storage_error: Callable[[OSError], StorageError]
+        self,
+        files: Files,
+        fail: Callable[[OSError], None],
+        storage_error: Callable[[OSError], StorageError],
+        max_open_files: int,
     ) -> None:
-        """`fail` takes the directory offline; `storage_error` makes the error to raise for a disk error."""
+        """`fail` takes the directory offline; `storage_error` makes the error to raise for a disk error. Each thread
+        needs a descriptor beside the `max_open_files`, so few of these mean few threads.
+        """
+        self._threads = max(1, min(PARALLEL_SYNCS, max_open_files // OPEN_FILES_A_THREAD))
         self._files = files
         self._fail = fail
         self._storage_error = storage_error
@@ -48,7 +58,7 @@ class DirectoryFlusher:
     def sync(self, flushes: list[tuple[Log, Flush]]) -> None:
         """The slow step. Any thread may run it, but only one at a time. Raises OSError."""
         if len(flushes) > FEW and self._pool is None:
-            self._pool = ThreadPoolExecutor(max_workers=PARALLEL_SYNCS, thread_name_prefix="sync")
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="sync")
         sync_all(self._files, [flush for _, flush in flushes], self._pool)
 
     def complete(self, flushes: list[tuple[Log, Flush]], now_ms: int | None) -> None:
@@ -57,8 +67,12 @@ class DirectoryFlusher:
             log.flusher.complete_flush(flush, log.flusher.last_flushed_ms if now_ms is None else now_ms)
 
     def abort(self, flushes: list[tuple[Log, Flush]], error: OSError) -> StorageError:
-        """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise."""
+        """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise.
+
+        If only a descriptor was missing, nothing has failed, and the flushes may be prepared anew.
+        """
         for log, flush in flushes:
             log.flusher.fail_flush(flush, error)
-        self._fail(error)
+        if not lacks_descriptors(error):
+            self._fail(error)
         return self._storage_error(error)

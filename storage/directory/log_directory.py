@@ -18,7 +18,7 @@ from ...protocol.steps import Steps, run_to_end
 from ...protocol.topic_partition import TopicPartition
 from ..errors import StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
-from ..files.disk_errors import ends_directory
+from ..files.disk_errors import ends_directory, text_of
 from ..files.file_names import DELETE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX, partition_directory_name
 from ..files.files import Files
 from ..files.meta_properties import (
@@ -82,7 +82,7 @@ class LogDirectory:
         self.cleaner_offsets = self._offsets.cleaner
         """The first offset of each compacted partition that is not cleaned yet, for the cleaner."""
         self.removal = DirectoryRemoval(files, path, chance)
-        self.flusher = DirectoryFlusher(files, self.fail, self.storage_error)
+        self.flusher = DirectoryFlusher(files, self.fail, self.storage_error, max_open_files)
         self._recovered: RecoveredBytes | None = None
 
     @classmethod
@@ -109,7 +109,7 @@ class LogDirectory:
                 lock.close()
                 raise
         except OSError as error:
-            raise StorageError(f"{path}: {error}") from error
+            raise StorageError(f"{path}: {text_of(error)}") from error
 
     def format(self, cluster_id: str, node_id: int, directory_id: bytes) -> MetaProperties:
         """Writes meta.properties; `cluster_id` has 22 characters, `directory_id` 16 bytes. Raises StorageError."""
@@ -117,7 +117,7 @@ class LogDirectory:
         try:
             write_meta_properties(self._files, self.path, meta)
         except OSError as error:
-            raise StorageError(f"{self.path}: {error}") from error
+            raise StorageError(f"{self.path}: {text_of(error)}") from error
         self.meta = meta
         return meta
 
@@ -126,6 +126,11 @@ class LogDirectory:
         """The 16 bytes that name this directory in the metadata; it must have been formatted."""
         assert self.meta is not None, f"{self.path} was not formatted"
         return self.meta.directory_id
+
+    @property
+    def open_files(self) -> int:
+        """The number of segments that are open."""
+        return len(self._descriptors)
 
     def fail(self, error: OSError) -> None:
         """Takes the directory offline: operations on its logs fail from now on. Any thread. The first error counts."""
@@ -143,7 +148,7 @@ class LogDirectory:
         if ends_directory(error):
             self.fail(error)
         state = "the log directory is offline: " if self.failure is not None else ""
-        return StorageError(f"{self.path}: {state}{error}")
+        return StorageError(f"{self.path}: {state}{text_of(error)}")
 
     # Logs --------------------------------------------------------------------
 
@@ -395,7 +400,7 @@ class LogDirectory:
             self.write_checkpoints()
             write_clean_shutdown(self._files, self.path, broker_epoch)
         except OSError as error:
-            raise StorageError(f"{self.path}: {error}") from error
+            raise StorageError(f"{self.path}: {text_of(error)}") from error
         finally:
             self.abort()
 

@@ -14,11 +14,30 @@ from ..errors import StorageError
 
 PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN})
 """Errors after which the same directory may serve the next request."""
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 def ends_directory(error: OSError) -> bool:
     """Whether a log directory can't be trusted after this error."""
     return error.errno not in PASSING
+
+
+def lacks_descriptors(error: BaseException) -> bool:
+    """Whether an OSError, or a StorageError that was raised from one, says that no descriptor was left for an open.
+
+    Nothing was read, written or synced then: the operation may be repeated.
+    """
+    cause = error.__cause__ if isinstance(error, StorageError) else error
+    return isinstance(cause, OSError) and cause.errno in NO_DESCRIPTOR
+
+
+def text_of(error: OSError) -> str:
+    """The text of a disk error for clients and the log, with what to do if the process or the system is the cause."""
+    if error.errno == errno.EMFILE:
+        return f"{error}: this process has no file descriptor left, raise its limit (ulimit -n)"
+    if error.errno == errno.ENFILE:
+        return f"{error}: this system has no file descriptor left, raise its limit (sysctl fs.file-max)"
+    return str(error)
 
 
 def is_passing(error: Exception) -> bool:

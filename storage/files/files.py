@@ -8,9 +8,11 @@ them. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir; fcntl(2)
 import errno
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from .disk_errors import NO_DESCRIPTOR
 from .regular_files import open_regular
 
 Buffer = bytes | bytearray | memoryview
@@ -23,6 +25,17 @@ ZEROS_BYTES = 1 << 20
 """The number of zeros written at a time if posix_fallocate is missing."""
 NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
 """The errors of F_FULLFSYNC on a file system that does not support it, such as a network share."""
+
+
+@contextmanager
+def _failed_sync() -> Iterator[None]:
+    """Makes a lack of descriptors inside of a sync an EIO: only opens may be repeated after EMFILE and ENFILE."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_DESCRIPTOR:
+            raise OSError(errno.EIO, f"the file system failed to sync: {error.strerror}") from error
+        raise
 
 
 class Files:
@@ -85,8 +98,13 @@ class Files:
     def sync(self, descriptor: int) -> None:
         """Makes a file's data durable (fdatasync: the length too, not the access times).
 
-        On macOS, fsync leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC doesn't.
+        On macOS, fsync leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC doesn't. A
+        file system in user space may answer that it has no descriptor left: that is a failed sync, EIO here.
         """
+        with _failed_sync():
+            self._sync(descriptor)
+
+    def _sync(self, descriptor: int) -> None:
         if hasattr(fcntl, "F_FULLFSYNC"):
             try:
                 fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -103,7 +121,8 @@ class Files:
         """Makes names created, renamed or removed in a directory durable."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            with _failed_sync():
+                os.fsync(descriptor)
             if hasattr(fcntl, "F_FULLFSYNC"):
                 self.sync(descriptor)  # the names, too, leave the drive's cache
         finally:

@@ -15,7 +15,7 @@ from ...protocol.records.batch import BatchHeader
 from ...protocol.steps import Steps
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
-from ..files.disk_errors import ends_directory, on_disk
+from ..files.disk_errors import ends_directory, on_disk, text_of
 from ..files.files import Buffer, Files
 from ..files.meta_properties import read_partition_metadata, write_partition_metadata
 from ..segment.transaction_index import AbortedTransaction
@@ -72,7 +72,10 @@ class Log:
         self.flusher = LogFlusher(self.offsets, self._log_files, self._health, now_ms)
         if loaded.was_recovered and self.log_end_offset > self.offsets.recovery_point:
             flush = self.flusher.prepare_flush()
-            flush.sync()
+            try:
+                flush.sync()
+            finally:
+                flush.close()
             self.flusher.complete_flush(flush, now_ms)
         self._appender.take_snapshot()
 
@@ -121,7 +124,7 @@ class Log:
         except OSError as error:
             if on_failure is not None and ends_directory(error):
                 on_failure(error)
-            raise StorageError(f"{directory}: {error}") from error
+            raise StorageError(f"{directory}: {text_of(error)}") from error
         if topic_id is not None and log.topic_id is None:
             log.assign_topic_id(topic_id)
         return log

@@ -143,9 +143,12 @@ class LogFiles:
             length = min(end - place.position, wanted)
             if wanted < place.size or length <= 0:
                 return NOTHING
-            if length < REGION_BYTES:
+            descriptor = segment.file.try_hold() if length >= REGION_BYTES else None
+            if descriptor is None:
+                # Too many files are held, by slow readers: a read into memory is short.
+                length = min(length, max(place.size, REGION_BYTES))
                 return ReadResult(segment.file.read_bytes(place.position, length), offset)
-            return ReadResult(FileRegion(segment.file.hold_open(), place.position, length), offset)
+            return ReadResult(FileRegion(descriptor, place.position, length), offset)
         return NOTHING
 
     def find_header(self, offset: int) -> BatchHeader | None:
@@ -346,12 +349,14 @@ class LogFiles:
                 # crash.
                 self._has_new_names = True
         # After a kill thousands of segments may be unsynced, more than the process may have descriptors.
-        self.unsynced_paths += [segment.path for segment in segments[:-HELD_SEGMENTS]]
-        descriptors = [segment.file.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
+        held = {segment: segment.file.try_hold() for segment in segments[-HELD_SEGMENTS:]}
+        descriptors = [descriptor for descriptor in held.values() if descriptor is not None]
+        self.unsynced_paths += [segment.path for segment in segments if held.get(segment) is None]
         directories = [self.directory.parent] if self._is_new_name else []
         if self._has_new_names:
             directories.append(self.directory)
-        flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
+        paths = list(dict.fromkeys(self.unsynced_paths))
+        flush = Flush(self._files, log_end_offset, descriptors, paths, directories)
         self.unsynced_paths = []
         self._has_new_names = self._is_new_name = False
         return flush
@@ -363,8 +368,17 @@ class LogFiles:
 
     def prepare_sync(self, log_end_offset: int) -> Flush:
         """The first step of a sync of the active segment's log file alone."""
-        descriptor = self.segments.active.file.hold_open().hold()
+        active = self.segments.active
+        descriptor = active.file.try_hold()
+        if descriptor is None:
+            return Flush(self._files, log_end_offset, [], [active.path], [], with_indexes=False)
         return Flush(self._files, log_end_offset, [descriptor], [], [], with_indexes=False)
+
+    def take_back(self, flush: Flush) -> None:
+        """A flush was not carried out: the next one syncs its files and names."""
+        self.unsynced_paths += flush.paths
+        self._has_new_names |= self.directory in flush.directories
+        self._is_new_name |= self.directory.parent in flush.directories
 
     def note_unsynced(self, path: Path) -> None:
         """Adds a new file of the log's directory to the next flush, with its name."""

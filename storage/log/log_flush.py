@@ -10,11 +10,13 @@ its start anyway. Then `synced_offset` moves, and the recovery point does not.
 Invariant: both move only past synced data. Source: Kafka's UnifiedLog.flush.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 
 from ..files.descriptors import Descriptor
+from ..files.disk_errors import lacks_descriptors
 from ..files.files import EXISTING, Files
 
 FEW = 4
@@ -27,7 +29,7 @@ class Flush:
     `with_indexes`: the indexes, snapshots and leader epochs too.
     """
 
-    __slots__ = ("_descriptors", "_files", "_paths", "directories", "offset", "with_indexes")
+    __slots__ = ("_descriptors", "_files", "directories", "offset", "paths", "with_indexes")
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class Flush:
         """`descriptors` are held until `close`; `paths` are synced by name, `directories` for new names in them."""
         self._files = files
         self._descriptors = descriptors
-        self._paths = paths
+        self.paths = paths
         self.directories = directories
         self.offset = offset
         self.with_indexes = with_indexes
@@ -56,7 +58,7 @@ class Flush:
         """Syncs the files only. The caller, who may have many flushes, syncs the `directories`."""
         for descriptor in self._descriptors:
             self._files.sync(descriptor.fd)
-        for path in self._paths:
+        for path in self.paths:
             try:
                 fd = self._files.open(path, EXISTING)
             except FileNotFoundError:
@@ -83,7 +85,9 @@ def sync_directories(files: Files, directories: Iterable[Path]) -> None:
 def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = None) -> None:
     """The middle step of many flushes: several at once, which is faster on a disk; each directory only once.
 
-    `pool` is used for more than FEW flushes. Raises the OSError of a failed one; then none counts as durable.
+    `pool` is used for more than FEW flushes. Raises the OSError of a failed one; then none counts as durable. All
+    threads have ended then. A failed sync is raised rather than a lack of descriptors, after which a flush may be
+    repeated.
     """
     directories = sorted({directory for flush in flushes for directory in flush.directories})
     if len(flushes) <= FEW or pool is None:
@@ -91,7 +95,12 @@ def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = Non
             flush.sync_files()
         sync_directories(files, directories)
         return
-    for _ in pool.map(Flush.sync_files, flushes):
-        pass
-    for _ in pool.map(lambda directory: sync_directories(files, [directory]), directories):
-        pass
+    _in_parallel(pool, [flush.sync_files for flush in flushes])
+    _in_parallel(pool, [partial(sync_directories, files, [directory]) for directory in directories])
+
+
+def _in_parallel(pool: Executor, calls: Sequence[Callable[[], None]]) -> None:
+    futures = [pool.submit(call) for call in calls]
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    if errors:
+        raise min(errors, key=lacks_descriptors)

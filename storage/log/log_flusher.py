@@ -5,6 +5,7 @@ UnifiedLog.flush.
 """
 
 from ..errors import StorageError
+from ..files.disk_errors import lacks_descriptors
 from .log_files import LogFiles
 from .log_flush import Flush
 from .log_health import LogHealth
@@ -47,8 +48,15 @@ class LogFlusher:
                 offsets.wants_sync = offsets.flush_policy.asks_for_syncs
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
-        """The last step of a flush after its `sync` failed. The log is now unusable. Returns the error to answer."""
+        """The last step of a flush after its `sync` failed. The log is now unusable. Returns the error to answer.
+
+        If only a descriptor was missing, no sync has failed: the log stays usable, and the next flush does all of this
+        one's work.
+        """
         flush.close()
+        if lacks_descriptors(error):
+            self._files.take_back(flush)
+            return self._health.storage_error(error)
         self._health.failure = error
         if self._health.on_failure is not None:
             self._health.on_failure(error)  # for any error: the written data may be lost

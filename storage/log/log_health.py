@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import StorageError
-from ..files.disk_errors import ends_directory
+from ..files.disk_errors import ends_directory, text_of
 from .append_gate import AppendGate
 from .append_plan import AppendOrigin
 
@@ -47,4 +47,4 @@ class LogHealth:
         """The StorageError to raise for a disk error. Reports the error if it ends the log directory."""
         if self.on_failure is not None and ends_directory(error):
             self.on_failure(error)
-        return StorageError(f"{self.directory}: {error}")
+        return StorageError(f"{self.directory}: {text_of(error)}")

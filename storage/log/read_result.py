@@ -15,8 +15,8 @@ class FileRegion:
     __slots__ = ("_descriptor", "_length", "fd", "position")
 
     def __init__(self, descriptor: Descriptor, position: int, length: int) -> None:
-        """Adds a holder to the descriptor."""
-        self._descriptor: Descriptor | None = descriptor.hold()
+        """Takes over a descriptor that is held."""
+        self._descriptor: Descriptor | None = descriptor
         self.fd = descriptor.fd
         self.position = position
         self._length = length

@@ -33,7 +33,7 @@ class SegmentScan:
         """Begins at `position`, a batch's start. `storage_error` makes the error to raise for a disk error."""
         self._files = files
         self._path = segment.path
-        self._region = FileRegion(segment.file.hold_open(), position, segment.size - position)
+        self._region = FileRegion(segment.file.hold_open().hold(), position, segment.size - position)
         self._storage_error = storage_error
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ..files.descriptors import Descriptor, DescriptorCache
+from ..files.disk_errors import lacks_descriptors
 from ..files.file_names import LOG_SUFFIX, segment_path
 from ..files.files import CREATE, EXISTING, Buffer
 from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
@@ -60,6 +61,18 @@ class BatchFile:
         if descriptor is None or descriptor.fd < 0:
             descriptor = self._descriptor = self._descriptors.get(self.path, EXISTING)
         return descriptor
+
+    def try_hold(self) -> Descriptor | None:
+        """The file's descriptor with one more holder; None if too many files are held, or no descriptor is left."""
+        descriptor = self._descriptor
+        if not self._descriptors.may_hold and (descriptor is None or not descriptor.is_held):
+            return None
+        try:
+            return self.hold_open().hold()
+        except OSError as error:
+            if lacks_descriptors(error):
+                return None
+            raise
 
     def write(self, parts: Sequence[Buffer], size: int) -> int:
         """Writes batches, given as parts of `size` bytes in total. Returns the position where they begin.

@@ -222,8 +222,12 @@ class SegmentIndexes:
         return self.save()
 
     def save(self) -> list[Path]:
-        """Writes the changed indexes. Returns the paths written, which the caller may sync."""
-        written = []
+        """Writes the changed indexes. Returns the paths written, which the caller may sync.
+
+        If it raises OSError, none counts as saved: the next call writes, and returns, all of them.
+        """
+        written: list[Path] = []
+        changed: list[OffsetIndex | TimeIndex | TransactionIndex] = []
         for index, suffix in (
             (self._offset, OFFSET_INDEX_SUFFIX),
             (self._time, TIME_INDEX_SUFFIX),
@@ -237,6 +241,8 @@ class SegmentIndexes:
             else:
                 self._file.files.overwrite(path, index.to_bytes())
                 written.append(path)
+            changed.append(index)
+        for index in changed:
             index.saved_entries = len(index)
         return written
 

@@ -10,7 +10,12 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.network.descriptor_limit import SEGMENTS_MAX, shares_of
+from odradek.broker.network.descriptor_limit import (
+    LEAST_CONNECTIONS,
+    SEGMENTS_MAX,
+    TooFewDescriptorsError,
+    shares_of,
+)
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.produce import ProduceRequest
@@ -25,19 +30,44 @@ from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 
 LIMIT = 192
-UNDER_LIMIT = ("sh", "-c", f'ulimit -n {LIMIT}; exec "$@"', "sh")
 FLOOD = 2 * LIMIT
 ROUNDS = 40
 PAUSED = "others wait until one is closed"
 
 
-@pytest.mark.parametrize("limit", [10, 64, 65, 192, 256, 1_024, 20_000, 1 << 30])
-def test_the_shares_are_within_the_limit(limit: int) -> None:
-    shares = shares_of(limit)
-    assert shares.segments == min(SEGMENTS_MAX, limit // 2)
-    assert shares.connections >= 1
-    if limit > 64:
-        assert shares.segments + shares.reserve + shares.connections <= limit
+def under(limit: int) -> tuple[str, ...]:
+    """The beginning of a command that may have ``limit`` files open."""
+    return ("sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh")
+
+
+def test_a_broker_says_that_it_has_room_for_few_connections(tmp_path: Path) -> None:
+    with OurBroker(tmp_path, command_prefix=under(128)) as broker:
+        check_that_a_new_client_is_served(broker)
+        assert "(ulimit -n 128) leaves room for " in broker.log()
+        assert broker.stop() == 0
+        assert "Traceback" not in broker.log()
+
+
+@pytest.mark.parametrize("limit", [12, 32, 64])
+def test_a_broker_that_has_no_room_says_what_it_needs(tmp_path: Path, limit: int) -> None:
+    broker = OurBroker(tmp_path, command_prefix=under(limit))
+    assert broker.launch().wait() == 1
+    assert "ulimit -n" in broker.log()
+    assert "Traceback" not in broker.log()
+
+
+@pytest.mark.parametrize("limit", [128, 192, 256, 1_024, 20_000, 1 << 30])
+def test_the_shares_and_what_is_open_already_make_up_the_limit(limit: int) -> None:
+    shares = shares_of(limit, in_use=20)
+    assert shares.segments == min(SEGMENTS_MAX, (limit - 20) // 2)
+    assert shares.connections >= LEAST_CONNECTIONS
+    assert shares.in_use + shares.segments + shares.reserve + shares.connections == limit
+
+
+@pytest.mark.parametrize("limit", [10, 64, 80, 98])
+def test_a_limit_that_is_too_low_is_refused_with_the_least_one(limit: int) -> None:
+    with pytest.raises(TooFewDescriptorsError, match=f"{limit} files open, and 20 .*ulimit -n.* 99 is the least"):
+        shares_of(limit, in_use=20)
 
 
 def flood(port: int) -> list[socket.socket]:
@@ -53,7 +83,7 @@ def flood(port: int) -> list[socket.socket]:
 
 def test_produce_fetch_and_rolls_go_on_beside_a_flood_of_connections(tmp_path: Path) -> None:
     configs = {"log.segment.bytes": "1048576", "log.cleaner.backoff.ms": "100"}
-    with OurBroker(tmp_path, configs, command_prefix=UNDER_LIMIT) as broker:
+    with OurBroker(tmp_path, configs, command_prefix=under(LIMIT)) as broker:
         servers = broker.bootstrap_servers
         admin = AdminClient({"bootstrap.servers": servers})
         # Small segments: every few batches roll one, which opens files and writes a snapshot.
@@ -110,15 +140,16 @@ def test_one_that_waits_is_served_when_another_is_closed(tmp_path: Path) -> None
             one.close()
 
 
-class FilesWithALimit(Files):
-    """Files of a process that may have three open."""
+class CountedFiles(Files):
+    """Files of a process that may have ``most`` open."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 1_000) -> None:
         super().__init__()
         self.open_files = 0
+        self.most = most
 
     def open(self, path: Path, flags: int = os.O_RDONLY) -> int:
-        if self.open_files == 3:
+        if self.open_files == self.most:
             raise OSError(errno.EMFILE, "Too many open files")
         self.open_files += 1
         return super().open(path, flags)
@@ -129,7 +160,7 @@ class FilesWithALimit(Files):
 
 
 def test_the_segments_give_descriptors_back_when_none_is_left(tmp_path: Path) -> None:
-    files = FilesWithALimit()
+    files = CountedFiles(most=3)
     cache = DescriptorCache(files, max_open=100)
     paths = [tmp_path / str(number) for number in range(10)]
     for path in paths:
@@ -140,6 +171,51 @@ def test_the_segments_give_descriptors_back_when_none_is_left(tmp_path: Path) ->
     for path in paths:
         cache.forget(path)
     assert files.open_files == 0
+
+
+def test_held_files_count_and_are_not_closed_for_others(tmp_path: Path) -> None:
+    """A holder kept a file open that the cache had dropped and no longer counted: 16 more than its share, in a sync."""
+    files = CountedFiles()
+    cache = DescriptorCache(files, max_open=8)
+    paths = [tmp_path / str(number) for number in range(30)]
+    for path in paths:
+        path.write_bytes(path.name.encode())
+    held = []
+    for path in paths[:20]:
+        descriptor = cache.get(path, 0)
+        if cache.may_hold:
+            held.append(descriptor.hold())
+    assert len(held) == 4, "half of them"
+    for path in paths:
+        assert cache.get(path, 0).read(10, 0) == path.name.encode()
+        assert len(cache) == files.open_files <= 8
+    assert [descriptor.read(10, 0) for descriptor in held] == [b"0", b"1", b"2", b"3"]
+    cache.forget(paths[0])
+    assert held[0].read(10, 0) == b"0", "held, though its file is removed"
+    for descriptor in held:
+        descriptor.release()
+    assert held[0].fd == -1
+    assert len(cache) == files.open_files <= 8
+    for path in paths:
+        cache.forget(path)
+    assert files.open_files == len(cache) == 0
+
+
+def test_more_held_files_than_the_share_leave_one_to_use(tmp_path: Path) -> None:
+    files = CountedFiles()
+    cache = DescriptorCache(files, max_open=2)
+    paths = [tmp_path / str(number) for number in range(6)]
+    for path in paths:
+        path.write_bytes(path.name.encode())
+    held = [cache.get(path, 0).hold() for path in paths[:3]]
+    for path in paths:
+        assert cache.get(path, 0).read(10, 0) == path.name.encode()
+        assert files.open_files <= 4
+    for descriptor in held:
+        descriptor.release()
+    assert cache.get(paths[5], 0).read(10, 0) == b"5"
+    assert cache.get(paths[4], 0).read(10, 0) == b"4"
+    assert files.open_files <= 2
 
 
 def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_path: Path) -> None:
@@ -155,7 +231,7 @@ def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_pa
         broker.kill()
     assert len(list(broker.log_dir.glob("deep-*/*.log"))) >= partitions * segments - partitions
     configs = {"num.recovery.threads.per.data.dir": str(partitions)}
-    with OurBroker(tmp_path, configs, command_prefix=UNDER_LIMIT) as broker:
+    with OurBroker(tmp_path, configs, command_prefix=under(LIMIT)) as broker:
         consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"})
         ends = [consumer.get_watermark_offsets(TopicPartition("deep", index), 60)[1] for index in range(partitions)]
         consumer.close()

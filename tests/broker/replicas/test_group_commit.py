@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,11 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.storage.directory.directory_flush import DirectoryFlusher
+from odradek.storage.files.files import EXISTING
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_flush import Flush
+from support.eventually import eventually_in_loop
 
 from ..append_path import NOW, TOPIC, AppendPath, GatedFiles, batch, only, turns
 
@@ -298,10 +301,8 @@ class RoundSizes:
         return getattr(self._flusher, name)
 
 
-async def test_a_round_holds_the_descriptors_of_a_few_logs(tmp_path: Path) -> None:
-    """A round of all logs held four descriptors of each: beside a flood of connections the process had none left, and
-    the directory failed (EMFILE). The other logs are synced by the rounds that follow.
-    """
+async def test_a_round_prepares_a_few_logs(tmp_path: Path) -> None:
+    """They are prepared in one turn of the event loop. The other logs are synced by the rounds that follow."""
     path = AppendPath(tmp_path, FSYNC, partitions=7, most_logs=3)
     rounds = RoundSizes(path.directory.flusher)
     path.directory.flusher = cast("DirectoryFlusher", rounds)
@@ -309,4 +310,51 @@ async def test_a_round_holds_the_descriptors_of_a_few_logs(tmp_path: Path) -> No
     assert answer is not None
     assert [one.error_code for one in answer.responses[0].partition_responses] == [ErrorCode.NONE] * 7
     assert rounds.sizes == [3, 3, 1]
+    await path.close()
+
+
+class OpenLimit(GatedFiles):
+    """Files of a process that may have no more files open while ``is_exhausted``."""
+
+    is_exhausted = False
+    refused = 0
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        self._check(path)
+        return super().open(path, flags)
+
+    def sync_directory(self, path: Path) -> None:
+        self._check(path)
+        super().sync_directory(path)
+
+    def _check(self, path: Path) -> None:
+        if self.is_exhausted:
+            self.refused += 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+async def test_without_descriptors_acknowledgements_wait_and_the_directory_stays(
+    tmp_path: Path, partitions: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A round that could not open what it had to sync took the directory offline, and with it the broker."""
+    files = OpenLimit()
+    path = AppendPath(tmp_path, FSYNC, partitions=partitions, files=files)
+    files.gate.clear()
+    answered = path.produce({index: batch() for index in range(partitions)})  # the first sync of their directories
+    await turns()
+    files.is_exhausted = True
+    files.gate.set()
+    await eventually_in_loop("two tries", lambda: files.refused >= 3 * partitions)
+    assert not answered.done(), "no acknowledgement without a sync"
+    assert all(path.log(index).offsets.synced_offset == 0 for index in range(partitions))
+    files.is_exhausted = False
+    answer = await answered
+    assert answer is not None
+    assert [one.error_code for one in answer.responses[0].partition_responses] == [ErrorCode.NONE] * partitions
+    assert all(path.log(index).offsets.synced_offset == 1 for index in range(partitions))
+    assert path.directory.failure is None
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert "are tried again" in caplog.text
+    assert "ulimit -n" in caplog.text
     await path.close()

@@ -1,18 +1,25 @@
 """After the warm-up no request imports anything, and the cleaner's worker is of the broker's version."""
 
 import ast
+import errno
+import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
+from typing import cast
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.cleaner.worker_code import WorkerCode
+from odradek.broker.cleaner.worker_code import WorkerCode, is_needed
+from odradek.broker.server import warm_up
 from odradek.broker.server.warm_up import modules
+from odradek.broker.timers.timers import Timer
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.brokers.our_broker import OurBroker
@@ -169,6 +176,68 @@ def send_malformed(port: int) -> None:
         assert connection.recv(1) == b""
 
 
+class Scheduled:
+    """Timers that a test lets run out: ``pauses`` in ms, ``due`` calls back."""
+
+    def __init__(self) -> None:
+        self.pauses: list[int] = []
+        self.due: Callable[[], None] | None = None
+
+    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> Timer:
+        self.pauses.append(delay_ms)
+        self.due = callback
+        return cast("Timer", None)
+
+    def run_out(self) -> None:
+        due, self.due = self.due, None
+        assert due is not None
+        due()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, "Too many open files"),
+        OSError(errno.ENFILE, "Too many open files in system"),
+        ImportError("xxhash.so: cannot open shared object file: Too many open files"),
+    ],
+    ids=["EMFILE", "ENFILE", "dlopen"],
+)
+def test_without_a_descriptor_the_warm_up_waits(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Modules that could not be imported then were never imported, and the code of the worker had holes."""
+    failing: list[Exception] = []
+    imported: list[str] = []
+
+    def import_or_fail(name: str) -> None:
+        if failing:
+            raise failing[0]
+        imported.append(name)
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType:
+        if failing:
+            raise failing[0]
+        return compile("", name, "exec")
+
+    monkeypatch.setattr(warm_up, "import_module", import_or_fail)
+    monkeypatch.setattr(SourceFileLoader, "get_code", get_code)
+    scheduled, finished, code = Scheduled(), list[bool](), WorkerCode()
+    warm_up.WarmUp(scheduled.schedule, code, lambda: finished.append(True)).step()
+    steps = 1
+    while scheduled.due is not None:
+        failing[:] = [error] if steps % 3 == 0 else []
+        scheduled.run_out()
+        steps += 1
+    assert finished == [True]
+    assert imported == modules(), "each once"
+    assert code.command()[0][0] == "-c"
+    _, sent = code.command()
+    assert pickle.loads(sent).keys() >= {name for name in sys.modules if is_needed(name)}
+    assert set(scheduled.pauses) == {warm_up.PAUSE_MS, warm_up.RETRY_MS}
+    assert not [record for record in caplog.records if record.levelname != "INFO"]
+
+
 WORKER_WITHOUT_DISK = """
 import sys
 from importlib.machinery import PathFinder
@@ -187,8 +256,8 @@ def test_the_worker_takes_all_of_its_modules_from_the_broker() -> None:
 
     code = WorkerCode()
     assert code.command()[0] == ["-m", "odradek.storage.compaction.worker"]
-    for _ in code.read():
-        pass
+    for copy in code.read():
+        copy()
     (_, bootstrap), sent = code.command()
     assert len(sent) < 3_000_000
     # Its input ends where the order should be: it gets as far as asking for it.

@@ -191,5 +191,5 @@ def test_few_descriptors_are_enough_for_many_partitions(tmp_path: Path) -> None:
     for partition in range(40):
         log = directory.logs["t", partition]
         assert records_of(log.read(0, 10_000).data)[0].value == b"%d" % partition
-    assert len(directory._descriptors) <= 8
+    assert directory.open_files <= 8
     directory.close(1)
