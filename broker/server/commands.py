@@ -157,13 +157,13 @@ async def run(
         raise
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
-    if ready_file is not None:
-        write_ready_file(Path(ready_file), running)
     print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if acts.announces_as_kafka:
         for line in STARTED:
             print(line.format(running.broker.metadata.node_id), flush=True)
     try:
+        if ready_file is not None:
+            write_ready_file(Path(ready_file), running)  # last: its readers find the lines in the log
         await stop.wait()
     finally:
         await server.stop()
