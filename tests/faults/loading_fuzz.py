@@ -9,14 +9,13 @@ must be encodable. At the end the broker is killed, and the log with the records
 """
 
 import logging
-import random
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from faults.lives import NOW_MS, RECORDS_PER_LIFE, failure
+from faults.lives import NOW_MS, RECORDS_PER_LIFE, SeededLives
 from faults.metadata_lives import MetadataLives
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
@@ -77,24 +76,12 @@ def loadable(core: Any, batches: list[bytes], now_ms: int) -> list[bytes]:
     return kept
 
 
-class Lives(ABC):
-    """Lives of one seed."""
-
-    NAME: str
+class Lives(SeededLives):
+    """Lives of the core of a coordinator."""
 
     def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.records = self._mutated()
-        self.asked = 0
-
-    def run(self, life: int) -> None:
-        """One life. Raises AssertionError with the line that replays it."""
-        self.random.seed(f"{self.seed} {life}")
-        try:
-            self._live()
-        except Exception as error:
-            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
 
     def _live(self) -> None:
         fresh = self._start([])

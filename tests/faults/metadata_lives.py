@@ -1,11 +1,10 @@
 """Lives of the metadata log: a history of a cluster with mutated records among its own."""
 
 import contextlib
-import random
 import tempfile
 from pathlib import Path
 
-from faults.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, failure
+from faults.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, SeededLives
 from odradek.broker.metadata.corruption import MetadataCorruption
 from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
@@ -21,23 +20,10 @@ from support.data.random_metadata import MetadataHistory
 from support.kafka.directory import KafkaDirectory
 
 
-class MetadataLives:
+class MetadataLives(SeededLives):
     """Lives of ``__cluster_metadata-0``: a history of a cluster with mutated records among its own."""
 
     NAME = "metadata"
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.random = random.Random(seed)
-        self.asked = 0
-
-    def run(self, life: int) -> None:
-        """One life. Raises AssertionError with the line that replays it."""
-        self.random.seed(f"{self.seed} {life}")
-        try:
-            self._live()
-        except Exception as error:
-            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
 
     def _live(self) -> None:
         image = MetadataImage()

@@ -136,6 +136,26 @@ async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -
             task.cancel()
 
 
+def snapshot_named(request: FetchRequest, snapshot_id: SnapshotId) -> FetchResponse:
+    """A leader's answer to a fetch: at offset 0 it names a snapshot, elsewhere it has no records."""
+    partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
+    if not offset_of(request):
+        partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
+    return fetched(partition)
+
+
+def piece_of(snapshot: bytes, snapshot_id: SnapshotId, position: int) -> FetchSnapshotResponse:
+    """A leader's answer with 200 bytes of a snapshot."""
+    piece = FetchSnapshotResponse.PartitionSnapshot(
+        snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
+        current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
+        size=len(snapshot),
+        position=position,
+        unaligned_records=snapshot[position : position + 200],
+    )
+    return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+
+
 async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: Path) -> None:
     with open_service(tmp_path / "leader", crash=True) as service:
         service.write_snapshot(NOW_MS)
@@ -146,22 +166,12 @@ async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: P
 
     def answer(request: Message) -> Answer:
         if isinstance(request, FetchRequest):
-            partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
-            if not offset_of(request):
-                partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
-            return fetched(partition)
+            return snapshot_named(request, snapshot_id)
         assert isinstance(request, FetchSnapshotRequest)
         position = request.topics[0].partitions[0].position
         attempts.append(position)
         data = damaged(snapshot) if attempts.count(0) == 1 else snapshot
-        piece = FetchSnapshotResponse.PartitionSnapshot(
-            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
-            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
-            size=len(data),
-            position=position,
-            unaligned_records=data[position : position + 200],
-        )
-        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+        return piece_of(data, snapshot_id, position)
 
     async with fetching(tmp_path / "follower", answer) as (metadata, _):
         assert metadata.image.features == features
@@ -201,10 +211,7 @@ async def test_snapshot_that_does_not_fit_is_fetched_anew(tmp_path: Path) -> Non
 
     def answer(request: Message) -> Answer:
         if isinstance(request, FetchRequest):
-            partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
-            if not offset_of(request):
-                partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
-            return fetched(partition)
+            return snapshot_named(request, snapshot_id)
         assert isinstance(request, FetchSnapshotRequest)
         position = request.topics[0].partitions[0].position
         positions.append(position)
@@ -213,14 +220,7 @@ async def test_snapshot_that_does_not_fit_is_fetched_anew(tmp_path: Path) -> Non
         elif len(positions) == 3:
             assert not list((tmp_path / "follower" / f"{METADATA_TOPIC}-0").glob("*.part")), "it gives its space back"
             files.repair()
-        piece = FetchSnapshotResponse.PartitionSnapshot(
-            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
-            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
-            size=len(snapshot),
-            position=position,
-            unaligned_records=snapshot[position : position + 200],
-        )
-        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+        return piece_of(snapshot, snapshot_id, position)
 
     async with fetching(tmp_path / "follower", answer, files) as (metadata, _):
         assert metadata.log._snapshots.read(snapshot_id) == snapshot

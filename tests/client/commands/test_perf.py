@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -219,12 +218,6 @@ def test_times_are_written_as_java_writes_them() -> None:
     for pattern in ("EEE", "yyyy 'open"):
         with pytest.raises(ValueError, match="of the pattern"):
             check_pattern(pattern)
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[KafkaTools]:
-    with KafkaTools() as tools:
-        yield tools
 
 
 @pytest.mark.ci

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -130,12 +129,6 @@ def test_what_is_refused(application: Application, tmp_path: Path) -> None:
 def words(text: str) -> list[list[str]]:
     """The sorted words of each line: Kafka's tool lists topics in the order of its hash table."""
     return sorted(sorted(re.split(r"[\s,\[\]]+", line)) for line in text.splitlines())
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[KafkaTools]:
-    with KafkaTools() as tools:
-        yield tools
 
 
 @pytest.mark.ci
