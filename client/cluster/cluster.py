@@ -55,9 +55,13 @@ class Cluster:
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
+        send_buffer_bytes: int = -1,
+        receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """Raises ConfigurationError. ``security``: Java's properties, or what ``secured_of`` made of them."""
+        """Raises ConfigurationError. ``send_buffer_bytes``, ``receive_buffer_bytes``: of each socket; -1 leaves it to
+        the system. ``security``: Java's properties, or what ``secured_of`` made of them.
+        """
         self._bootstrap = parse_bootstrap_servers(bootstrap_servers)
         self._client_id = client_id
         self._request_timeout_ms = request_timeout_ms
@@ -65,6 +69,7 @@ class Cluster:
         self._retry_backoff_ms = retry_backoff_ms
         self._retry_backoff_max_ms = retry_backoff_max_ms
         self._metadata_max_age_ms = metadata_max_age_ms
+        self._send_buffer_bytes, self._receive_buffer_bytes = send_buffer_bytes, receive_buffer_bytes
         self._connections: dict[tuple[int, str], BrokerConnection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[BrokerConnection]] = {}
         self._refreshed_at = float("-inf")
@@ -160,6 +165,8 @@ class Cluster:
                 client_id=self._client_id,
                 request_timeout_ms=self._request_timeout_ms,
                 connection_timeout_ms=self._connection_timeout_ms,
+                send_buffer_bytes=self._send_buffer_bytes,
+                receive_buffer_bytes=self._receive_buffer_bytes,
                 secured=self._secured,
             )
         except AuthenticationError as error:

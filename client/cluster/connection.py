@@ -62,9 +62,11 @@ class BrokerConnection(asyncio.Protocol):
         client_id: str | None = "odradek",
         request_timeout_ms: float = 30_000,
         connection_timeout_ms: float = 10_000,
+        send_buffer_bytes: int = -1,
+        receive_buffer_bytes: int = -1,
         secured: "Secured | None" = None,
     ) -> "BrokerConnection":
-        """Connects, asks for the broker's versions, logs in.
+        """Connects, asks for the broker's versions, logs in. A socket's buffer of -1 bytes is left to the system.
 
         Raises BrokerConnectionError, RequestTimedOutError, AuthenticationError.
         """
@@ -74,7 +76,7 @@ class BrokerConnection(asyncio.Protocol):
         address = address_of(host, port)
         try:
             async with asyncio.timeout(connection_timeout_ms / 1000):
-                _, connection = await loop.create_connection(
+                transport, connection = await loop.create_connection(
                     lambda: cls(host, port, client_id, request_timeout_ms), host, port, ssl=tls, server_hostname=name
                 )
         except TimeoutError:
@@ -86,6 +88,9 @@ class BrokerConnection(asyncio.Protocol):
             if tls is not None:
                 raise _tls_error(address, error) from None
             raise BrokerConnectionError(f"cannot connect to {address}: {_reason(error)}") from error
+        for option, size in ((socket.SO_SNDBUF, send_buffer_bytes), (socket.SO_RCVBUF, receive_buffer_bytes)):
+            if size >= 0:
+                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, size)
         try:
             await connection._negotiate(min(connection_timeout_ms, request_timeout_ms))
             if secured is not None and secured.logins is not None:

@@ -120,6 +120,10 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _buffer_size(text: str) -> int:
+    return -1 if text == "-1" else _number(text)
+
+
 def _switch(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
@@ -159,6 +163,8 @@ PRODUCER: Settings = {
     "metadata.max.age.ms": ("metadata_max_age_ms", _number),
     "partitioner.adaptive.partitioning.enable": ("partitioner_adaptive_partitioning_enable", _switch),
     "partitioner.ignore.keys": ("partitioner_ignore_keys", _switch),
+    "retries": ("retries", _number),
+    "send.buffer.bytes": ("send_buffer_bytes", _buffer_size),
 }
 CONSUMER: Settings = {
     **CONNECTION,
@@ -183,6 +189,7 @@ CONSUMER: Settings = {
     "max.poll.records": ("max_poll_records", _number),
     "metadata.max.age.ms": ("metadata_max_age_ms", _number),
     "partition.assignment.strategy": ("partition_assignment_strategy", _assignors),
+    "receive.buffer.bytes": ("receive_buffer_bytes", _buffer_size),
     "session.timeout.ms": ("session_timeout_ms", _number),
 }
 GIVEN_BY_FLAGS = frozenset({"bootstrap.servers"})

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
+from click.core import ParameterSource
 
 from .client_configs import (
     CLIENTS,
@@ -80,6 +81,11 @@ def split_configs(text: str) -> dict[str, str]:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@click.option(
+    "--bootstrap-controller",
+    metavar="HOST:PORT,...",
+    help="Controllers to ask instead of brokers, about topics, brokers and groups.",
+)
 @command_config_option
 @click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
 @click.option("--alter", is_flag=True, help="Change configurations.")
@@ -125,6 +131,7 @@ def split_configs(text: str) -> dict[str, str]:
 @output_option
 def command(
     bootstrap_server: str,
+    bootstrap_controller: str | None,
     command_config: str | None,
     describe: bool,
     alter: bool,
@@ -151,6 +158,8 @@ def command(
     if action == "alter" and not to_set and not to_delete:
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
     json_wanted = as_json or output == "json"
+    if bootstrap_controller is not None:
+        check_controller_use(entity, action)
     settings = admin_settings(command_config, timeout_ms)
     if not isinstance(entity, Entity):
         changes = Changes(entity, to_set, to_delete)
@@ -159,13 +168,27 @@ def command(
     async def work() -> None:
         from ..admin.topic_configs import TopicConfigAdmin
 
-        async with TopicConfigAdmin(bootstrap_server, **settings._asdict()) as admin:
+        at = {"bootstrap_controllers": bootstrap_controller, **settings._asdict()}
+        async with TopicConfigAdmin(bootstrap_server, **at) as admin:
             if action == "describe":
                 await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
             else:
                 await alter_configs(admin, entity, to_set, to_delete, as_json=json_wanted)
 
     return run(work)
+
+
+def check_controller_use(entity: Entity | tuple[ClientEntity, ...], action: str) -> None:
+    """Raises UsageError for what controllers do not answer."""
+    source = click.get_current_context().get_parameter_source("bootstrap_server")
+    if source is ParameterSource.COMMANDLINE:
+        raise click.UsageError("Only one of --bootstrap-server or --bootstrap-controller can be specified")
+    if not isinstance(entity, Entity):
+        raise click.UsageError(
+            "Controllers answer nothing about users, clients and IP addresses: use --bootstrap-server"
+        )
+    if action == "describe" and entity == Entity("topic", None):
+        raise click.UsageError("Controllers do not list topics: give --entity-name, or use --bootstrap-server")
 
 
 async def ask_about_clients(

@@ -87,6 +87,7 @@ def parse_moment(text: str) -> int:
 @click.option("--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class.")
 @click.option("--value-deserializer", metavar="CLASS", help="The deserializer of values, by the name of Kafka's class.")
 @click.option("--skip-message-on-error", is_flag=True, help="Skip records that cannot be printed.")
+@click.option("--enable-systest-events", is_flag=True, help="Print shutdown_complete when the consumer has closed.")
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -116,6 +117,7 @@ def command(
     key_deserializer: str | None,
     value_deserializer: str | None,
     skip_message_on_error: bool,
+    enable_systest_events: bool,
     isolation_level: str,
     as_json: bool,
     output: str,
@@ -153,7 +155,11 @@ def command(
         consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
         return await consume_until_done(consumer, options)
 
-    return run(work)
+    try:
+        return run(work)
+    finally:
+        if enable_systest_events:
+            click.echo("shutdown_complete")
 
 
 def check_place(

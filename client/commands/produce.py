@@ -125,6 +125,19 @@ class ProduceOptions(NamedTuple):
 @click.option("--metadata-expiry-ms", "metadata_max_age_ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
 @click.option("--request-timeout-ms", type=click.IntRange(min=1), metavar="MS", help=PRODUCERS)
 @click.option("--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
+@click.option(
+    "--message-send-max-retries",
+    "retries",
+    type=click.IntRange(min=0),
+    help="How often a batch is sent again at most. Default: until delivery.timeout.ms.",
+)
+@click.option(
+    "--socket-buffer-size",
+    "send_buffer_bytes",
+    type=click.IntRange(min=-1),
+    metavar="BYTES",
+    help="The size of a socket's send buffer; -1, the default, leaves it to the system.",
+)
 @json_option
 @output_option
 def command(
@@ -150,6 +163,8 @@ def command(
     metadata_max_age_ms: int | None,
     request_timeout_ms: int | None,
     retry_backoff_ms: int | None,
+    retries: int | None,
+    send_buffer_bytes: int | None,
     as_json: bool,
     output: str,
 ) -> int:
@@ -174,6 +189,8 @@ def command(
         metadata_max_age_ms=metadata_max_age_ms,
         request_timeout_ms=request_timeout_ms,
         retry_backoff_ms=retry_backoff_ms,
+        retries=retries,
+        send_buffer_bytes=send_buffer_bytes,
     )
 
     options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)

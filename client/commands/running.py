@@ -53,12 +53,7 @@ INSTEAD_OF = {
 
 
 NOT_SERVED = {
-    "--bootstrap-controller": "brokers pass on what only controllers can do: use --bootstrap-server",
-    "--delete-config": "Kafka 4 removed this option: use odradek configs --alter --delete-config",
-    "--enable-systest-events": "it is for Kafka's own system tests; --json prints the position of each record",
-    "--message-send-max-retries": "records are retried until delivery.timeout.ms (--command-property)",
     "--print-metrics": "the client keeps no metrics of Java's kind; docs/metrics.md names those of the broker",
-    "--socket-buffer-size": "the system chooses the size of the sockets' buffers",
 }
 """Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that are missing here, and why."""
 

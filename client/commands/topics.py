@@ -58,6 +58,13 @@ class TopicOptions(NamedTuple):
         return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
+DELETE_CONFIG = (
+    "delete-config option is no longer supported and deprecated since version 4.0. The config will be fully removed in "
+    "future releases."
+)
+"""What kafka-topics says, which takes the option and does nothing for it."""
+
+
 @click.command(
     help="Create, delete, describe, list or change topics.", context_settings={"help_option_names": ["-h", "--help"]}
 )
@@ -74,6 +81,7 @@ class TopicOptions(NamedTuple):
 @click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
 @click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition, instead of --partitions.")
 @click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="A configuration of the new topic.")
+@click.option("--delete-config", multiple=True, metavar="KEY", help="Has no effect since Kafka 4: odradek configs.")
 @click.option("--if-exists", is_flag=True, help="Missing topics are not an error.")
 @click.option("--if-not-exists", is_flag=True, help="An existing topic is not an error.")
 @click.option("--exclude-internal", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
@@ -107,6 +115,7 @@ def command(
     replication_factor: int | None,
     replica_assignment: str | None,
     config: tuple[str, ...],
+    delete_config: tuple[str, ...],
     if_exists: bool,
     if_not_exists: bool,
     exclude_internal: bool,
@@ -121,6 +130,8 @@ def command(
     output: str,
 ) -> int:
     """Checks the arguments and runs the action."""
+    if delete_config:
+        click.echo(DELETE_CONFIG, err=True)
     action = exactly_one({"list": list_, "describe": describe, "create": create, "alter": alter, "delete": delete})
     check_needs(action, topic, partitions)
     options = TopicOptions(

@@ -71,9 +71,12 @@ class Consumer(ConsumerBase):
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
+        receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """``enable_auto_commit`` defaults to on with a group and off without. Raises ConfigurationError."""
+        """``enable_auto_commit`` defaults to on with a group and off without. ``receive_buffer_bytes``: of a socket; -1
+        leaves it to the system. Raises ConfigurationError.
+        """
         self._group_config = group_config(
             group_id,
             group_protocol=group_protocol,
@@ -103,6 +106,7 @@ class Consumer(ConsumerBase):
             retry_backoff_ms=retry_backoff_ms,
             retry_backoff_max_ms=retry_backoff_max_ms,
             metadata_max_age_ms=metadata_max_age_ms,
+            receive_buffer_bytes=receive_buffer_bytes,
             security=security,
         )
         self._set_up(cluster, fetch_config, default_api_timeout_ms)

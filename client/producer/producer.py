@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from ...protocol.records.varint import MAX_INT32
 from ...protocol.wall_clock import clock_ms
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import TopicMetadata
@@ -43,6 +44,7 @@ class Producer:
         *,
         client_id: str = "odradek-producer",
         acks: str | int = "all",
+        retries: int = MAX_INT32,
         compression_type: str = "none",
         batch_size: int = 16_384,
         linger_ms: float = 5,
@@ -57,6 +59,7 @@ class Producer:
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
+        send_buffer_bytes: int = -1,
         partitioner: Partitioner | None = None,
         partitioner_ignore_keys: bool = False,
         partitioner_adaptive_partitioning_enable: bool = True,
@@ -64,9 +67,13 @@ class Producer:
         transaction_timeout_ms: int = 60_000,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """``enable_idempotence`` defaults to on, or to off if ``acks`` does not allow it. Raises ConfigurationError."""
+        """``enable_idempotence`` defaults to on, or to off if ``acks`` or ``retries`` do not allow it.
+
+        ``retries``: how often a batch is sent again at most, within ``delivery_timeout_ms``. ``send_buffer_bytes``: of
+        a socket; -1 leaves it to the system. Raises ConfigurationError.
+        """
         self._acks, idempotent = _guarantees(
-            acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id
+            acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id, retries
         )
         self._max_request_size = max_request_size
         self._max_block_ms = max_block_ms
@@ -82,6 +89,7 @@ class Producer:
             retry_backoff_ms=retry_backoff_ms,
             retry_backoff_max_ms=retry_backoff_max_ms,
             metadata_max_age_ms=metadata_max_age_ms,
+            send_buffer_bytes=send_buffer_bytes,
             security=security,
         )
         self._accumulator = Accumulator(
@@ -100,6 +108,7 @@ class Producer:
             max_in_flight=max_in_flight_requests_per_connection,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
+            retries=retries,
         )
         self._transactions = self._transactions_of(transactional_id, transaction_timeout_ms)
         identity = self._transactions or ProducerIdentity(self._cluster)
@@ -362,7 +371,7 @@ class Producer:
 
 
 def _guarantees(
-    acks: str | int, enable_idempotence: bool | None, max_in_flight: int, transactional_id: str | None
+    acks: str | int, enable_idempotence: bool | None, max_in_flight: int, transactional_id: str | None, retries: int
 ) -> tuple[int, bool]:
     """The acks of Produce, and whether the producer is idempotent. Raises ConfigurationError."""
     if acks not in ACKS:
@@ -375,7 +384,11 @@ def _guarantees(
         raise ConfigurationError(f"{reason} needs acks='all'")
     if wanted and max_in_flight > 5:
         raise ConfigurationError(f"{reason} needs max_in_flight_requests_per_connection of at most 5")
-    possible = ACKS[acks] == -1 and max_in_flight <= 5
+    if retries < 0:
+        raise ConfigurationError(f"retries is {retries}; it must be at least 0")
+    if wanted and not retries:
+        raise ConfigurationError(f"{reason} needs retries of at least 1")
+    possible = ACKS[acks] == -1 and max_in_flight <= 5 and retries > 0
     return ACKS[acks], possible if enable_idempotence is None else enable_idempotence
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.compression import CompressionType
+from ...protocol.records.varint import MAX_INT32
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID
@@ -44,6 +45,7 @@ class SenderConfig(NamedTuple):
     max_in_flight: int
     request_timeout_ms: float
     delivery_timeout_ms: float
+    retries: int = MAX_INT32
 
 
 class Sender:
@@ -284,7 +286,7 @@ class Sender:
             self._fail(batch, error)
 
     def _retry(self, batch: ProducerBatch, error: BaseException, *, lost_sequence: bool = False) -> None:
-        if not self._identity.may_retry:
+        if not self._identity.may_retry or batch.attempts >= self._config.retries:
             self._fail(batch, error)
             return
         delay_s = self._cluster.backoff_s(batch.attempts)

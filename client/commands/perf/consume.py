@@ -59,6 +59,13 @@ class ConsumeTest(NamedTuple):
     metavar="BYTES",
     help="At most this much of a partition in a request.",
 )
+@click.option(
+    "--socket-buffer-size",
+    "receive_buffer_bytes",
+    type=click.IntRange(min=-1),
+    metavar="BYTES",
+    help="The size of a socket's receive buffer; -1, the default, leaves it to the system.",
+)
 @click.option("--from-latest", is_flag=True, help="Begin at the latest record, not the earliest.")
 @click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE", help="A consumer setting.")
 @click.option("--command-config", "config", type=PATH, metavar="FILE", help="A file of consumer settings.")
@@ -76,6 +83,7 @@ def consume(
     messages: int | None,
     group_id: str | None,
     max_partition_fetch_bytes: int,
+    receive_buffer_bytes: int | None,
     from_latest: bool,
     properties: tuple[str, ...],
     config: str | None,
@@ -109,6 +117,7 @@ def consume(
         {**defaults, "auto_offset_reset": "latest" if from_latest else "earliest", **given},
         group_id=group_id or f"perf-consumer-{random.randrange(100_000)}",
         max_partition_fetch_bytes=max_partition_fetch_bytes,
+        receive_buffer_bytes=receive_buffer_bytes,
     )
     server = bootstrap_servers(bootstrap_server, config, properties)
     test = ConsumeTest(topic, include, num_records or messages or 0, timeout_ms, detailed)

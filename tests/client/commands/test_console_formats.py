@@ -148,6 +148,15 @@ def test_a_record_that_cannot_be_printed_ends_the_command_or_is_skipped(
     assert "Processed a total of 3 messages" in err
 
 
+def test_the_end_is_an_event(broker: InProcessBroker, capfd: pytest.CaptureFixture[str]) -> None:
+    """Kafka's system tests wait for this line: ``ConsoleConsumer.addShutdownHook``."""
+    send(broker, "ended", [b"one"])
+    arguments = ["--topic", "ended", "--from-beginning", "--until-end", "--enable-systest-events"]
+    assert ours(capfd, broker, *arguments)[0] == "one\nshutdown_complete\n"
+    arguments[1] = "missing"
+    assert ours(capfd, broker, *arguments, code=1)[0] == "shutdown_complete\n"
+
+
 def test_json_shows_what_the_deserializers_make_of_the_bytes(
     broker: InProcessBroker, capfd: pytest.CaptureFixture[str]
 ) -> None:

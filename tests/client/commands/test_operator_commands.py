@@ -192,6 +192,15 @@ def test_metadata_quorum(bootstrap: str, both: BothTools) -> None:
 
 
 @pytest.mark.java
+def test_an_option_of_kafka_topics_that_does_nothing(bootstrap: str, both: BothTools) -> None:
+    arguments = ("--bootstrap-server", bootstrap, "--list", "--exclude-internal", "--delete-config", "retention.ms")
+    ours = both.ours("topics", *arguments)
+    assert ours.code == 0
+    assert "no longer supported" in ours.err
+    assert ours.err.splitlines()[0] == both.theirs("topics", *arguments).err.splitlines()[0]
+
+
+@pytest.mark.java
 def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
     with RealKafka(tmp_path) as kafka:
         controller = ("--bootstrap-controller", f"127.0.0.1:{kafka.controller_port}")
@@ -204,6 +213,21 @@ def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
         assert "LeaderId:" in both.same("metadata-quorum", *controller, "describe", "--status")
         assert "\tLeader" in both.same("metadata-quorum", *controller, "describe", "--replication")
         both.same("metadata-quorum", *controller, "describe", "--replication", "--human-readable")
+        defaults = ("configs", *controller, "--entity-type", "brokers", "--entity-default")
+        assert "Completed" in both.same(*defaults, "--alter", "--add-config", "log.retention.ms=100000")
+        assert "log.retention.ms=100000" in both.same(*defaults, "--describe")
+        assert both.ours(*defaults, "--alter", "--delete-config", "log.retention.ms").code == 0
+        assert "log.retention.ms" not in both.same(*defaults, "--describe")
+        for arguments in (
+            ("--describe", "--topic", "t", "--bootstrap-server", kafka.bootstrap_servers),
+            ("--describe", "--entity-type", "topics"),
+            ("--alter", "--user", "u", "--add-config", "producer_byte_rate=1000"),
+            ("--describe", "--entity-type", "ips"),
+        ):
+            assert both.theirs("configs", *controller, *arguments).code == 1
+            refused = both.ours("configs", *controller, *arguments)
+            assert refused.code == 2
+            assert "bootstrap-server" in refused.err
 
 
 @pytest.mark.java

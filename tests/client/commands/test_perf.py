@@ -166,7 +166,7 @@ PRODUCE = ["produce", "--topic", "t", "--throughput", "-1"]
         (["consume", "--topic", "t"], "Missing option '--num-records'"),
         (["consume", "--num-records", "1"], "Exactly one of --topic and --include"),
         (["consume", "--topic", "t", "--num-records", "1", "--date-format", "G"], "'G' of the pattern is not served"),
-        (["consume", "--topic", "t", "--num-records", "1", "--socket-buffer-size", "1"], "the system chooses"),
+        (["consume", "--topic", "t", "--num-records", "1", "--print-metrics"], "keeps no metrics of Java's kind"),
         (["end-to-end", "h:1", "t", "5"], "Expected 5 or 6 positional arguments, but got 3"),
         (["end-to-end", "h:1", "t", "5", "0", "10"], "'0' is not one of"),
     ],
