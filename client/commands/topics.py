@@ -58,11 +58,8 @@ class TopicOptions(NamedTuple):
         return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
-DELETE_CONFIG = (
-    "delete-config option is no longer supported and deprecated since version 4.0. The config will be fully removed in "
-    "future releases."
-)
-"""What kafka-topics says, which takes the option and does nothing for it."""
+DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek configs --alter --delete-config"
+"""kafka-topics takes the option, too, says so and does nothing for it."""
 
 
 @click.command(

@@ -74,9 +74,7 @@ class Consumer(ConsumerBase):
         receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """``enable_auto_commit`` defaults to on with a group and off without. ``receive_buffer_bytes``: of a socket; -1
-        leaves it to the system. Raises ConfigurationError.
-        """
+        """``enable_auto_commit`` defaults to on with a group and off without. Raises ConfigurationError."""
         self._group_config = group_config(
             group_id,
             group_protocol=group_protocol,
@@ -109,18 +107,16 @@ class Consumer(ConsumerBase):
             receive_buffer_bytes=receive_buffer_bytes,
             security=security,
         )
-        self._set_up(cluster, fetch_config, default_api_timeout_ms)
         self._auto_commit_interval_ms = self._automatic(enable_auto_commit, auto_commit_interval_ms)
         self._max_poll_records, self._auto_create = max_poll_records, allow_auto_create_topics
-        if topics:
-            self.subscribe(topics)
+        self._set_up(cluster, fetch_config, default_api_timeout_ms, topics)
 
     def _automatic(self, enabled: bool | None, interval_ms: int) -> int | None:
         if enabled and self._group_config is None:
             raise ConfigurationError("enable_auto_commit needs a group_id")
         return interval_ms if self._group_config is not None and enabled is not False else None
 
-    def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float) -> None:
+    def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float, topics: tuple[str, ...]) -> None:
         """Creates the parts that hold state."""
         subscription = SubscriptionState()
         isolation_level = fetch_config.isolation_level
@@ -141,6 +137,8 @@ class Consumer(ConsumerBase):
         self._upkeep: asyncio.Task[None] | None = None
         self._next_topic_check = 0.0
         self._running = False
+        if topics:
+            self.subscribe(topics)
 
     # Start and stop
 

@@ -67,18 +67,12 @@ class Producer:
         transaction_timeout_ms: int = 60_000,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """``enable_idempotence`` defaults to on, or to off if ``acks`` or ``retries`` do not allow it.
-
-        ``retries``: how often a batch is sent again at most, within ``delivery_timeout_ms``. ``send_buffer_bytes``: of
-        a socket; -1 leaves it to the system. Raises ConfigurationError.
-        """
+        """``enable_idempotence`` is on by default if ``acks`` and ``retries`` allow it. Raises ConfigurationError."""
         self._acks, idempotent = _guarantees(
             acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id, retries
         )
-        self._max_request_size = max_request_size
-        self._max_block_ms = max_block_ms
-        self._partitioner = partitioner
-        self._ignore_keys = partitioner_ignore_keys
+        self._max_request_size, self._max_block_ms = max_request_size, max_block_ms
+        self._partitioner, self._ignore_keys = partitioner, partitioner_ignore_keys
         self._adaptive = partitioner_adaptive_partitioning_enable
         self._sticky = StickyPartitioner(batch_size, random.Random().randrange)
         self._cluster = Cluster(

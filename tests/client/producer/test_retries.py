@@ -1,4 +1,4 @@
-"""How often the producer sends a batch again, and the buffers of its sockets."""
+"""The producer sends a batch again as often as ``retries`` says, and sockets get buffers of the given sizes."""
 
 import socket
 
