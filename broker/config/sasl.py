@@ -91,6 +91,21 @@ def sasl_settings(
     return found
 
 
+def file_of_plain_users(config: TypedValues, listener: str) -> str | None:
+    """The JAAS file with the users of PLAIN of a listener; None if a key of the listener has them."""
+    path = config.originals.get(JAAS_FILE_KEY, "").strip()
+    return path if path and f"{prefix_of(listener)}plain.{JAAS_KEY}" not in config.originals else None
+
+
+def plain_users(config: TypedValues, listener: str) -> Mapping[str, str]:
+    """The users of PLAIN of a listener with their passwords. Reads the JAAS file. Raises ConfigError."""
+    reader = _SaslReader(config)
+    settings = MechanismSettings("PLAIN", reader.modules(listener, "PLAIN"), 0)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return settings.passwords()
+
+
 class NodeLogin(NamedTuple):
     """The login of this broker at the nodes of a listener. The password does not show in ``repr``."""
 

@@ -12,8 +12,10 @@ from ...protocol.security import scram
 from ..authentication.mechanism import Mechanisms, SaslExchange
 from ..authentication.plain import PlainExchange
 from ..authentication.scram import ScramExchange
-from ..config.sasl import ListenerSasl
+from ..config.sasl import ListenerSasl, MechanismSettings, file_of_plain_users, plain_users
+from ..config.typed_values import TypedValues
 from ..metadata.image import MetadataImage
+from .reread import Reread
 from .scram_accounts import ImageAccounts, random_text
 
 if TYPE_CHECKING:
@@ -21,19 +23,22 @@ if TYPE_CHECKING:
 
 
 def mechanisms_of(
+    config: TypedValues,
+    listener: str,
     settings: ListenerSasl,
     image: Callable[[], MetadataImage],
     token_hmacs: Callable[[], "TokenHmacs | None"],
 ) -> Mechanisms:
     """The enabled mechanisms of a listener, by name.
 
-    ``image`` returns the present metadata, ``token_hmacs`` those of its delegation tokens. Raises ConfigError if the
-    keys for OAUTHBEARER can't be read.
+    Users of PLAIN that come from a JAAS file are read again when it changes; a file that can't be used leaves the
+    earlier ones. ``config``: the broker's own file. ``image`` returns the present metadata, ``token_hmacs`` those of
+    its delegation tokens. Raises ConfigError if the keys for OAUTHBEARER can't be read.
     """
     made: dict[str, Callable[[], SaslExchange]] = {}
     for one in settings.mechanisms:
         if one.name == "PLAIN":
-            made[one.name] = partial(PlainExchange, one.passwords())
+            made[one.name] = _plain(config, listener, one)
         elif one.oauthbearer is not None:
             from ..authentication.oauthbearer import OAuthBearerExchange  # few brokers need it
             from .bearer_tokens import validation_of
@@ -44,3 +49,15 @@ def mechanisms_of(
             accounts = ImageAccounts(mechanism, image, token_hmacs)
             made[one.name] = partial(ScramExchange, mechanism, accounts, random_text)
     return made
+
+
+def _plain(config: TypedValues, listener: str, settings: MechanismSettings) -> Callable[[], SaslExchange]:
+    path = file_of_plain_users(config, listener)
+    if path is None:
+        return partial(PlainExchange, settings.passwords())
+    users = Reread(
+        f"the users of PLAIN of the listener {listener}",
+        lambda: plain_users(config, listener),
+        lambda: (None, [path]),
+    )
+    return lambda: PlainExchange(users.current())

@@ -99,7 +99,9 @@ class ListenerSecurity:
         from ..security.sasl_mechanisms import mechanisms_of
 
         broker, settings = self._broker, self._sasl_settings[listener_name]
-        mechanisms = mechanisms_of(settings, lambda: broker.metadata.image, lambda: broker.token_hmacs)
+        mechanisms = mechanisms_of(
+            self._config, listener_name, settings, lambda: broker.metadata.image, lambda: broker.token_hmacs
+        )
         answers = OwnAnswers(self._api_versions, listener_name)
         return sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)
 

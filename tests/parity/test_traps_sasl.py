@@ -15,6 +15,8 @@ import pytest
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
 from odradek.protocol.messages.security import (
@@ -298,6 +300,38 @@ def test_users_are_altered_described_and_log_in(both: Two) -> None:
     for login in LOGINS:
         assert scram(both.ours.port, *login) == scram(both.kafka.port, *login), login[:2]
     assert scram(both.ours.port, *LOGINS[0]) == (1, False), "requests after its end close the connection"
+
+
+SECURITY_OF_A_LISTENER = {
+    f"{PREFIX}plain.sasl.jaas.config": f'{MODULES}.plain.PlainLoginModule required user_admin="other";',
+    f"{PREFIX}scram-sha-256.sasl.jaas.config": f"{MODULES}.scram.ScramLoginModule required;;",
+    f"{PREFIX}sasl.enabled.mechanisms": "PLAIN",
+    f"{PREFIX}plain.connections.max.reauth.ms": "1",
+}
+
+
+SET, DELETE = 0, 1
+
+
+def alter(port: int, key: str, operation: int) -> int:
+    """Changes a dynamic config of broker 1. Returns the error code."""
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(4, "1")
+    text = SECURITY_OF_A_LISTENER[key] if operation == SET else None
+    resource.configs.append(IncrementalAlterConfigsRequest.AlterableConfig(key, operation, text))
+    answer = memoryview(admin(port, IncrementalAlterConfigsRequest([resource])))
+    _, position = decoder(ResponseHeader, 0)(answer, 0)
+    response: IncrementalAlterConfigsResponse = decoder(IncrementalAlterConfigsResponse, 0)(answer, position)[0]
+    return response.responses[0].error_code
+
+
+@pytest.mark.parametrize("key", SECURITY_OF_A_LISTENER)
+def test_logins_of_a_listener_do_not_change_while_the_broker_runs(both: Two, key: str) -> None:
+    """Kafka accepts the change, and goes on with what the start has read. Ours refuses what would have no effect."""
+    assert alter(both.ours.port, key, SET) == ErrorCode.INVALID_REQUEST
+    assert alter(both.kafka.port, key, SET) == ErrorCode.NONE
+    for side in both:
+        assert answers(side.port, [PLAIN, LOGIN])[-1] != "closed"
+    assert alter(both.kafka.port, key, DELETE) == ErrorCode.NONE
 
 
 def test_random_frames_before_authentication(both: Two) -> None:

@@ -82,6 +82,42 @@ async def test_a_broker_lives_from_a_mounted_secret(tmp_path: Path) -> None:
         await server.stop()
 
 
+async def test_users_of_plain_follow_the_jaas_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A new password holds for the next login, and a revoked user can't log in. A broken file changes nothing."""
+    volume = tmp_path / "secrets"
+    write_secret(volume, "1")
+    keys = {
+        "listeners": "CLIENTS://127.0.0.1:0",
+        "listener.security.protocol.map": "CLIENTS:SASL_SSL",
+        "inter.broker.listener.name": "CLIENTS",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "ssl.keystore.location": str(volume / "broker.pem"),
+        "java.security.auth.login.config": str(volume / "jaas.conf"),
+        "connection.failed.authentication.delay.ms": "1",
+        "log.dirs": str(tmp_path / "logs"),
+        "offsets.topic.num.partitions": "1",
+    }
+    server = BrokerServer(ServerConfig.load(None, [f"{key}={text}" for key, text in keys.items()], {}))
+    await server.start()
+    try:
+        port = server.listeners[0].port
+        await ask(port, volume, "first")
+        write_secret(volume, "2", "other-one")
+        with pytest.raises(AuthenticationError):
+            await ask(port, volume, "first")
+        await ask(port, volume, "other-one")
+        (volume / "..2" / "jaas.conf").write_text("KafkaServer { other-one")
+        await ask(port, volume, "other-one")
+        assert "the users of PLAIN of the listener CLIENTS stay as they were" in caplog.text
+        (volume / "..2" / "jaas.conf").write_text(f'KafkaServer {{ {PLAIN_MODULE} required user_bob="x"; }};')
+        with pytest.raises(AuthenticationError):
+            await ask(port, volume, "other-one")
+        assert "other-one" not in caplog.text
+    finally:
+        await server.stop()
+
+
 async def ask(port: int, volume: Path, password: str) -> None:
     """Asks for the topics as the user ann."""
     settings = {
