@@ -47,7 +47,7 @@ def test_the_rule_finds_comparisons(code: str, count: int) -> None:
 
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
-    """What is compared in constant time."""
+    """The pairs that were compared in constant time."""
     found: list[tuple[bytes, bytes]] = []
     compare: Callable[[bytes, bytes], bool] = hmac.compare_digest
 
