@@ -1,10 +1,10 @@
 """The lag of groups: how far their committed offsets are behind, in records and in seconds.
 
-Owns: the last completed round of looks at all committed offsets. Never does: scanning a log: the time of a record is
-that in the header of its batch. Invariants: one piece looks at LOOKED_AT_A_PIECE offsets, or reads TIMES_A_PIECE
-headers; one request for metrics makes PIECES_A_REQUEST pieces, and a longer round goes on with the next request; the
-samples are those of the MAX_LAGS largest lags, and the sum of the others. Source: our own; Apache Kafka's brokers have
-no lag. The rule is that of the table of an audit (docs/lag.md).
+Owns: the last completed round of looks at all committed offsets. Invariants: one piece looks at LOOKED_AT_A_PIECE
+offsets, or reads one batch, in steps of less than a millisecond; one request for metrics makes PIECES_A_REQUEST pieces,
+and a longer round goes on with the next request; the samples are those of the MAX_LAGS largest lags, and the sum of the
+others. Source: our own; Apache Kafka's brokers have no lag. Lag in seconds is the age of the oldest record that a group
+has not committed (docs/metrics.md).
 """
 
 import heapq
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps
 from ...storage.log.log import Log
 from .pieces import Sample, in_pieces
 
@@ -21,10 +22,8 @@ MAX_LAGS = 1_000
 """Partitions of groups that have samples of their own."""
 LOOKED_AT_A_PIECE = 256
 """A look costs 0.7 us."""
-TIMES_A_PIECE = 4
-"""The header of a batch is read from the page cache in 15 us, but from a slow disk in 10 ms."""
 PIECES_A_REQUEST = 400
-"""Looks at 102,400 offsets, or reads 1,600 headers: 0.1 s at most."""
+"""Looks at 102,400 offsets, or reads 400 batches: 0.1 s."""
 OTHERS = ("others", "", "")
 LABELS = ("group", "topic", "partition")
 UNKNOWN = -1
@@ -36,6 +35,12 @@ class CommittedTopic(NamedTuple):
     group_id: str
     topic: str
     offsets: Iterable[tuple[int, int]]
+
+
+UnreadFrom = tuple[str, int, int]
+"""Topic, partition, and the offset from which a group has not read."""
+NOTHING_UNREAD = -2
+"""The time if only control records are unread."""
 
 
 class Lag(NamedTuple):
@@ -51,6 +56,11 @@ class Lag(NamedTuple):
     def labels(self) -> tuple[str, str, str]:
         """The labels of its samples."""
         return self.group_id, self.topic, str(self.partition)
+
+    @property
+    def unread(self) -> UnreadFrom:
+        """From where it has not read."""
+        return self.topic, self.partition, self.offset
 
 
 class LagSources(NamedTuple):
@@ -73,8 +83,8 @@ class LagRound:
         self.others = 0
         """The records of the lags that are not among them."""
         self.count = 0
-        self.times: dict[Lag, int] = {}
-        """The times of the first unread records, in ms since the epoch, where they are known."""
+        self.times: dict[UnreadFrom, int | None] = {}
+        """The times of the first unread records, in ms since the epoch; None of those that have no time."""
 
     def add(self, one: Lag) -> None:
         """Keeps the lag, if it is one of the largest."""
@@ -112,11 +122,7 @@ class LagMetrics:
         if shown.count > len(shown.largest):
             lags.append(Sample(OTHERS, shown.others))
         yield from in_pieces(_lag_family, lags)
-        seconds = (
-            Sample(one.labels, max(0, now_ms - shown.times[one]) / 1000 if one.lag else 0.0)
-            for one in known
-            if not one.lag or one in shown.times
-        )
+        seconds = (Sample(one.labels, age_s) for one in known if (age_s := _age_s(one, shown, now_ms)) is not None)
         yield from in_pieces(_seconds_family, seconds)
         yield from in_pieces(_offset_family, (Sample(one.labels, one.offset) for one in shown.largest))
         yield GaugeMetricFamily(
@@ -134,46 +140,40 @@ class LagMetrics:
                 if not found.count % LOOKED_AT_A_PIECE:
                     yield
         found.largest.sort(reverse=True)
-        known = {one[1:]: time_ms for one, time_ms in self._shown.times.items()}
-        read = 0
+        known = self._shown.times
         for one in found.largest:
             if one.lag <= 0:
                 break
-            time_ms = known.get(one[1:])  # of a group that has not moved
-            if time_ms is None:
-                time_ms = self._time_of(one)
-                read += 1
-                if not read % TIMES_A_PIECE:
-                    yield
-            if time_ms is not None:
-                found.times[one] = time_ms
+            unread = one.unread
+            if unread not in found.times:
+                # A group that has not moved: its record is still there, and no batch is read again.
+                is_known = known.get(unread, NOTHING_UNREAD) != NOTHING_UNREAD
+                found.times[unread] = known[unread] if is_known else (yield from self._time_of(one))
         self._shown = found
 
-    def _time_of(self, one: Lag) -> int | None:
-        """The time of the first unread record; None if it has none, or can't be read."""
+    def _time_of(self, one: Lag) -> Steps[int | None]:
+        """The time of the first unread record; NOTHING_UNREAD without such a record; None if it has no time."""
+        yield
         log = self._sources.log_of(one.topic, one.partition)
         if log is None:
             return None
         try:
-            return time_at(log, one.offset)
+            record = yield from log.find_record(one.offset)
         except KafkaError:
-            return None  # the log has failed or was closed; its own metrics and the broker's log tell
+            return None  # the log is damaged, has failed or was closed: the broker's log and its own metrics say so
+        if record is None or record.offset >= log.high_watermark:
+            return NOTHING_UNREAD
+        return record.timestamp if record.timestamp >= 0 else None
 
 
-def time_at(log: Log, offset: int) -> int | None:
-    """The time of the batch with the record at ``offset``, or of the first one after it, in ms since the epoch; None if
-    it has none. That is the time of the batch's first record, or the time of the append. Raises KafkaError.
-    """
-    log.check_usable()
-    try:
-        header = log.log_files.find_header(max(offset, log.log_start_offset))
-    except OSError as error:
-        raise log.storage_error(error) from error
-    if header is None:
+def _age_s(one: Lag, shown: LagRound, now_ms: int) -> float | None:
+    """The age of the first unread record in seconds; 0 without such a record, None if it is not known."""
+    if one.lag <= 0:
+        return 0.0
+    time_ms = shown.times[one.unread]
+    if time_ms is None:
         return None
-    is_first = not header.is_log_append_time and not header.has_delete_horizon
-    time_ms = header.base_timestamp if is_first else header.max_timestamp
-    return time_ms if time_ms >= 0 else None
+    return 0.0 if time_ms == NOTHING_UNREAD else max(0, now_ms - time_ms) / 1000
 
 
 def _lag_family() -> GaugeMetricFamily:
@@ -182,7 +182,7 @@ def _lag_family() -> GaugeMetricFamily:
 
 
 def _seconds_family() -> GaugeMetricFamily:
-    what = "Age of the first record that a group has not committed; 0 without one."
+    what = "Age of the oldest record that a group has not committed; 0 without one."
     return GaugeMetricFamily("odradek_group_lag_seconds", what, labels=LABELS)
 
 

@@ -32,7 +32,7 @@ from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_removal import LogRemoval
 from .pending_cut import PendingCut
-from .read_result import FileRegion, ReadResult
+from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .record_inspection import InspectedBatch
 from .timestamp_search import TimestampSearch
 
@@ -303,6 +303,17 @@ class Log:
         files, start = self._log_files, self.log_start_offset
         try:
             return (yield from files.search_timestamp(timestamp, start, self.storage_error))
+        except OSError as error:
+            raise self.storage_error(error) from error
+
+    def find_record(self, offset: int) -> Steps[TimestampAndOffset | None]:
+        """The first record from `offset` on that is not a control record, in steps of less than a millisecond.
+
+        None if there is none. Of a batch of more than 1 MiB it is the first record. Raises StorageError.
+        """
+        self.check_usable()
+        try:
+            return (yield from self._log_files.find_record(max(offset, self.log_start_offset), self.storage_error))
         except OSError as error:
             raise self.storage_error(error) from error
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from ...protocol.records.batch import BatchHeader
+from ...protocol.steps import Steps
 from ..errors import StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
@@ -33,7 +33,7 @@ from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .pending_cut import PendingCut
-from .read_result import FileRegion, ReadResult
+from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .swap_files import rename_swap_files
 from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
 
@@ -151,16 +151,6 @@ class LogFiles:
             return ReadResult(FileRegion(descriptor, place.position, length), offset)
         return NOTHING
 
-    def find_header(self, offset: int) -> BatchHeader | None:
-        """The header of the batch that holds `offset`, or of the next one; None after the last batch."""
-        for segment in self.segments.reaching(offset):
-            if segment is not self.segments.active:
-                self._use_indexes(segment)
-            place = segment.indexes.find(offset)
-            if place is not None:
-                return next((header for _, header in segment.file.headers(place.position)), None)
-        return None
-
     def _use_indexes(self, segment: Segment) -> None:
         """Keeps the indexes of only a few older segments in memory."""
         in_use = self._indexes_in_use
@@ -187,6 +177,27 @@ class LogFiles:
                     if found is not None:
                         return found
             yield None
+            segment = self.segments.after(segment)
+        return None
+
+    def find_record(
+        self, offset: int, storage_error: Callable[[OSError], StorageError]
+    ) -> Steps[TimestampAndOffset | None]:
+        """The first record from `offset` on that is not a control record; see `SegmentScan.first_from`."""
+        segment: Segment | None = next(iter(self.segments.reaching(offset)), None)
+        while segment is not None:
+            if segment is not self.segments.active:
+                self._use_indexes(segment)
+            position = segment.indexes.offset.lookup(offset)
+            if position < segment.size:
+                scan = SegmentScan(self._files, segment, position, storage_error)
+                try:
+                    found = yield from scan.first_from(offset)
+                finally:
+                    scan.close()
+                if found is not None:
+                    return found
+            yield
             segment = self.segments.after(segment)
         return None
 

@@ -1,4 +1,4 @@
-"""Finds records of a segment by their own timestamps.
+"""Finds records of a segment by their own timestamps, and the timestamp of a record.
 
 Owns: the scan of one segment's file. Never does: changing the segment, deciding which segment to search
 (`LogFiles.search_timestamp` does). The indexes give the start; the batches' greatest timestamps decide which batches to
@@ -19,6 +19,9 @@ from ..files.files import Files
 from ..segment.batch_scan import scan_headers
 from ..segment.segment import Segment
 from .read_result import FileRegion, TimestampAndOffset
+
+UNREAD_BYTES = 1 << 20
+"""The size above which `first_from` does not read a batch. It runs on the event loop; a read of 1 MiB takes 0.3 ms."""
 
 
 class SegmentScan:
@@ -49,7 +52,7 @@ class SegmentScan:
         def is_found(offset: int, found: int) -> bool:
             return found >= timestamp and offset >= starting_offset
 
-        return self._search(is_wanted, is_found, by_header=False)
+        return self._search(is_wanted, is_found, lambda _: None)
 
     def first_with(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
         """The first record whose own timestamp is `timestamp`. In a batch with append time, the first record."""
@@ -57,11 +60,35 @@ class SegmentScan:
         def is_wanted(header: BatchHeader) -> bool:
             return header.max_timestamp == timestamp
 
-        return self._search(is_wanted, lambda _, found: found == timestamp, by_header=True)
+        def time_of(header: BatchHeader) -> int | None:
+            return header.max_timestamp if header.is_log_append_time else None
+
+        return self._search(is_wanted, lambda _, found: found == timestamp, time_of)
+
+    def first_from(self, offset: int) -> Steps[TimestampAndOffset | None]:
+        """The first record from `offset` on that is not a control record, with its own timestamp.
+
+        A batch over UNREAD_BYTES is not read: the result is its base offset and the timestamp of its first record.
+        """
+
+        def is_wanted(header: BatchHeader) -> bool:
+            return header.last_offset >= offset and not header.is_control
+
+        def time_of(header: BatchHeader) -> int | None:
+            if header.is_log_append_time or (header.has_delete_horizon and header.size_in_bytes > UNREAD_BYTES):
+                return header.max_timestamp  # a delete horizon takes the place of the base timestamp
+            is_first = header.base_offset >= offset or header.size_in_bytes > UNREAD_BYTES
+            return header.base_timestamp if is_first and not header.has_delete_horizon else None
+
+        return self._search(is_wanted, lambda found, _: found >= offset, time_of)
 
     def _search(
-        self, is_wanted: Callable[[BatchHeader], bool], is_found: Callable[[int, int], bool], *, by_header: bool
+        self,
+        is_wanted: Callable[[BatchHeader], bool],
+        is_found: Callable[[int, int], bool],
+        time_of: Callable[[BatchHeader], int | None],
     ) -> Steps[TimestampAndOffset | None]:
+        """`time_of`: the timestamp to take from a batch's header without reading its records; None to read them."""
         fd, start = self._region.fd, self._region.position
         steps = 0
         try:
@@ -71,8 +98,8 @@ class SegmentScan:
                     yield
                 if not is_wanted(header):
                     continue
-                if by_header and header.is_log_append_time:
-                    return TimestampAndOffset(header.max_timestamp, header.base_offset, header.partition_leader_epoch)
+                if (known := time_of(header)) is not None:
+                    return TimestampAndOffset(known, header.base_offset, header.partition_leader_epoch)
                 batch = self._files.read(fd, header.size_in_bytes, place)
                 for offset, timestamp, _ in iterate_facts(batch, header):
                     if is_found(offset, timestamp):

@@ -4,25 +4,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from prometheus_client import generate_latest
 
 from odradek.broker.metrics.lag_metrics import (
     LOOKED_AT_A_PIECE,
     MAX_LAGS,
     PIECES_A_REQUEST,
-    TIMES_A_PIECE,
     CommittedTopic,
     LagMetrics,
     LagSources,
-    time_at,
 )
 from odradek.broker.metrics.pieces import encoded
-from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.log import timestamp_search
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.read_result import TimestampAndOffset
 from odradek.testing import InProcessBroker
 
 from .metric_samples import Samples, samples_in, samples_of
@@ -66,12 +67,34 @@ def log_of(directory: Path, times: Sequence[Sequence[int]], config: LogConfig | 
     return log
 
 
-def test_the_time_is_that_of_the_batch(tmp_path: Path) -> None:
+def time_at(log: Log, offset: int) -> int | None:
+    """The time of the first record from an offset on, which is not a control record."""
+    found = run_to_end(log.find_record(offset))
+    return None if found is None else found.timestamp
+
+
+def test_the_time_is_that_of_the_record(tmp_path: Path) -> None:
     times = [[NOW_MS - 9, NOW_MS - 1], [NOW_MS - 3, NOW_MS - 4], [-1]]
     log = log_of(tmp_path, times, LogConfig(segment_bytes=150))
     assert len(log.segments) > 1
     found = [time_at(log, offset) for offset in range(6)]
-    assert found == [NOW_MS - 9, NOW_MS - 9, NOW_MS - 3, NOW_MS - 3, None, None]
+    assert found == [NOW_MS - 9, NOW_MS - 1, NOW_MS - 3, NOW_MS - 4, -1, None]
+    log.close()
+
+
+def test_the_time_of_a_record_in_a_compressed_batch(tmp_path: Path) -> None:
+    log = Log.open(tmp_path / "orders-0", LogConfig(), now_ms=NOW_MS)
+    records = [Record(number, NOW_MS - number, None, b"x" * 100, []) for number in range(2000)]
+    log.append_as_leader(encode_batch(records, compression=CompressionType.ZSTD), 0, NOW_MS)
+    assert time_at(log, 1500) == NOW_MS - 1500
+    log.close()
+
+
+def test_a_large_batch_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records have the time of the first one."""
+    monkeypatch.setattr(timestamp_search, "UNREAD_BYTES", 80)
+    log = log_of(tmp_path, [[NOW_MS - 9, NOW_MS - 1, NOW_MS - 2]])
+    assert time_at(log, 1) == NOW_MS - 9
     log.close()
 
 
@@ -79,6 +102,25 @@ def test_the_time_of_an_append_by_the_brokers_clock(tmp_path: Path) -> None:
     log = log_of(tmp_path, [[5, 6]], LogConfig(message_timestamp_type="LogAppendTime"))
     assert time_at(log, 0) == time_at(log, 1) == NOW_MS
     log.close()
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_the_marker_of_a_transaction_does_not_wait(kafka: InProcessBroker) -> None:
+    """A reader may commit the offset of the marker: it lags by one, as in Kafka, but no record waits for it."""
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "writer"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("orders", b"one")
+    producer.commit_transaction()
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "readers"})
+    consumer.commit(offsets=[TopicPartition("orders", 0, 1)], asynchronous=False)
+    kafka.advance(minutes=1)
+    samples = samples_of(kafka)
+    assert (samples[RECORDS, "readers", "0", "orders"], samples[SECONDS, "readers", "0", "orders"]) == (1, 0)
+    kafka.produce("orders", b"two")
+    kafka.advance(minutes=1)
+    assert samples_of(kafka)[SECONDS, "readers", "0", "orders"] >= 60
+    consumer.close()
 
 
 def metrics_of(
@@ -127,24 +169,24 @@ def test_a_look_at_many_offsets_goes_on_with_the_next_request(tmp_path: Path) ->
     log.close()
 
 
-def test_a_piece_reads_few_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of(tmp_path, [[NOW_MS - 1_000]])
+def test_a_piece_reads_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lags = 20
+    log = log_of(tmp_path, [[NOW_MS - 1_000, NOW_MS - 500]] * lags)
     reads: list[int] = []
-    find_header = log.log_files.find_header
+    find_record = log.find_record
 
-    def find(offset: int) -> BatchHeader | None:
+    def find(offset: int) -> Steps[TimestampAndOffset | None]:
         reads.append(offset)
-        return find_header(offset)
+        return find_record(offset)
 
-    monkeypatch.setattr(log.log_files, "find_header", find)
-    lags = 10 * TIMES_A_PIECE
-    metrics = metrics_of({f"g{number}": {0: 0} for number in range(lags)}, [0], log)
+    monkeypatch.setattr(log, "find_record", find)
+    metrics = metrics_of({f"g{number}": {0: 2 * number + 1} for number in range(lags)} | {"too": {0: 1}}, [0], log)
     before = 0
     for _ in metrics.pieces():
-        assert len(reads) - before <= TIMES_A_PIECE
+        assert len(reads) - before <= 1
         before = len(reads)
-    assert len(reads) == lags < LOOKED_AT_A_PIECE
-    assert read(metrics)[SECONDS, "g0", "0", "orders"] == 1
+    assert len(reads) == lags, "two groups at one offset wait for one record"
+    assert read(metrics)[SECONDS, "g0", "0", "orders"] == 0.5
     assert len(reads) == lags, "the times are known"
     log.close()
 
