@@ -24,6 +24,7 @@ WAITING = (
     "tests/client/",
     "tests/examples/",
     "tests/pages/",
+    "tests/systems/",
 )
 """Tests that use 0.2 to 0.8 of a processor."""
 COMPUTING = (

@@ -81,13 +81,13 @@ def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
     # "-broker": a cache of before held only the clients of the old version.
     name = f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker"
-    return _libs(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
+    return fetched(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
 
 
 @cache
 def streams_libs() -> Path:
     """The directory with the jars of Kafka Streams and what it needs, fetched once. Raises JavaMissingError."""
-    return _libs(f"kafka-streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), _LOGGING])
+    return fetched(f"kafka-streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), _LOGGING])
 
 
 @cache
@@ -103,10 +103,14 @@ def spark_kafka_jars() -> list[Path]:
         ("org.apache.commons", "commons-pool2", "2.12.1"),
         (_KAFKA, "kafka-clients", KAFKA_VERSION),
     ]
-    return sorted(_libs("spark-kafka-4.2.0", artifacts, exclusions=_ALONE).glob("*.jar"))
+    return sorted(fetched("spark-kafka-4.2.0", artifacts, exclusions=_ALONE).glob("*.jar"))
 
 
-def _libs(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path:
+def fetched(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path:
+    """The directory with the jars of Maven's ``artifacts`` and of what they need, fetched once.
+
+    ``name`` is its directory in the cache. Raises JavaMissingError.
+    """
     directory = cache_directory() / name
     libs = directory / "libs"
     done = directory / "complete"
@@ -169,15 +173,16 @@ def run_class(
 
 def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str]:
     """The command line up to the class name: heap, log level, class path."""
-    return _arguments(kafka_libs(version), heap)
+    return jar_arguments(kafka_libs(version), heap)
 
 
 def streams_arguments(heap: str = "256m") -> list[str]:
     """The arguments of :func:`java_arguments`, with Kafka Streams in the class path. Raises JavaMissingError."""
-    return _arguments(streams_libs(), heap)
+    return jar_arguments(streams_libs(), heap)
 
 
-def _arguments(libs: Path, heap: str) -> list[str]:
+def jar_arguments(libs: Path, heap: str) -> list[str]:
+    """The command line up to the class name, with the jars of ``libs``. Raises JavaMissingError."""
     archive = class_archive(libs)
     return [
         java_command(),

@@ -1,0 +1,32 @@
+"""A program of Quix Streams: the sum of each key's readings, exactly once. Arguments: servers, state directory, count.
+
+It ends when it has read ``count`` readings. The sums live in a store that a changelog topic restores.
+"""
+
+import sys
+from typing import Any
+
+from quixstreams import Application
+
+servers, state_directory, count = sys.argv[1:]
+application = Application(
+    broker_address=servers,
+    consumer_group="totals",
+    auto_offset_reset="earliest",
+    processing_guarantee="exactly-once",
+    commit_interval=0.2,
+    state_dir=state_directory,
+)
+
+
+def add(reading: Any, state: Any) -> dict[str, int]:
+    """The sum with a reading."""
+    total = state.get("total", 0) + reading["value"]
+    state.set("total", total)
+    return {"total": total}
+
+
+readings = application.topic("readings", key_deserializer="str", value_deserializer="json")
+totals = application.topic("totals", key_serializer="str", value_serializer="json")
+application.dataframe(readings).apply(add, stateful=True).to_topic(totals)
+application.run(count=int(count), timeout=300)
