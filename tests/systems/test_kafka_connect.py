@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
-from support.systems.connect import ConnectWorker
+from systems.connect import ConnectWorker
 
 LINES = 100
 """In one piece: few enough that FileStreamSource reads all of them in one poll. What it leaves over it gives only when

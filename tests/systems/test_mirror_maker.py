@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type:
 from support.brokers.our_broker import OurBroker
 from support.kafka.java import java_or_skip
 from support.kafka.real_kafka import RealKafka
-from support.systems.connect import connect_program
+from systems.connect import connect_program
 
 PARTITIONS = (0, 1)
 RECORDS, MORE = 300, 10

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from odradek.testing import InProcessBroker
-from support.systems.process import SystemProcess
-from support.systems.python_environment import python_systems
+from systems.process import SystemProcess
+from systems.python_environment import python_systems
 
-PROGRAMS = Path(__file__).parent.parent / "support/systems/programs"
+PROGRAMS = Path(__file__).parent / "programs"
 READINGS = 60
 KEYS = 4
 TASKS = 20

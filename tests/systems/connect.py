@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from support.kafka.java import KAFKA_VERSION, fetched, jar_arguments, java_or_skip
-from support.systems.process import SystemProcess
+from systems.process import SystemProcess
 
 _KAFKA = "org.apache.kafka"
 _REST = "org.apache.kafka.connect.runtime.rest.RestServer"
