@@ -1,4 +1,4 @@
-"""What only one folder of tests uses is found, through other helpers and through names in strings."""
+"""The rule finds a helper that only one folder of tests uses, through other helpers and through names in strings."""
 
 from pathlib import Path
 
