@@ -6,11 +6,15 @@ replaceCurrentWithFutureLog); KIP-113.
 """
 
 from ...protocol.topic_partition import TopicPartition
+from ..files.descriptors import DescriptorCache
 from ..files.file_names import FUTURE_DIRECTORY_SUFFIX, partition_directory_name
 from ..log.log import Log
 from ..log.log_config import LogConfig
 from .directory_contents import FoundLog
 from .log_directory import LogDirectory
+
+FUTURE_MAX_OPEN = 4
+"""Segments of a copy that are open at once. One is appended to; a sync may hold those that came before it."""
 
 
 def open_future(
@@ -18,11 +22,15 @@ def open_future(
 ) -> Log:
     """Opens the log of a replica that is being moved to `directory`, new or as found at the start.
 
-    Raises StorageError, CorruptCheckpointError.
+    The copy has descriptors of its own, and none while nothing is appended to it: a thread writes it, and must neither
+    close a file that another thread is about to use, nor have one of its own closed. Raises StorageError,
+    CorruptCheckpointError.
     """
     found = directory.found_futures.get(key)
     path = directory.removal.unique_path(key, FUTURE_DIRECTORY_SUFFIX) if found is None else found.path
-    log = directory.futures[key] = directory.open_at(path, key, config, now_ms, topic_id)
+    own = DescriptorCache(directory.files, FUTURE_MAX_OPEN)
+    log = directory.futures[key] = directory.open_at(path, key, config, now_ms, topic_id, own)
+    log.release_files()
     directory.found_futures.pop(key, None)
     return log
 
@@ -49,6 +57,7 @@ def promote_future(directory: LogDirectory, key: TopicPartition) -> Log | None:
     try:
         if log is not None:
             log.release_files()  # not every system renames open files
+            log.use_descriptors(directory.descriptors)
             directory.files.rename(log.directory, path)
             log.move_to(path)
             directory.logs[key] = directory.futures.pop(key)

@@ -76,7 +76,7 @@ class LogDirectory:
         self.gate = AppendGate()
         self._lock = lock
         self._chance = chance
-        self._descriptors = DescriptorCache(files, max_open_files)
+        self.descriptors = DescriptorCache(files, max_open_files)
         self._offsets = DirectoryOffsets(files, path)
         self.high_watermarks = self._offsets.high_watermarks
         self.cleaner_offsets = self._offsets.cleaner
@@ -130,7 +130,7 @@ class LogDirectory:
     @property
     def open_files(self) -> int:
         """The number of segments that are open."""
-        return len(self._descriptors)
+        return len(self.descriptors)
 
     def fail(self, error: OSError) -> None:
         """Takes the directory offline: operations on its logs fail from now on. Any thread. The first error counts."""
@@ -225,7 +225,7 @@ class LogDirectory:
                 progress(key, next(done), len(keys))
 
         self._recovered = recovered
-        with self._descriptors.divided(threads), ThreadPoolExecutor(threads, "recovery") as pool:
+        with self.descriptors.divided(threads), ThreadPoolExecutor(threads, "recovery") as pool:
             for _ in pool.map(open_one, keys):
                 pass
         self._recovered = None
@@ -267,8 +267,19 @@ class LogDirectory:
         self.removal.rename(self.found.pop(key).path, key, STRAY_DIRECTORY_SUFFIX)
         self._offsets.forget(key)
 
-    def open_at(self, path: Path, key: TopicPartition, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
-        """Opens the log of a partition in `path`, or creates it. Raises StorageError, CorruptCheckpointError."""
+    def open_at(
+        self,
+        path: Path,
+        key: TopicPartition,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None,
+        descriptors: DescriptorCache | None = None,
+    ) -> Log:
+        """Opens the log of a partition in `path`, or creates it. Without `descriptors` it shares the directory's.
+
+        Raises StorageError, CorruptCheckpointError.
+        """
         self.check_online()
         try:
             is_new = not self._files.exists(path)
@@ -284,7 +295,7 @@ class LogDirectory:
             path,
             config,
             now_ms=now_ms,
-            descriptors=self._descriptors,
+            descriptors=self.descriptors if descriptors is None else descriptors,
             recovery_point=0 if is_new else self._offsets.recovery_points.get(key, 0),
             log_start_offset=0 if is_new else self._offsets.log_start_offsets.get(key, 0),
             clean_shutdown=self.was_clean or is_new,

@@ -406,6 +406,10 @@ class Log:
         """Releases the descriptors of an idle log. The next use opens them again."""
         self._log_files.forget_files()
 
+    def use_descriptors(self, descriptors: DescriptorCache) -> None:
+        """Shares another cache from now on. `release_files` comes before."""
+        self._log_files.use_descriptors(descriptors)
+
     def move_to(self, directory: Path) -> None:
         """Follows a rename of the partition's directory (topic deletion)."""
         self.directory = self._health.directory = directory

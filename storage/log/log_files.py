@@ -402,6 +402,12 @@ class LogFiles:
         for segment in self.segments:
             segment.file.forget()
 
+    def use_descriptors(self, descriptors: DescriptorCache) -> None:
+        """Opens files in another cache from now on. No file is open."""
+        self._descriptors = descriptors
+        for segment in self.segments:
+            segment.file.use_descriptors(descriptors)
+
     def move_to(self, directory: Path) -> None:
         """Follows a rename of the partition's directory."""
         self.interrupt_cleaning()

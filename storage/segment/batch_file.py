@@ -143,6 +143,10 @@ class BatchFile:
         self._descriptor = None
         self._descriptors.forget(self.path)
 
+    def use_descriptors(self, descriptors: DescriptorCache) -> None:
+        """Opens the file in another cache from now on. It is not open."""
+        self._descriptors = descriptors
+
     def drop_name_suffix(self) -> None:
         """Notes that the segment's files now have their final names."""
         self.forget()

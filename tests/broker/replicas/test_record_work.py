@@ -254,7 +254,7 @@ async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Pat
     builder._max_timestamp = NOW + HOUR_MS
     await path.produce({0: builder.build()})
     await path.produce({0: encode_batch([Record(0, NOW + 2 * HOUR_MS, b"k", b"v", [])])})
-    open_files = len(path.directory._descriptors)
+    open_files = len(path.directory.descriptors)
     for timestamp, offset in ((NOW + 1, 20_000), (NOW, 0), (-3, 20_000), (NOW + 3 * HOUR_MS, -1)):
         wanted_time = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(TOPIC, [wanted_time])])
@@ -262,9 +262,9 @@ async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Pat
         assert answer.done() == (offset == -1), "batches are read beside the loop, indexes are not"
         [topic] = (await answer).topics
         assert topic.partitions[0].offset == offset
-    assert len(path.directory._descriptors) == open_files
+    assert len(path.directory.descriptors) == open_files
     descriptor = path.log().segments.active.file.hold_open()
-    assert descriptor._holders == 1, "what a search holds is given back"
+    assert not descriptor.is_held, "what a search holds is given back"
     await path.close()
 
 
@@ -278,7 +278,7 @@ async def test_a_search_ends_with_its_connection(tmp_path: Path) -> None:
     await turns()
     assert len(path.broker.record_work) == 0
     gc.collect()
-    assert path.log().segments.active.file.hold_open()._holders == 1
+    assert not path.log().segments.active.file.hold_open().is_held
     await path.close()
 
 
@@ -293,5 +293,5 @@ async def test_a_fetch_of_an_old_client_is_converted_beside_the_loop(tmp_path: P
     assert not answer.done()
     [topic] = (await answer).responses
     assert bytes(topic.partitions[0].records).count(b"\0\0\0\1k\0\0\0\1v") == 20_000
-    assert path.log().segments.active.file.hold_open()._holders == 1
+    assert not path.log().segments.active.file.hold_open().is_held
     await path.close()

@@ -235,7 +235,7 @@ def test_many_logs_are_recovered_on_several_threads(tmp_path: Path) -> None:
         assert {key[1]: log.log_end_offset for key, log in directory.logs.items()} == {
             partition: partition + 1 for partition in range(12)
         }
-        assert len(directory._descriptors) == 0, "an idle log holds no file"
+        assert len(directory.descriptors) == 0, "an idle log holds no file"
     both.abort()
 
 

@@ -9,7 +9,8 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.replica_move import ReplicaMove
-from odradek.storage.files.files import Files
+from odradek.storage.files.descriptors import DEFAULT_MAX_OPEN
+from odradek.storage.files.files import EXISTING, Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.data.log_model import records_of
@@ -25,8 +26,9 @@ def both(tmp_path: Path) -> LogDirectories:
     return opened(tmp_path)
 
 
-def opened(root: Path) -> LogDirectories:
-    found = LogDirectories.open([root / "a", root / "b"], lambda _: Files())
+def opened(root: Path, files: Files | None = None, max_open_files: int = DEFAULT_MAX_OPEN) -> LogDirectories:
+    paths = [root / "a", root / "b"]
+    found = LogDirectories.open(paths, lambda _: files or Files(), max_open_files=max_open_files)
     for number, directory in enumerate(found.online):
         if directory.meta is None:
             directory.format("A" * 22, 1, bytes([number + 1]) * 16)
@@ -174,3 +176,50 @@ def test_interrupted_exchange_is_completed(tmp_path: Path, both: LogDirectories)
     assert again.holder(*KEY) is again.online[1]
     assert texts(again.online[1].open_log(*KEY, CONFIG, NOW)) == names("a", 5)
     again.abort()
+
+
+class CountedFiles(Files):
+    """The open descriptors by path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: dict[int, Path] = {}
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        descriptor = super().open(path, flags)
+        self.paths[descriptor] = path
+        return descriptor
+
+    def close(self, descriptor: int) -> None:
+        del self.paths[descriptor]
+        super().close(descriptor)
+
+
+def test_a_copy_neither_closes_files_of_other_logs_nor_is_closed_by_them(tmp_path: Path) -> None:
+    """A thread writes the copy. If both shared a full cache, a descriptor could name another file when it is used."""
+    disk = CountedFiles()
+    both = opened(tmp_path, disk, max_open_files=4)
+    target = both.online[1]
+    write(replica(both), 3, *names("a", 100))
+    others = [target.open_log("other", partition, CONFIG, NOW, bytes(range(16))) for partition in range(2)]
+    for other in others:
+        write(other, 0, "before")
+    files = [other.segments.active.file.hold_open() for other in others]
+    assert target.open_files == 2
+    numbers = [one.fd for one in files]
+    move = begin(both)
+    assert move.future.directory not in {path.parent for path in disk.paths.values()}, "a copy that waits has no file"
+    while (chunk := move.next_chunk()) is not None:
+        move.append(chunk, NOW)
+        copied = move.future.segments.active.file.hold_open()
+        for other in others:
+            assert texts(other) == ["before"]
+        assert disk.paths[copied.fd] == move.future.segments.active.file.path
+        assert [one.fd for one in files] == numbers
+    assert len(move.future.segments) > 5
+    move.catch_up(NOW)
+    moved = move.exchange(NOW)
+    assert texts(moved) == names("a", 100)
+    write(moved, 3, "after")
+    assert target.open_files == 2, "a moved replica shares the descriptors of its new directory"
+    both.abort()
