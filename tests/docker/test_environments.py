@@ -200,7 +200,7 @@ def test_it_starts_and_says_so(name: str, tmp_path: Path) -> None:
                 if "Kafka Server started" in line:
                     break
             said = "".join(lines)
-            assert ready.exists(), said
+            eventually("the ready file", ready.exists)  # written after the lines
             assert re.search(r"\[KafkaServer id=\d+\] started", said), said
             assert "Transitioning from RECOVERY to RUNNING." in said
             if name in CREATED:
