@@ -12,7 +12,8 @@ from ...protocol.records.compression import CompressionType
 from .effects import Effects, OpenTransaction, StorableRecord
 
 NON_ATOMIC_BATCH_RECORDS = 1_000
-"""Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
+"""The most records in one batch if effects are not atomic. They are tombstones with keys of about 600 bytes at most, so
+a batch stays below 1 MiB (``max.message.bytes``)."""
 
 
 def portions(effects: Effects[Any]) -> Iterator[list[Any]]:

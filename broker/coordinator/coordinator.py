@@ -26,10 +26,10 @@ LogOpener = Callable[[int], CoordinatorLog | None]
 
 
 class Coordinator(Generic[Core, EffectsOf]):
-    """Finds the shard of a group or a transactional id; shards come with :meth:`elect`, go with :meth:`resign`.
+    """Finds the shard of a group or a transactional id. :meth:`elect` adds a shard, :meth:`resign` removes it.
 
-    A partition that this broker leads and that has no files yet gets its shard when it is first needed, by
-    ``open_log``: most partitions of the topics are never used.
+    A partition without log files gets its shard at the first request for it, by ``open_log``: most partitions of the
+    coordinators' topics are never used.
     """
 
     def __init__(
@@ -178,8 +178,9 @@ class Coordinator(Generic[Core, EffectsOf]):
     def elect(self, partition: int, log: CoordinatorLog, in_turns: bool = False) -> CoordinatorShard[Core, EffectsOf]:
         """Loads a partition that this broker leads from now on: at once, or ``in_turns`` of the event loop.
 
-        A later epoch of a leadership that has not ended only counts: the log is the same, so nothing is loaded again,
-        except if loading had failed. An older epoch is ignored. Source: ``CoordinatorRuntime.scheduleLoadOperation``.
+        If the partition has a shard already, a later leader epoch is noted. Nothing is loaded again, because the log is
+        the same; only a shard that has failed is replaced. An older epoch is ignored. Source:
+        ``CoordinatorRuntime.scheduleLoadOperation``.
         """
         leader_epoch = log.leader_epoch
         present = self._shards.get(partition)
@@ -217,7 +218,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         shard.unload()
 
     def repartition(self, partition_count: int) -> None:
-        """The topic was created with this number of partitions. Keys of an older number have no shards."""
+        """Sets the partition count after the topic was created. No shard exists before that, so none is moved."""
         self.partition_count = partition_count
         self._by_key.clear()
 

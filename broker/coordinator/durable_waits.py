@@ -64,8 +64,9 @@ class DurableWaits:
             return False
 
     def wait(self, answer: Answer, stored: Callable[[], None] | None = None) -> None:
-        """Calls ``answer`` once, as the module says. ``stored`` is called when everything appended so far is durable,
-        also after a timeout, but not after :meth:`close`.
+        """Calls ``answer`` once: when everything appended so far is durable, or with an error after a failure of the
+        log, the timeout or :meth:`close`. ``stored`` is called when everything appended so far is durable, also after
+        the timeout, but not after :meth:`close`.
         """
         if self._is_closed:
             answer(ErrorCode.NOT_COORDINATOR)
@@ -80,7 +81,7 @@ class DurableWaits:
             self._timer = self._timers.schedule(self._timeout_ms, self._time_out)
 
     def close(self) -> None:
-        """Answers everything that waits NOT_COORDINATOR. What the log says later has no effect."""
+        """Gives all waiting answers with NOT_COORDINATOR. Later callbacks of the log have no effect."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -90,7 +91,7 @@ class DurableWaits:
             _give(wait, ErrorCode.NOT_COORDINATOR)
 
     def _settle(self, wait: _PendingAnswer, error: ErrorCode) -> None:
-        """The log is durable as far as ``wait`` asked, or has failed."""
+        """Gives an answer after the log became durable up to its records, or failed with ``error``."""
         if self._is_closed:
             return
         self._waiting.pop(wait, None)
@@ -101,7 +102,7 @@ class DurableWaits:
             wait.stored()
 
     def _time_out(self) -> None:
-        """Answers what has waited too long, and sets the timer for the next one."""
+        """Gives the answers whose deadline has passed an error, and sets the timer for the next deadline."""
         self._timer = None
         now_ms = self._clock_ms()
         due = []

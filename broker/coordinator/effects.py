@@ -46,7 +46,7 @@ NO_PRODUCER_ID = -1
 
 
 class OpenTransaction(NamedTuple):
-    """The producer whose transaction the records are part of. They take effect when it commits."""
+    """The producer whose open transaction the records belong to. They take effect when the transaction commits."""
 
     producer_id: int
     producer_epoch: int
@@ -58,15 +58,15 @@ Continuation = Callable[[ErrorCode, Any], None]
 
 
 class Effects(Generic[Record]):
-    """What one event leads to. ``now_ms`` is the event's time, milliseconds since the epoch.
+    """The effects of one event (a request or a timer). ``now_ms``: the event's time, milliseconds since the epoch.
 
     Each kind of effect is added in one way:
 
     - ``records``: a list to append to. They are appended to the log, then replayed.
-    - ``replies``, by :meth:`reply`: responses to parked requests. They do not depend on these records.
-    - ``timers``, by :meth:`set_timer` and :meth:`cancel_timer`. They do not depend on these records either.
-    - ``then``, by :meth:`after_append`: a function that is called when the records are replayed, or if the append
-      fails. It gets new effects, for what depends on the result.
+    - ``replies``, by :meth:`reply`: responses to parked requests. They are sent even if the append fails.
+    - ``timers``, by :meth:`set_timer` and :meth:`cancel_timer`. They are set even if the append fails.
+    - ``then``, by :meth:`after_append`: a function that is called after the records were replayed, or after the append
+      failed. It gets new effects; replies and timers that depend on the append go there.
 
     ``response`` is the response to the request itself; it is sent when the records are as durable as configured.
     ``atomic``: all records are in one batch, or none is stored. It is False if each record is independent of the others

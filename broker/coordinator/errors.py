@@ -26,6 +26,6 @@ def client_error(error: ErrorCode) -> ErrorCode:
 def ends_coordination(error: ErrorCode) -> bool:
     """Whether a log that failed with ``error`` after an append can't be written by this coordinator any more.
 
-    Too few replicas pass: what was appended stays in the log.
+    Too few in-sync replicas do not end it: the records stay in the log, and replicas may catch up.
     """
     return client_error(error) is not ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -69,4 +69,4 @@ class CoordinatorLog(Protocol):
         """Yields everything that is stored, in order, in buffers of whole batches."""
 
     def place_of(self, offset: int) -> str:
-        """The file that holds an offset, for an error's text."""
+        """The path of the file that holds an offset, for error texts."""

@@ -14,9 +14,10 @@ from ..replicas.partition import Partition
 
 READ_BYTES = 1 << 20
 ACKS_LEADER = 1
-"""Appends whatever the ISR is. Groups: too few replicas make their requests time out."""
+"""Appends without looking at the ISR. For ``__consumer_offsets``: with too few replicas in sync, requests time out."""
 ACKS_ALL = -1
-"""Refuses an append if fewer than ``min.insync.replicas`` are in sync. Transactions, and markers but for groups."""
+"""Refuses an append if fewer than ``min.insync.replicas`` are in sync. For ``__transaction_state``, and for markers in
+all partitions except those of ``__consumer_offsets``."""
 
 
 class PartitionLog:
@@ -48,15 +49,15 @@ class PartitionLog:
         return appended.first_offset
 
     def is_durable(self) -> bool:
-        """Whether no append waits to be synced or replicated."""
+        """Whether all appends are as durable as acks=all promises, so that none waits for an fsync or a replica."""
         partition = self._partition
         if partition.leading is not None and partition.leading.isr.high_watermark < partition.log.log_end_offset:
             return False
         return not partition.wants_sync()
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
-        """Calls back when all appends are as durable as acks=all promises (docs/durability.md): at once, unless a sync
-        is needed or in-sync replicas lack them."""
+        """Calls back when all appends are as durable as acks=all promises (docs/durability.md). That may be at once, if
+        no fsync is needed and the in-sync replicas have all records."""
         leading = self._partition.leading
         if leading is None:
             self._when_synced(callback)

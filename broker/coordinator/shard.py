@@ -1,10 +1,11 @@
 """Carries out what the core of one partition decides.
 
-Owns: how a decision reaches log, timers and replies, and whether the partition is loaded. Never does: deciding.
-Invariants: a reply is sent only when everything that was decided before it is as durable as configured (also a
-follower's assignment, which was stored with the leader's request). While the partition is loading, every request is
-answered COORDINATOR_LOAD_IN_PROGRESS. A request waits for a limited time, then gets COORDINATOR_NOT_AVAILABLE; its
-records stay. Source: ``CoordinatorRuntime``.
+Owns: passing a decision's records to the log, its timers to the scheduler and its replies to clients; the loading of
+the partition. Never does: deciding. Invariants: a reply is sent only after all records appended before it are as
+durable as configured. This holds for replies without records of their own too: a follower's assignment waits for the
+record of the leader's SyncGroup. While the partition is loading, every request is answered
+COORDINATOR_LOAD_IN_PROGRESS. A request waits ``timeout_ms`` at most for its records, then gets
+COORDINATOR_NOT_AVAILABLE; the records stay in the log. Source: ``CoordinatorRuntime``.
 
 A heartbeat costs one decision, one timer postponed and one reply: no task, no await, nothing appended.
 """
@@ -88,9 +89,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         compression: CompressionType = CompressionType.NONE,
         timeout_ms: int = 5_000,
     ) -> None:
-        """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for events
-        without a request. ``after_stored`` is called with effects whose records are as durable as configured, for work
-        that follows from them. ``timeout_ms``: how long a request waits until its records are durable.
+        """``name``: topic and partition, for log lines. ``clock_ms``: wall-clock milliseconds since the epoch, for
+        events without a request. ``after_stored`` is called with effects once their records are as durable as
+        configured; transactions then write markers. ``timeout_ms``: how long a request waits for that.
         """
         self.name = name
         self.core = core
@@ -186,8 +187,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     ) -> None:
         """Calls ``decide`` with new effects, and carries them out.
 
-        ``reply`` is called with the response of the effects when their records are durable, or with ``error_response``
-        of the error. A decision that answers through tokens sets no response.
+        ``reply`` gets ``effects.response`` once the records are durable, or ``error_response(error)``. A decision that
+        parks the request sets no response: the request is answered later by its token (``effects.reply``).
         """
         if self.state is not _ACTIVE:
             reply(error_response(self.refusal()))
@@ -201,7 +202,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.carry_out(effects, reply, error_response)
 
     def read(self, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
-        """Answers a query when the state that it read is as durable as configured, or an error after the timeout."""
+        """Answers a query once the records behind the state it read are as durable as configured; after the timeout,
+        answers an error."""
         if self.state is not ShardState.ACTIVE:
             reply(error_response(self.refusal()))
             return
@@ -218,7 +220,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def read_in_steps(
         self, query: Callable[[Core], Generator[None, None, Any]], reply: Reply, error_response: ErrorResponse
     ) -> Iterator[object]:
-        """:meth:`read` with a long query in steps. The state may change between two steps."""
+        """Runs a long query step by step, then answers as :meth:`read` does. The core may change between two steps."""
         response = None
         if self.state is ShardState.ACTIVE:
             try:
@@ -228,7 +230,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.read(lambda _: response, reply, error_response)
 
     def refusal(self) -> ErrorCode:
-        """The error of a partition that is not served."""
+        """The error that every request gets while this partition is not served."""
         if self.state is ShardState.LOADING:
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return ErrorCode.NOT_COORDINATOR
@@ -249,7 +251,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             done(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             return
         if self.state is not ShardState.ACTIVE:
-            # NOT_COORDINATOR would mean that the partition was deleted, but its next coordinator needs the marker.
+            # NOT_COORDINATOR could be taken for a deleted partition, which needs no marker. The next leader of this
+            # partition needs it.
             done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
         try:
@@ -270,7 +273,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     ) -> ErrorCode:
         """Carries out effects. Returns the error if their records could not be appended.
 
-        Each round appends the records of one Effects. Their continuation adds to the Effects of the next round.
+        Each turn of the loop appends the records of one Effects. Its continuation (``then``) fills the Effects of the
+        next turn.
         """
         if effects.timers:
             self._core_timers.carry_out(effects.timers)
@@ -279,7 +283,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
                 self._release_when_durable(effects.replies, effects.response, reply, error_response, effects)
             return _NONE
         if effects.replies:
-            # They do not depend on these records, but on earlier decisions, whose records may not be durable yet.
+            # Replies do not wait for the records of this event. They wait for those of earlier events.
             self._release_when_durable(effects.replies, None, None, None)
         result: ErrorCode | None = None
         while effects.records or effects.then is not None:
@@ -326,9 +330,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self._waits.wait(settle, None if stored is None or after_stored is None else partial(after_stored, stored))
 
     def _release(self, replies: Replies, response: Any, reply: Reply | None, stored: EffectsOf | None) -> None:
-        """Sends replies. ``stored``: the effects that are durable now.
+        """Sends replies, then passes ``stored`` (effects whose records are durable now) to ``after_stored``.
 
-        The end of a rebalance answers every member of its group, so many replies take several turns.
+        The end of a rebalance answers all members of a group: many replies take several turns of the event loop.
         """
         if replies:
             self._send(replies, 0)
@@ -357,7 +361,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         return client_error(error)
 
     def _append_all(self, effects: EffectsOf) -> ErrorCode:
-        """Appends all batches of the records and replays each. The first error ends it."""
+        """Appends the records in batches, and replays each batch. Stops at the first error and returns it."""
         producer_id = NO_PRODUCER_ID if effects.transaction is None else effects.transaction.producer_id
         for records in portions(effects):
             batch = batch_of(records, effects.transaction, effects.now_ms, self._compression)

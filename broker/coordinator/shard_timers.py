@@ -13,8 +13,7 @@ from ..timers.timers import Timer, Timers
 from .effects import CancelTimer, SetTimer, TimerKey
 
 TIMER_RETRY_MS = 500
-"""The delay after which an event is handled again if its records could not be appended (``CoordinatorTimer``,
-retryBackoff)."""
+"""How long the retry of an event waits if its records could not be appended (``CoordinatorTimer``, retryBackoff)."""
 
 
 class _RunningTimer:

@@ -27,8 +27,8 @@ def add_partitions(
     """
     transaction = core.transactions.get(transactional_id)
     if transaction is not None and transaction.state.is_prepared:
-        # First: while the markers of the last transaction are written, the client may have its next producer id
-        # already.
+        # Checked before the producer id: while the markers of the last transaction are being written, the client may
+        # already use its next producer id.
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     transaction = _of_producer(transaction, producer_id, producer_epoch)
     effects.response = ErrorCode.NONE

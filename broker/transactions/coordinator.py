@@ -23,7 +23,7 @@ TransactionShard = CoordinatorShard[TransactionCore, TransactionEffects]
 
 
 class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
-    """Finds the shard of a transactional id, and has the markers of its decisions written."""
+    """Finds the shard of a transactional id. Starts writing the markers of a decision once the decision is durable."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         open_log: LogOpener,
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch; ``new_producer_id`` returns a producer id that was
-        never used; ``transaction_version``: the feature's level as finalised now; ``lost_ms``: how long the broker has
-        been stalled in all, in ms.
+        never used; ``transaction_version`` returns the finalised level of that feature; ``lost_ms`` returns the total
+        time in ms in which the event loop was stalled.
         """
         self.config = config
         self.markers = markers
@@ -65,7 +65,7 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         return shard
 
     def _complete(self, shard: TransactionShard, order: MarkerOrder) -> None:
-        """Stores that all markers are written; tries again until that succeeds."""
+        """Stores the completed state after all markers were written; retries every RETRY_MS until it is appended."""
         if shard.state is not ShardState.ACTIVE:
             return  # the next coordinator of the partition writes the markers again and completes the transaction
         effects = shard.core.effects(self._clock_ms())

@@ -1,6 +1,7 @@
 """The configuration of the transaction coordinator, from the broker's keys.
 
-Pure. Owns: which keys it reads. Never: reads them later. Source: TransactionCoordinator's TransactionConfig.
+Pure. Owns: the list of keys that it reads. Never does: reading them again after a change. Source:
+``TransactionConfig``.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 Owns: the transactions of the partition's transactional ids. Never does: I/O, reading a clock. Invariants: a transaction
 changes in :meth:`TransactionCore.replay` alone; an outcome that was stored once (PrepareCommit, PrepareAbort) never
-changes, and nothing else happens under its transactional id until every marker is written. Source:
+changes, and requests for its transactional id are refused until every marker is written. Source:
 ``TransactionCoordinator``, ``TransactionStateManager``.
 
 Kafka refuses requests with CONCURRENT_TRANSACTIONS while a record is being appended. Here a decision, its append and
@@ -51,9 +51,9 @@ class TransactionCore:
         lost_ms: Callable[[], int],
         counts: TransactionCounts | None = None,
     ) -> None:
-        """``new_producer_id`` returns a producer id that was never used; ``transaction_version``: the level of the
-        feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890). ``lost_ms``: how
-        long the broker has been stalled in all, in ms. ``counts`` is shared with the other partitions.
+        """``new_producer_id`` returns a producer id that was never used. ``transaction_version`` returns the finalised
+        level of that feature; from level 2 on every transaction has its own epoch (KIP-890). ``lost_ms`` returns the
+        total time in ms in which the event loop was stalled. ``counts`` is shared with the other partitions.
         """
         self.counts = counts or TransactionCounts()
         self.config = config
@@ -101,7 +101,7 @@ class TransactionCore:
     # --- loading
 
     def on_loaded(self, effects: TransactionEffects) -> None:
-        """Continues after all records were replayed: decided transactions get their markers."""
+        """Orders the markers of all prepared transactions after loading, and starts the periodic checks."""
         for transaction in self.transactions.values():
             if transaction.state.is_prepared:
                 effects.markers.append(marker_order(transaction))
@@ -114,10 +114,10 @@ class TransactionCore:
     # --- the end of a transaction
 
     def abort_from_here(self, transaction: Transaction, effects: TransactionEffects) -> None:
-        """Aborts an open transaction and fences its producer."""
+        """Aborts an open transaction without an EndTxn, and fences its producer."""
         version = self.transaction_version()
         if version < EPOCH_BUMP_SINCE:
-            transaction = fenced(transaction)  # otherwise the abort itself uses an epoch that no client has
+            transaction = fenced(transaction)  # from version 2 on, prepared() below raises the epoch
         self.decide(
             prepared(transaction, commit=False, now_ms=effects.now_ms, client_transaction_version=version), effects
         )
@@ -147,12 +147,12 @@ class TransactionCore:
     def _abort_timed_out(self, effects: TransactionEffects) -> None:
         """Aborts the transactions of one portion that are open for too long."""
         if self._timing_out is None:
-            # Only open transactions time out, and each of them has an entry.
+            # Only open transactions time out, and _lost_ms_at_start has an entry for each open transaction.
             self._timing_out = TransactionSearch(self.transactions, self._lost_ms_at_start)
         lost_ms = self._lost_ms()
 
         def is_timed_out(transaction: Transaction) -> bool:
-            # The broker did not read during a stall, so the client could not end its transaction.
+            # Stalls do not count: the broker read no requests then, so the client could not end its transaction.
             lost_ms_at_start = self._lost_ms_at_start.get(transaction.transactional_id)
             stalled_ms = 0 if lost_ms_at_start is None else lost_ms - lost_ms_at_start
             return lost_ms_at_start is not None and transaction.is_timed_out(effects.now_ms - stalled_ms)

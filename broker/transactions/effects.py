@@ -21,7 +21,7 @@ class MarkerOrder(NamedTuple):
     commits: bool
     partitions: frozenset[TopicPartition]
     transaction_version: int = 0
-    """Of the client that ended the transaction; 0 is not known."""
+    """The transaction version of the client that ended the transaction; 0 if it is not known."""
 
 
 class TimedOutCheckDue(NamedTuple):

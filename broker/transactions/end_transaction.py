@@ -1,7 +1,8 @@
 """EndTxn: a client commits or aborts.
 
-Pure. Under transaction version 2 each end gives the client its next epoch, so the same epoch again is the next
-transaction, and an epoch that is lower by one is a retry of a request whose answer was lost:
+Pure. Under transaction version 2 every EndTxn gives the client its next epoch. So a request with the current epoch ends
+a new transaction. A request with the previous epoch ("again" below) is a retry whose first response was lost. If no
+transaction is open, the result depends on the state:
 
     |                | abort again | abort    | commit again | commit   |
     |----------------|-------------|----------|--------------|----------|
@@ -9,7 +10,7 @@ transaction, and an epoch that is lower by one is a retry of a request whose ans
     | CompleteAbort  | as before   | new epoch| refused      | refused  |
     | CompleteCommit | refused     | new epoch| as before    | refused  |
 
-("refused" is INVALID_TXN_STATE, "as before" the answer that was lost.) Source:
+("fenced" is PRODUCER_FENCED, "refused" INVALID_TXN_STATE; "as before" repeats the lost response.) Source:
 ``TransactionCoordinator.endTransaction``, ``endTransactionWithTV1``; KIP-98, KIP-890.
 """
 
@@ -29,7 +30,7 @@ from .transaction import (
 )
 
 UNCHANGED = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-"""The answer to a client whose epoch stays."""
+"""The response to a client that keeps its producer id and epoch."""
 
 _COMPLETE = {True: TransactionState.COMPLETE_COMMIT, False: TransactionState.COMPLETE_ABORT}
 
@@ -122,7 +123,8 @@ def _end_with_new_epoch(
 
 
 def _is_epoch_of_client(transaction: Transaction, producer_epoch: int, is_repeated: bool) -> bool:
-    """Whether the epoch is the client's newest, or the one before if the answer with the newest may be lost."""
+    """Whether the client may send this epoch: the current one; the previous one while markers are being written; either
+    after that, because the response with the current epoch may have been lost."""
     if transaction.state.is_prepared:
         return transaction.producer_epoch == producer_epoch + 1
     if transaction.state in _COMPLETE.values():

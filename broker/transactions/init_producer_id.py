@@ -1,4 +1,4 @@
-"""InitProducerId with a transactional id: the producer that may use it from now on.
+"""InitProducerId with a transactional id: gives a client the producer id and epoch that it writes with from now on.
 
 Pure. Source: ``TransactionCoordinator.handleInitProducerId``, ``prepareInitProducerIdTransit``; KIP-98, KIP-360.
 """
@@ -66,9 +66,10 @@ def init_producer_id(
 
 
 def _may_continue(transaction: Transaction, expected: ProducerIdAndEpoch) -> bool:
-    """Whether a client with this id can be the known one. Its epoch is checked later.
+    """Whether ``expected`` holds a producer id of this transactional id. The epoch is checked later.
 
-    The previous id is accepted from a client that used up its epochs and missed the answer with the new id.
+    A new transactional id accepts every producer id. The previous producer id is accepted with an exhausted epoch: the
+    response with the new producer id may have been lost.
     """
     return (
         transaction.producer_epoch == NO_PRODUCER_EPOCH

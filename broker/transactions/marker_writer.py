@@ -1,8 +1,8 @@
 """Writes the markers that end a transaction into each of its partitions, or has their leaders write them.
 
 Shell. Owns: the markers that are not written yet. Never does: deciding an outcome. Invariants: a marker is retried
-until its partition has it, or does not exist any more; ``done`` is called when all are durable. Source:
-``TransactionMarkerChannelManager``.
+until it is durable or its partition needs none (deleted, a later marker is there, or an old message format); ``done``
+is called after the last one. Source: ``TransactionMarkerChannelManager``.
 """
 
 import logging
@@ -30,11 +30,12 @@ logger = logging.getLogger(__name__)
 RETRY_MS = 100
 """The delay of the first retry of a marker. Each further delay is twice as long."""
 MAX_RETRY_MS = 5_000
-"""The longest delay: a partition of ``__consumer_offsets`` that cannot be loaded refuses markers until a restart."""
+"""The longest delay between two retries. They may go on for long: a partition of ``__consumer_offsets`` that cannot be
+loaded refuses markers until a restart."""
 
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR})
-"""The partition does not exist any more, so no client will read it. In a cluster the metadata says that; there the
-errors may also mean that the leader has changed."""
+"""Errors which mean on a single broker that the partition does not exist any more, so it needs no marker. In a cluster
+they may also mean that the leader has changed; there the metadata tells whether the partition exists."""
 _UNWRITABLE = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 """The partition's format has no markers, so it has no transactional records either."""
 _OVERTAKEN = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
@@ -90,8 +91,8 @@ class MarkerWriter:
     ) -> None:
         """Writes all markers of an order with retries, then calls ``done``.
 
-        ``is_wanted``: whether this broker still coordinates the transaction. The next coordinator writes the markers
-        anew, so a retry of this one would come too late.
+        ``is_wanted`` returns whether this broker still coordinates the transaction. If not, retries stop: the next
+        coordinator writes the markers again.
         """
         missing = set(order.partitions)
 
@@ -107,7 +108,10 @@ class MarkerWriter:
             done()
 
     def _attempt(self, attempt: _Attempt, partitions: Iterable[TopicPartition], retry_ms: int) -> None:
-        """Looks up who leads each partition now, and asks each leader; each of these groups is retried by itself."""
+        """Looks up the current leader of each partition, and sends each leader the markers of its partitions.
+
+        A retry covers the failed partitions of one leader.
+        """
         if not attempt.is_wanted():
             return
         if self.peers is None:
@@ -157,9 +161,9 @@ class MarkerWriter:
     def write(self, topic_partition: TopicPartition, order: MarkerOrder, coordinator_epoch: int, done: Done) -> None:
         """Writes one marker. ``done`` is called with NONE when it is durable, or with the error.
 
-        REQUEST_TIMED_OUT: it is stored, but not durable in time. A coordinator, of ours or of Apache Kafka, tries again
-        after each error that this may give; the latter gives a marker up, for good, after an error that it does not
-        know. Source: ``KafkaApis.handleWriteTxnMarkersRequest``.
+        REQUEST_TIMED_OUT: the marker is in the log, but did not become durable in time. Only errors that Apache Kafka's
+        coordinator retries may be passed to ``done``: after any other error it drops the marker for good. Source:
+        ``KafkaApis.handleWriteTxnMarkersRequest``.
         """
         now_ms = self._clock_ms()
         topic, index = topic_partition
@@ -204,12 +208,13 @@ class MarkerWriter:
 
 
 def _answer_of_groups(done: Done, error: ErrorCode) -> None:
-    """The transaction coordinator expects no errors of group coordinators: the partition is not ready yet."""
+    """Replaces the errors of a group coordinator that is not ready by NOT_LEADER_OR_FOLLOWER. A transaction coordinator
+    does not expect the former, and retries after the latter."""
     done(ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error)
 
 
 def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: ErrorCode, *, exists: bool) -> bool:
-    """Whether a partition needs no marker in spite of the error. ``exists``: the metadata has the partition."""
+    """Whether the error means that the partition needs no marker. ``exists``: the metadata has the partition."""
     where = f"{topic_partition[0]}-{topic_partition[1]}"
     if error in _GONE and not exists:
         logger.info("%s does not exist any more: transaction %r needs no marker there", where, order.transactional_id)

@@ -1,7 +1,8 @@
 """Ensures that records are part of their producer's transaction before they are written (KIP-890).
 
 Shell. For a client of transaction version 2 the broker adds the partition to the transaction. An older client adds it
-itself, and the broker checks that. A batch whose transaction never ends would block all readers of committed data.
+itself, and the broker checks that. Otherwise a late batch could open a transaction that no marker ends, which would
+block all read_committed consumers of the partition.
 Owns: nothing. Invariant: accepted records are part of the transaction at this moment, and that is as durable as
 configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduceAppend``.
 """
@@ -37,7 +38,7 @@ class Support(Enum):
 
 
 class TransactionMembership:
-    """Asks the coordinator about the partitions that one request writes to, in one producer's transaction."""
+    """Adds or checks the partitions that one request writes to, at the coordinator of the producer's transaction."""
 
     __slots__ = ("_coordinator", "_producer", "_support", "_transactional_id")
 
@@ -79,7 +80,7 @@ class TransactionMembership:
         try:
             shard = self._coordinator.shard_of(self._transactional_id)
         except KafkaError:
-            # This broker has looked for the coordinator, and there is none.
+            # No other broker coordinates the transactional id, and this one does not serve its partition.
             done(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         if self._support is Support.ADDS_IMPLICITLY:

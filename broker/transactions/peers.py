@@ -1,4 +1,4 @@
-"""The other brokers, as transactions need them: leaders of partitions, and coordinators.
+"""Sends WriteTxnMarkers and AddPartitionsToTxn to other brokers: leaders of partitions, and coordinators.
 
 Shell. Owns: for each broker one connection for markers and one for AddPartitionsToTxn, with a queue each. Never does:
 retries (:mod:`.marker_writer` and the producers do). Invariants: a connection has one request in flight; every question
@@ -43,7 +43,8 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         timeout_s: float,
         security: NodeSecurity,
     ) -> None:
-        """``address``: of the broker, or why it has none. ``what`` is not possible, for the log."""
+        """``address`` returns the broker's address, or a text that says why it has none. ``what`` begins the log line
+        of a failure, such as "can't send transaction markers to broker 2". ``timeout_s``: for one request."""
         self._dialect = dialect
         self._timeout_s = timeout_s
         self._queue: RequestQueue[QuestionOf] = RequestQueue()
@@ -58,7 +59,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def close(self) -> None:
-        """Sends nothing any more."""
+        """Stops sending and closes the connection. Questions in the queue get no answer."""
         if self._task is not None:
             self._task.cancel()
         self._client.close()
@@ -68,17 +69,17 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         try:
             await self._send_all()
         finally:
-            self._task = None  # in the same step as the look into the queue, so that the next question starts a task
+            self._task = None  # no await since the queue was found empty, so the next question starts a new task
 
     async def _send_all(self) -> None:
         loop = asyncio.get_running_loop()
         while self._queue:
             for answer in await self._answers(self._queue.take()):
-                # A callback of the loop each: the loop logs one that fails, and the others get their answers.
+                # Each answer is a callback of its own: if one raises, the event loop logs it and runs the others.
                 loop.call_soon(answer)
 
     async def _answers(self, questions: list[QuestionOf]) -> list[Callable[[], None]]:
-        """Sends questions; returns a call for each that gives it its answer, or says that none came."""
+        """Sends the questions in one request. Returns a callback for each, which delivers its answer or an error."""
         try:
             request = self._dialect.request(questions)
             response = await self._client.send(request, self._dialect.response_type, self._timeout_s)
@@ -86,7 +87,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         except NodeUnavailableError as error:
             self._complaint.complain(error)
             return [partial(question.failed, ErrorCode.NETWORK_EXCEPTION) for question in questions]
-        except Exception:  # a bug must not leave a transaction open: its markers are sent again after this error
+        except Exception:  # a bug must not leave a transaction open: the error makes the marker writer retry
             logger.exception("%d questions to another broker failed", len(questions))
             return [partial(question.failed, ErrorCode.UNKNOWN_SERVER_ERROR) for question in questions]
         self._complaint.resolved()

@@ -27,7 +27,7 @@ class MarkerQuestion(NamedTuple):
 
     @property
     def key(self) -> int:
-        """A response names producer ids."""
+        """The producer id, by which the response names the marker."""
         return self.order.producer_id
 
     def failed(self, error: ErrorCode) -> None:
@@ -59,7 +59,7 @@ class MarkerDialect:
     def answers(self, questions: list[MarkerQuestion], response: WriteTxnMarkersResponse) -> list[Callable[[], None]]:
         """See :class:`.request_queue.Dialect`.
 
-        A partition that the response does not name has UNKNOWN_SERVER_ERROR, which is tried again.
+        A partition that the response does not name gets UNKNOWN_SERVER_ERROR, so its marker is sent again.
         """
         found: dict[int, dict[TopicPartition, ErrorCode]] = {}
         for marker in response.markers:

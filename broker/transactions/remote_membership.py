@@ -18,7 +18,8 @@ Answer = Callable[[Mapping[TopicPartition, ErrorCode] | ErrorCode], None]
 
 
 class MembershipQuestion(NamedTuple):
-    """Partitions to add to a producer's transaction, or only to look for. ``done`` gets the result of each, or one."""
+    """Partitions to add to a producer's transaction, or to check if ``verify_only``. ``done`` gets the error of each
+    partition, or one error for all."""
 
     transactional_id: str
     producer_id: int
@@ -29,7 +30,7 @@ class MembershipQuestion(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A response names transactional ids."""
+        """The transactional id, by which the response names the transaction."""
         return self.transactional_id
 
     def failed(self, error: ErrorCode) -> None:
@@ -38,7 +39,7 @@ class MembershipQuestion(NamedTuple):
 
 
 class MembershipDialect:
-    """Puts transactions into an AddPartitionsToTxn request."""
+    """Encodes questions about several transactions as one AddPartitionsToTxn request, and takes its response apart."""
 
     response_type = AddPartitionsToTxnResponse
 
@@ -62,12 +63,13 @@ class MembershipDialect:
     ) -> list[Callable[[], None]]:
         """See :class:`.request_queue.Dialect`.
 
-        An error of the whole response is each question's. A partition without a result is not known to be part.
+        An error of the whole response is the answer to every question. A partition that the response does not name gets
+        UNKNOWN_SERVER_ERROR.
         """
         if response.error_code:
             error = error_of(response.error_code)
             if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-                error = ErrorCode.INVALID_TXN_STATE  # as in Kafka: the client isn't the one who lacks a right
+                error = ErrorCode.INVALID_TXN_STATE  # as in Kafka: this broker lacks the right, not the client
             return [partial(one.done, error) for one in questions]
         found = {result.transactional_id: result for result in response.results_by_transaction}
         answers: list[Callable[[], None]] = []

@@ -1,8 +1,8 @@
-"""The order in which questions to one other broker are sent: many in a request, one of each producer.
+"""The queue of questions to one other broker. A question is one entry of a request that has many.
 
-Pure. Owns: the questions that are not sent yet. Invariants: a request has at most one question of a key, since an
-answer names no more than that; questions of one key keep their order. Source: ``TxnMarkerQueue``,
-``TransactionDataAndCallbacks``.
+Pure. Owns: the questions that are not sent yet. Invariants: a request has at most one question for each key (producer
+id or transactional id), because the response tells its entries apart by key alone; questions of one key are sent in
+order. Source: ``TxnMarkerQueue``, ``TransactionDataAndCallbacks``.
 """
 
 from collections import deque
@@ -13,20 +13,20 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.structure import Message
 
 QUESTIONS_MAX = 500
-"""The number of questions in one request. The others wait for the next."""
+"""The most questions in one request. The others wait for the next request."""
 
 
 class Question(Protocol):
-    """A part of a request. ``failed`` is called if no answer came."""
+    """One entry of a request, with the callbacks for its answer."""
 
     @property
     def key(self) -> Hashable:
-        """What its answer names."""
+        """Identifies the question's entry in the response."""
 
     @property
     def failed(self) -> Callable[[ErrorCode], None]:
-        """Called with NETWORK_EXCEPTION if the other broker can't be reached, or did not answer in time; with
-        UNKNOWN_SERVER_ERROR if this broker has failed to ask.
+        """Is called if the question gets no answer: with NETWORK_EXCEPTION if the other broker could not be reached or
+        did not answer in time; with UNKNOWN_SERVER_ERROR after an unexpected exception in this broker.
         """
 
 
@@ -35,7 +35,7 @@ ResponseOf = TypeVar("ResponseOf", bound=Message)
 
 
 class Dialect(Protocol[QuestionOf, ResponseOf]):
-    """How the questions of one kind are put into a request, and taken out of its response."""
+    """Encodes questions of one kind as a request, and finds the answer to each in the response."""
 
     @property
     def response_type(self) -> type[ResponseOf]:
@@ -45,7 +45,7 @@ class Dialect(Protocol[QuestionOf, ResponseOf]):
         """Returns one request that asks all these questions. Their keys differ, so the response can be taken apart."""
 
     def answers(self, questions: list[QuestionOf], response: ResponseOf) -> list[Callable[[], None]]:
-        """For each question a call that gives it its part of the response."""
+        """Returns a callback for each question, which delivers its answer."""
 
 
 class RequestQueue(Generic[QuestionOf]):

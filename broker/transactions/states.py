@@ -5,9 +5,9 @@
 
 Under transaction version 2 an abort may also follow Empty, CompleteCommit and CompleteAbort: a producer that does not
 know whether its records reached the log aborts the transaction that may have begun. Kafka's PrepareEpochFence and Dead
-are never stored and not needed here: a decision and its record are one step. All requests for a transactional id are
-refused if its record in the log has one of them, or an impossible producer (Dead). Source: ``TransactionState``,
-KIP-98, KIP-890.
+are never stored and not needed here: a decision and its record are one step. If a record in the log has one of these
+two states, all requests for its transactional id are refused. A record with an invalid producer id or epoch is loaded
+as Dead. Source: ``TransactionState``, KIP-98, KIP-890.
 """
 
 from ...protocol.transaction_states import SETTLED, TransactionState

@@ -1,8 +1,8 @@
 """The state of one transactional id, and its changes: each change is a new value.
 
-Owns: the rules of producer epochs. Never does: deciding whether a client may ask (the modules beside it do).
-Invariants: an epoch never goes back for a producer id; the epoch of a marker is never one that a client may still write
-with, under transaction version 2. Source: ``TransactionMetadata``; KIP-98, KIP-360, KIP-890.
+Owns: the rules of producer epochs. Never does: deciding whether a request is allowed (the modules of the APIs do).
+Invariants: the epoch of a producer id never decreases; under transaction version 2 the epoch of a marker is higher than
+that of all records of the transaction that it ends. Source: ``TransactionMetadata``; KIP-98, KIP-360, KIP-890.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ NO_PRODUCER_EPOCH = -1
 NO_TIMESTAMP = -1
 MAX_EPOCH = 0x7FFF
 LAST_USABLE_EPOCH = MAX_EPOCH - 1
-"""The last epoch that a client may get: a higher one is left to fence its producer."""
+"""The last epoch that a client may get. The coordinator keeps MAX_EPOCH for fencing that client."""
 EPOCH_BUMP_SINCE = 2
 """The transaction version under which every transaction has an epoch of its own (KIP-890)."""
 
@@ -26,9 +26,9 @@ EPOCH_BUMP_SINCE = 2
 class Transaction:
     """A transactional id's producer and its last transaction; times are ms since 1970, -1 for none.
 
-    ``last_producer_epoch`` is the epoch that a client had before the one it was last given; it is not stored, so a
-    retry over a restart of the coordinator is fenced. ``client_transaction_version`` is the protocol of the client that
-    began or ended the transaction.
+    ``last_producer_epoch`` is the epoch that the client had before the current one. It is not stored, so a client that
+    retries InitProducerId after a restart of the coordinator is fenced. ``client_transaction_version`` is the
+    transaction version of the client that began or ended the transaction.
     """
 
     transactional_id: str
@@ -71,10 +71,10 @@ def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, no
 
 
 def increment_epoch(transaction: Transaction, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transaction:
-    """InitProducerId: takes the next epoch, which fences every other producer of this id.
+    """InitProducerId: raises the epoch, which fences every other producer of this id.
 
-    ``expected_epoch`` is the one the client had (KIP-360), None when it just started. A client that asks again because
-    it missed the answer gets the same epoch again. Raises KafkaError PRODUCER_FENCED for a client that had another.
+    ``expected_epoch``: the epoch that the client has (KIP-360), None if it has just started. The last epoch means that
+    the client missed the response: it gets the current epoch again. Raises KafkaError PRODUCER_FENCED for any other.
     """
     epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
     if expected_epoch is None:
@@ -122,9 +122,9 @@ def with_partitions(
 
 
 def fenced(transaction: Transaction) -> Transaction:
-    """Fences the producer of the transaction, by an epoch that no client ever gets.
+    """Fences the producer of the transaction: raises the epoch to one that no client gets.
 
-    The state is as before: an abort must follow in the same step.
+    The state does not change: an abort must follow in the same step.
     """
     epoch = min(transaction.producer_epoch + 1, MAX_EPOCH)
     return replace(transaction, producer_epoch=epoch, last_producer_epoch=NO_PRODUCER_EPOCH)
@@ -140,8 +140,8 @@ def prepared(
 ) -> Transaction:
     """EndTxn: decides the outcome; the markers must be written next.
 
-    Under transaction version 2 they carry the next epoch, so that late records of the producer do not become part of
-    its next transaction. ``next_producer_id``: the client continues with it if no epoch is left.
+    Under transaction version 2 the markers carry the next epoch, so that late records of the producer do not become
+    part of its next transaction. ``next_producer_id``: the client continues with it if no epoch is left.
     """
     epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
     if client_transaction_version >= EPOCH_BUMP_SINCE:
@@ -151,7 +151,7 @@ def prepared(
         _to(transaction, TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT, now_ms),
         producer_epoch=epoch,
         last_producer_epoch=last_epoch,
-        # A transaction that never began has no start time, and its abort needs one.
+        # A transaction that never began has no start time. Its abort is stored with this one.
         start_timestamp_ms=now_ms if never_began else transaction.start_timestamp_ms,
         next_producer_id=next_producer_id,
         client_transaction_version=client_transaction_version,
