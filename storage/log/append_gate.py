@@ -1,7 +1,7 @@
 """Whether clients may append to the logs of one directory, and how suitable it is for new partitions.
 
 Owns: both states and the reason for a refusal. Never does: checking the disk (the broker's disk watch does).
-Invariant: it concerns clients' records only. Offset commits, metadata and deletions always pass. Source: our own; Kafka
+Invariant: only clients' records are refused. Offset commits, metadata and deletions always pass. Source: our own; Kafka
 has no such state and takes the directory offline when its disk is full.
 """
 
@@ -20,5 +20,5 @@ class AppendGate:
 
     @property
     def shortage(self) -> int:
-        """0 with enough free space, 1 with little, 2 with none. New partitions go to the lowest."""
+        """0 with enough free space, 1 with little, 2 with none. New partitions go to the directory with the lowest."""
         return 2 if self.refusal is not None else int(self.is_low)

@@ -1,8 +1,9 @@
 """Plans an append before a byte is written.
 
 Pure: bytes, configuration and time go in; the bytes to write or Kafka's error come out. Only the header and the CRC of
-a batch are read, unless record_inspection.py requires its records. Nothing is copied: one call writes the stamped front
-of the batch and the rest of the caller's buffer. Source: Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator.
+a batch are read, unless record_inspection.py requires its records. Nothing is copied: one pwritev writes the changed
+first bytes of the batch (offset, leader epoch) and, from the caller's buffer, the rest. Source: Kafka's
+UnifiedLog.analyzeAndValidateRecords and LogValidator.
 """
 
 from enum import Enum
@@ -38,7 +39,9 @@ FRONT = Struct(">qii")
 CRC_POSITION = 17
 INLINE_RECORDS = 256
 INLINE_BYTES = 32 * 1024
-"""Records of a client's batch are inspected on the event loop up to this number and this size (decompressed, too)."""
+"""The largest client batch whose records are inspected on the event loop: its records, and its bytes, which may not be
+more when decompressed.
+"""
 
 
 class AppendOrigin(Enum):
@@ -57,7 +60,7 @@ CLIENT = AppendOrigin.CLIENT
 class AppendInfo(NamedTuple):
     """The result of an append. Times are ms since 1970; -1 if there is none.
 
-    `duplicate`: the producer had sent this batch before. The offsets are those of the first time.
+    `duplicate`: the producer had sent this batch before. The offsets are those of its first append.
     """
 
     first_offset: int
@@ -70,10 +73,10 @@ class AppendInfo(NamedTuple):
 
 
 class AppendPlan(NamedTuple):
-    """The batch as it is written: `parts` to write one after the other, `header` with its stamped fields.
+    """The batch as it is written: `parts` to write one after the other, `header` with the times that the log stores.
 
-    `log_append_time` is -1 unless the topic stamps it. `batch` is the whole batch with an unstamped front, for decoding
-    its records. Their offsets and times come from the header.
+    `log_append_time` is -1 unless the topic has LogAppendTime. `batch` is the whole batch, for decoding its records;
+    its own header still has the producer's offset, epoch and times.
     """
 
     header: BatchHeader
@@ -97,18 +100,19 @@ def plan_append(
     header: BatchHeader | None = None,
     inspected: InspectedBatch | None = None,
 ) -> AppendPlan:
-    """Validates the one batch in `buffer`, whose `header` may have been read, and stamps it for `first_offset`.
+    """Validates the one batch in `buffer`, and sets its offset, leader epoch and times for the append.
 
-    Bytes after it that do not form a whole batch are ignored. `inspected`: the result of `inspect_batch` for `buffer`
-    and this configuration; it is not checked again. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
-    MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT. Raises
-    InspectionNeededError for a client's batch with more than INLINE_RECORDS records that must be inspected.
+    `header`: the header of the batch, if the caller has read it. Bytes after it that do not form a whole batch are
+    ignored. `inspected`: the result of `inspect_batch` for `buffer` and this configuration; it is not checked again.
+    Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
+    UNSUPPORTED_FOR_MESSAGE_FORMAT. Raises InspectionNeededError for a client's batch with more than INLINE_RECORDS
+    records that must be inspected.
     """
     if inspected is None:
         if header is None:
             header = read_header(buffer)
         check_batch(buffer, header, config, origin)
-        # The broker's own records have keys and its own time: at most the topic's compression can ask for a look.
+        # The broker's own records have keys and valid times: they are inspected only to change their compression.
         looks = wants_inspection(header, now_ms, config) if origin is CLIENT else wants_compression(header, config)
         if looks:
             inspected = _inspect_inline(buffer, header, now_ms, config, origin)
@@ -150,7 +154,7 @@ def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: 
 def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:
     """Steps that run `check_batch` and then inspect the records of a client's batch. Raises KafkaError as both.
 
-    The records in `buffer` may be gone afterwards: the caller uses those of the result.
+    The memory of `buffer` may be released meanwhile: the caller uses the batch in the result instead.
     """
     header = read_header(buffer)
     check_batch(buffer, header, config, CLIENT)
@@ -173,11 +177,10 @@ def _inspect_inline(
 
 
 def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, BatchHeader]]:
-    """(position, header) of the batches in `buffer`, which already have their offsets, for a log that ends at
-    `log_end_offset`.
+    """Validates the batches in `buffer`, which already have their offsets, for a log that ends at `log_end_offset`.
 
-    Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't rise), UNSUPPORTED_FOR_MESSAGE_FORMAT,
-    INVALID_RECORD (a malformed marker).
+    Returns (position, header) of each. Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't
+    rise), UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_RECORD (a malformed marker).
     """
     batches = list(iterate_headers(buffer))
     expected = log_end_offset

@@ -35,7 +35,8 @@ def _fits(epochs: LeaderEpochs, segments: LogSegments, offset: int) -> bool:
 def complete_epochs(epochs: LeaderEpochs, segments: LogSegments, start: int) -> None:
     """Adds the epochs between the log's start and the first known one.
 
-    The checkpoint of epochs may be newer than that of log start offsets; then deleted records are back.
+    After a crash the epoch checkpoint may be newer than the checkpoint of log start offsets. Then the log again has
+    records that were deleted, and their epochs are missing.
     """
     known_from = epochs.first_start_offset
     found: list[tuple[int, int]] = []

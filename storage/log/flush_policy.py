@@ -16,7 +16,7 @@ from .log_config import LogConfig
 class FlushPolicy:
     """The rule for one configuration.
 
-    `unseen_from`: consumers see no offset once this many offsets up to it are unsynced.
+    `unseen_from`: consumers do not see the log's end while this many offsets before it, or more, are unsynced.
     `asks_for_syncs`: whether an append may require a sync, now or after `flush_ms`; False for Kafka's defaults.
     """
 
@@ -29,9 +29,9 @@ class FlushPolicy:
         self.asks_for_syncs = self.unseen_from != MAX_INT64 or config.flush_ms != MAX_INT64
 
     def offset_to_answer(self, end_offset: int, *, acks_all: bool) -> int:
-        """How far the log must be synced before an append that ends at `end_offset` (exclusive) is answered."""
+        """The end offset up to which the log must be synced before an append that ends at `end_offset` is answered."""
         return end_offset - (self.unseen_from if acks_all else self._flush_messages) + 1
 
     def offset_to_see(self, end_offset: int) -> int:
-        """How far the log must be synced before consumers see the records that end at `end_offset` (exclusive)."""
+        """The end offset up to which the log must be synced before consumers see the records before `end_offset`."""
         return end_offset - self.unseen_from + 1

@@ -2,9 +2,9 @@
 
     leader-epoch-checkpoint    text lines: version (0), number of entries, then `<epoch> <start offset>` for each
 
-Pure but for the given file layer. Owns: the entries and their file. The file is written no later than the recovery
-point moves: recovery finds later epochs again in the batches. Invariant: epochs and start offsets rise together.
-Source: Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
+Pure but for the given file layer. Owns: the entries and their file. The file is written before the recovery point
+moves: recovery finds epochs that start after the recovery point again in the batches. Invariant: epochs and start
+offsets rise together. Source: Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
 """
 
 from bisect import bisect_left, bisect_right
@@ -80,8 +80,9 @@ class LeaderEpochs:
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
         """(epoch, end offset) of the greatest epoch up to `epoch`, as in the answer of OffsetForLeaderEpoch.
 
-        The latest epoch ends at the log's end, an earlier one where the next begins. For an epoch below the first known
-        one, the result is that epoch and the start of the first one; for one above the latest, or -1, it is None.
+        The latest epoch ends at the log's end, an earlier one where the next begins. If `epoch` is below the first
+        known one, the result is `epoch` and the start of the first known one. If it is above the latest, or -1, it is
+        None.
         """
         if epoch == UNDEFINED_EPOCH or not self._epochs:
             return None

@@ -47,7 +47,7 @@ class Log:
     def __init__(
         self, directory: Path, config: LogConfig, descriptors: DescriptorCache, loader: LogLoader, now_ms: int
     ) -> None:
-        """Use `Log.open`."""
+        """Loads the log with `loader`. Callers use `Log.open` instead."""
         loaded = loader.load()
         self.directory = directory
         self.config = config
@@ -101,8 +101,9 @@ class Log:
 
         Recovered batches are synced before this returns. `topic_id` is written if the directory has none. `jitter_seed`
         makes segment.jitter.ms differ between logs. `before_cut` gets the file and the position of damage before
-        recovery cuts there; if it raises, nothing is cut. `on_failure` gets errors that end the log directory, on their
-        thread; `recovered` gets the bytes that recovery has checked. Raises StorageError, CorruptCheckpointError.
+        recovery cuts there; if it raises, nothing is cut. `on_failure` is called with a disk error that takes the
+        directory offline, on the thread that met it; `recovered` with the progress of recovery (`RecoveredBytes`).
+        Raises StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
             descriptors = DescriptorCache(Files() if files is None else files)
@@ -175,7 +176,7 @@ class Log:
         self._health.failure = error
 
     def use_gate(self, gate: AppendGate) -> None:
-        """Lets `gate` decide whether clients may append: the one that all logs of a directory share."""
+        """Sets the append gate, which decides whether clients may append. All logs of a directory share one."""
         self._health.gate = gate
 
     def storage_error(self, error: OSError) -> StorageError:
@@ -225,9 +226,9 @@ class Log:
 
         The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
         offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
-        nothing else. `inspected`: the result of `inspect_client_batch`. `transaction_version`: of a marker, see
-        `ProducerStateManager.check_marker`. Raises KafkaError with the code for the
-        producer (`plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
+        nothing else. `inspected`: the result of `inspect_client_batch`. `transaction_version`: for a transaction
+        marker, see `ProducerStateManager.check_marker`. Raises KafkaError with the code for the producer (see
+        `plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
         """
         return self._appender.append_as_leader(
             buffer, leader_epoch, now_ms, origin, header, inspected, transaction_version
@@ -244,7 +245,9 @@ class Log:
     def begin_append(
         self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
     ) -> PendingAppend | AppendInfo:
-        """Begins a client's append that another thread writes (log_appender.py); it uses the buffer until then.
+        """Begins a client's append whose bytes another thread may write (log_appender.py).
+
+        `buffer` must not change until the append is completed.
 
         Returns AppendInfo for a duplicate batch. Raises as `append_as_leader`.
         """
@@ -296,8 +299,8 @@ class Log:
     def search_timestamp(self, timestamp: int | None) -> TimestampSearch:
         """The first record whose own timestamp is `timestamp` or later.
 
-        For None: the first one with the greatest timestamp (-1 if no record has one). The search returns None if no
-        record matches. Raises StorageError.
+        If `timestamp` is None: the first record that has the log's greatest timestamp (-1 if no record has a
+        timestamp). The search returns None if no record matches. Raises StorageError.
         """
         self.check_usable()
         files, start = self._log_files, self.log_start_offset
@@ -309,7 +312,8 @@ class Log:
     def find_record(self, offset: int) -> Steps[TimestampAndOffset | None]:
         """The first record from `offset` on that is not a control record, in steps of less than a millisecond.
 
-        None if there is none. Of a batch of more than 1 MiB it is the first record. Raises StorageError.
+        None if there is none. A batch larger than 1 MiB is not decoded: the result then is the batch's base offset,
+        even if that is before `offset`. Raises StorageError.
         """
         self.check_usable()
         try:
@@ -386,7 +390,10 @@ class Log:
 
     @on_disk
     def prepare_close(self) -> None:
-        """Writes what `close` writes. The caller, who may have many logs, then flushes (if `is_dirty`) and aborts."""
+        """The first part of `close`: writes the producer snapshot and the last index entries.
+
+        The caller then flushes the log, if `is_dirty` and perhaps together with others, and calls `abort`.
+        """
         self.finish_pending()
         self._appender.take_snapshot()
         self.segments.active.seal()
@@ -407,7 +414,7 @@ class Log:
         self._log_files.forget_files()
 
     def use_descriptors(self, descriptors: DescriptorCache) -> None:
-        """Shares another cache from now on. `release_files` comes before."""
+        """Opens files through another cache from now on. Call `release_files` first."""
         self._log_files.use_descriptors(descriptors)
 
     def move_to(self, directory: Path) -> None:

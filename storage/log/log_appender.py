@@ -72,7 +72,7 @@ class PendingAppend:
 
 
 class LogAppender:
-    """The writing end of one log. It does not refer to the `Log`, so a deleted log is freed without the collector."""
+    """The writing end of one log. It does not refer to the `Log`, so a deleted log is freed at once, without the GC."""
 
     __slots__ = ("_files", "_health", "_offsets", "_pending", "_producers")
 
@@ -137,7 +137,7 @@ class LogAppender:
         return pending
 
     def begin_cut(self, pending: PendingCut) -> None:
-        """The log was truncated in memory: until that is on the disk, nothing is appended."""
+        """Notes a truncation that is done in memory. Nothing is appended until it is done on the disk, too."""
         self._pending = pending
 
     def complete(self, pending: PendingAppend) -> AppendInfo:
@@ -151,7 +151,7 @@ class LogAppender:
         return result
 
     def finish_cut(self) -> None:
-        """Finishes a truncation in progress: the producers are those of what is left."""
+        """Finishes a truncation in progress, if any. The producer state then matches the truncated log."""
         if isinstance(self._pending, PendingCut):
             self.finish_pending()
 

@@ -11,7 +11,7 @@ from zlib import crc32
 from ...protocol.records.varint import MAX_INT64
 
 MAX_ADOPTED_OFFSET = 1 << 62
-"""The highest end offset that an adopted log may have. It leaves 2^62 offsets for later appends."""
+"""The highest end offset that a log may have for `odradek storage adopt`. It leaves 2^62 offsets for appends."""
 
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
@@ -68,8 +68,7 @@ class LogConfig:
 
     @property
     def max_segment_ms(self) -> int:
-        """The age at which a segment is rolled: segment.ms, or max.compaction.lag.ms if the log is compacted and that
-        is less.
+        """The age in ms at which a segment is rolled: segment.ms; for a compacted log at most max.compaction.lag.ms.
 
         Source: Kafka's LogConfig.maxSegmentMs (KIP-354): the active segment is never cleaned.
         """

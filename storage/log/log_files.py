@@ -44,7 +44,7 @@ REGION_BYTES = 64 * 1024
 LOADED_INDEXES = 4
 """How many older segments keep their indexes in memory after a read."""
 HELD_SEGMENTS = 4
-"""The latest segments that a flush holds open; earlier ones are synced by name, which needs one descriptor."""
+"""How many of the latest segments a flush holds open. It opens and syncs earlier ones one after the other."""
 NOTHING = ReadResult(b"", -1)
 
 
@@ -68,9 +68,10 @@ class LogFiles:
         self.removals = RemovalQueue(descriptors.files)
         self.unsynced_paths: list[Path] = []
         self._has_new_names = True
-        """Whether the directory has new names since the last flush. (Two flags: a set of paths takes 460 bytes.)"""
+        """Whether file names in the directory have changed since its last sync. (A set of paths would take 460 bytes.)
+        """
         self._is_new_name = True
-        """Whether its own name in the parent may be new, before the first flush."""
+        """Whether the directory's own name in its parent may be unsynced: True until the first flush."""
         self.cleaning: Cleaning | None = None
         """The cleaning round in progress on these files."""
         self.files = self._files = descriptors.files
@@ -78,7 +79,8 @@ class LogFiles:
         self._jitter_seed = jitter_seed
         self._indexes_in_use: list[Segment] = []
         self._secure_base: int | None = None
-        """The base offset of the newest segment when names were last made durable; None if segments changed since."""
+        """The newest segment's base offset at the last `secure_names`; None if segments were added or replaced since.
+        """
 
     def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
         """Whether a batch of `size` bytes up to `last_offset` needs a new segment, by size, age, offset range or full
@@ -145,7 +147,7 @@ class LogFiles:
                 return NOTHING
             descriptor = segment.file.try_hold() if length >= REGION_BYTES else None
             if descriptor is None:
-                # Too many files are held, by slow readers: a read into memory is short.
+                # Slow readers hold too many files open. Reads into memory instead, and less.
                 length = min(length, max(place.size, REGION_BYTES))
                 return ReadResult(segment.file.read_bytes(place.position, length), offset)
             return ReadResult(FileRegion(descriptor, place.position, length), offset)
@@ -228,9 +230,9 @@ class LogFiles:
     # Removing ----------------------------------------------------------------
 
     def begin_cut(self, offset: int) -> PendingCut:
-        """Takes out the batch that holds `offset` and all later ones; `offset` is not below the first segment.
+        """Takes the batch that holds `offset` and all later ones out of the segments in memory.
 
-        The result does the rest on the disk.
+        `offset` is not below the first segment. The result does the same on the disk.
         """
         self.interrupt_cleaning()
         removed = []
@@ -346,7 +348,7 @@ class LogFiles:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether names or indexes have changed since the last flush."""
+        """Whether paths wait for a sync, or the active segment's indexes are not saved."""
         return bool(self.unsynced_paths) or not self.segments.active.indexes.are_saved
 
     def prepare_flush(self, recovery_point: int, log_end_offset: int) -> Flush:
@@ -356,8 +358,8 @@ class LogFiles:
             saved = segment.indexes.save()
             self.unsynced_paths += saved
             if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
-                # The only file that is created after its segment. Without its name, readers would miss aborts after a
-                # crash.
+                # The transaction index is the only file created later than its segment. If its name were lost in a
+                # crash, readers would miss aborted transactions.
                 self._has_new_names = True
         # After a kill thousands of segments may be unsynced, more than the process may have descriptors.
         held = {segment: segment.file.try_hold() for segment in segments[-HELD_SEGMENTS:]}
@@ -373,7 +375,7 @@ class LogFiles:
         return flush
 
     def needs_flush(self, recovery_point: int) -> bool:
-        """Whether more than the active segment's log file has changed since the last flush, up to `recovery_point`."""
+        """Whether more than the active segment's log file has changed since the flush that set `recovery_point`."""
         is_older = recovery_point < self.segments.active.base_offset
         return is_older or bool(self.unsynced_paths) or self._has_new_names or self._is_new_name
 
@@ -386,7 +388,7 @@ class LogFiles:
         return Flush(self._files, log_end_offset, [descriptor], [], [], with_indexes=False)
 
     def take_back(self, flush: Flush) -> None:
-        """A flush was not carried out: the next one syncs its files and names."""
+        """Adds the files and names of a flush that was not carried out to the next flush."""
         self.unsynced_paths += flush.paths
         self._has_new_names |= self.directory in flush.directories
         self._is_new_name |= self.directory.parent in flush.directories
@@ -403,7 +405,7 @@ class LogFiles:
             segment.file.forget()
 
     def use_descriptors(self, descriptors: DescriptorCache) -> None:
-        """Opens files in another cache from now on. No file is open."""
+        """Opens files through another cache from now on. No file may be open."""
         self._descriptors = descriptors
         for segment in self.segments:
             segment.file.use_descriptors(descriptors)

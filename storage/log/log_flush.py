@@ -1,6 +1,6 @@
 """A flush of a log in three steps, so that the slow step can run on another thread and for many logs at once.
 
-    flush = log.flusher.prepare_flush()     on the loop: index bytes go to the page cache, files are held
+    flush = log.flusher.prepare_flush()     on the loop: writes the indexes, without a sync, and holds the files open
     flush.sync()                            anywhere: the system calls that wait for the disk
     log.flusher.complete_flush(flush)       on the loop: the recovery point moves
 
@@ -83,11 +83,11 @@ def sync_directories(files: Files, directories: Iterable[Path]) -> None:
 
 
 def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = None) -> None:
-    """The middle step of many flushes: several at once, which is faster on a disk; each directory only once.
+    """Runs the sync step of many flushes. Syncs each directory once.
 
-    `pool` is used for more than FEW flushes. Raises the OSError of a failed one; then none counts as durable. All
-    threads have ended then. A failed sync is raised rather than a lack of descriptors, after which a flush may be
-    repeated.
+    More than FEW flushes run in parallel on `pool`, which is faster on a disk. Raises the OSError of a flush that
+    failed, after all threads have ended; then none of the flushes counts as durable. If several failed, a failed sync
+    is raised rather than a lack of descriptors, because the caller may repeat a flush after the latter.
     """
     directories = sorted({directory for flush in flushes for directory in flush.directories})
     if len(flushes) <= FEW or pool is None:

@@ -44,7 +44,7 @@ RecoveredBytes = Callable[[str, int, int, int], None]
 """Called with (a segment's file, the end of its checked part, its size, the bytes since the last call)."""
 TOLD_BYTES = 16 << 20
 SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
-"""Files besides segments that the dead process may have written and not synced."""
+"""Files besides segments that the process before the crash may have written and not synced."""
 
 
 @dataclass(slots=True)
@@ -219,8 +219,8 @@ class LogLoader:
     def _recover(self) -> None:
         """Checks the batches from the recovery point on; cuts at the first damage and drops what follows.
 
-        Batches below it were synced together with their indexes. Kafka reads the whole segment that holds the recovery
-        point; here that is done only if its indexes can't be trusted.
+        Batches below the recovery point were synced together with their indexes. Kafka reads the whole segment that
+        holds the recovery point; here that is done only if the segment's indexes can't be trusted.
         """
         unflushed = self.segments.reaching(self.recovery_point)
         first = unflushed[0]
@@ -272,9 +272,9 @@ class LogLoader:
     def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
         """Rebuilds the state of one segment after its first `valid` bytes, which end at `next_offset`.
 
-        Returns how many of its bytes are whole, valid batches. A batch is applied after the header of the next one was
-        read: no CRC covers base offset and leader epoch. If two batches contradict each other, the earlier one is
-        damaged if the later one fits the batches before both.
+        Returns how many of its bytes are whole, valid batches. No CRC covers base offset and leader epoch. They are
+        compared with the next batch's header before a batch is applied. If two neighbours contradict each other and the
+        later one fits the batches before both, the earlier one counts as damaged, otherwise the later one.
         """
         reported = valid
         following = self.segments.after(segment)
@@ -365,8 +365,9 @@ class _DamagedBeforeError(CorruptRecordError):
 
 
 def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epoch: int, position: int) -> None:
-    """Raises CorruptRecordError if offsets or leader epochs fall. `next_offset` and `epoch` are those before both
-    batches.
+    """Raises CorruptRecordError if offsets or leader epochs fall; _DamagedBeforeError if `earlier` is the damaged one.
+
+    `next_offset` and `epoch`: the end offset and the leader epoch of the batches before both.
     """
     if later.base_offset < earlier.next_offset:
         problem = f"offset {later.base_offset} at {position} follows {earlier.last_offset}"

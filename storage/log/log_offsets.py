@@ -36,13 +36,13 @@ class LogOffsets:
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
         self.synced_offset = recovery_point
-        """Batches below it are on the disk. The recovery point may be lower; below it the indexes are on the disk,
-        too.
+        """Batches below this offset are on the disk. The recovery point may be lower: below the recovery point, the
+        indexes are on the disk, too.
         """
         self.wants_sync = flush_policy.asks_for_syncs
         """Whether `GroupCommit` must be called after an append: the flush policy asks for it, or a segment rolled."""
         self.truncations = 0
-        """How often the end was cut off, for a copy of the log that must follow (`ReplicaMove`)."""
+        """How often the log was truncated. `ReplicaMove` compares it to see whether to truncate its copy, too."""
         self._high_watermark: int | None = None
         self._holds_back = False
         producer_state.forget_unreplicated(log_end_offset)
@@ -54,7 +54,7 @@ class LogOffsets:
 
     @property
     def has_high_watermark(self) -> bool:
-        """Whether the high watermark was set, as a follower's is; otherwise it moves with the log's end."""
+        """Whether `set_high_watermark` moves the high watermark; otherwise it moves with the log's end."""
         return self._high_watermark is not None and not self._holds_back
 
     @property
@@ -76,7 +76,10 @@ class LogOffsets:
         self.producer_state.forget_unreplicated(self._high_watermark)
 
     def follow_end(self) -> None:
-        """The log has no followers any more: the high watermark moves with its end, as in a log that was opened."""
+        """Makes the high watermark move with the log's end, as before the first `set_high_watermark`.
+
+        Called when the partition has no followers any more.
+        """
         self._high_watermark = None
         self._holds_back = False
         self.advance(self.log_end_offset)
@@ -141,7 +144,7 @@ class LogOffsets:
             self._release_high_watermark()
 
     def set_flush_policy(self, flush_policy: FlushPolicy) -> None:
-        """Follows another configuration. Records that it does not hide become visible at once."""
+        """Sets the policy of a changed configuration. Records that it no longer hides become visible at once."""
         self.flush_policy = flush_policy
         if self._holds_back:
             self._release_high_watermark()

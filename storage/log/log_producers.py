@@ -1,6 +1,6 @@
 """The producers of a log: checks before a write, updates after it, snapshots.
 
-Owns: the producer state and its snapshot files. Never does: choosing when. Source: Kafka's
+Owns: the producer state and its snapshot files. Never does: deciding when to take a snapshot. Source: Kafka's
 UnifiedLog.analyzeAndValidateProducerState.
 """
 
@@ -30,7 +30,7 @@ class LogProducers:
         self, plan: AppendPlan, first_offset: int, origin: AppendOrigin, transaction_version: int = 0
     ) -> BatchMetadata | None:
         """The earlier batch that this one repeats; None for a new one. Raises KafkaError for a wrong epoch or
-        sequence. ``transaction_version``: of a marker, see `ProducerStateManager.check_marker`.
+        sequence. ``transaction_version``: for a transaction marker, see `ProducerStateManager.check_marker`.
         """
         header = plan.header
         if not header.is_control:
@@ -54,7 +54,7 @@ class LogProducers:
     def rebuild(self, segments: LogSegments, start: int, end: int, now_ms: int, expiration_ms: int) -> Steps[None]:
         """Steps that rebuild the state as of `end` from the newest snapshot in range and the log. Raises OSError.
 
-        The last step exchanges the state as a whole.
+        The present state stays unchanged until the last step replaces it.
         """
         fresh = ProducerStateManager()
         yield from rebuild_producers(

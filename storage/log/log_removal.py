@@ -1,7 +1,7 @@
-"""Removes from a log: truncation, retention, and the replacement of segments by a cleaned one.
+"""Removes records from a log: truncation, retention, and the replacement of segments by a cleaned one.
 
 Owns: nothing of its own. Never does: choosing what retention removes (log_retention.py does) or what a cleaning keeps.
-Invariants: the operations of `Log` that have this name; one that fails in the middle makes the log unusable. Source:
+Invariant: a truncation or replacement that fails in the middle makes the log unusable until it is opened again. Source:
 Kafka's UnifiedLog.truncateTo, truncateFullyAndStartAt, deleteOldSegments and replaceSegments.
 """
 
@@ -23,7 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 class LogRemoval:
-    """What removes from one log. Made for one operation: kept for each partition it would take 100 bytes."""
+    """The operations that remove records from one log. Made for each operation, since it would take 100 bytes a
+    partition.
+    """
 
     __slots__ = ("_appender", "_files", "_flusher", "_health", "_offsets", "_producers")
 
@@ -36,7 +38,7 @@ class LogRemoval:
         appender: LogAppender,
         flusher: LogFlusher,
     ) -> None:
-        """`appender` has the append in progress, and rolls; `flusher` the time of the last flush."""
+        """`appender` finishes the append in progress and rolls segments; `flusher` has the time of the last flush."""
         self._offsets = offsets
         self._files = files
         self._producers = producers
@@ -59,7 +61,8 @@ class LogRemoval:
     def begin_truncation(self, offset: int) -> PendingCut | None:
         """The first step of `truncate_to`: the log ends at `offset` from now on. None if there is nothing to remove.
 
-        The waits for the disk and the replay of the producers are in the result. Raises StorageError as `truncate_to`.
+        The result has the steps that are left: the waits for the disk, and the rebuild of the producer state. Raises
+        StorageError as `truncate_to`.
         """
         self._health.check_usable()
         self._appender.finish_pending()
@@ -82,10 +85,10 @@ class LogRemoval:
         if pending.failure is not None:
             raise pending.failure
         if offset < self._files.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset)  # of one empty segment
+            self.truncate_fully_and_start_at(offset)  # the empty first segment begins after `offset`
 
     def finish_truncation(self) -> None:
-        """Completes a truncation in progress, if any, by waiting for the disk: its producers are those of the log."""
+        """Completes a truncation in progress, if any: waits for the disk and rebuilds the producer state."""
         self._appender.finish_cut()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -102,9 +105,9 @@ class LogRemoval:
             raise self._failed(error) from error
 
     def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
-        """Removes the oldest segments, at most `most`, if retention or the log start offset allows it.
+        """Removes the oldest segments that retention or the log start offset no longer keeps, at most `most` of them.
 
-        Returns the number. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
+        Returns the number removed. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
         segments are removed, a new one is rolled first.
         """
         self._appender.finish_pending()

@@ -15,7 +15,7 @@ from .log_config import LogConfig
 
 
 class RetentionSegment(NamedTuple):
-    """The facts about a segment that retention needs; `end_offset` is exclusive, `largest_timestamp` ms."""
+    """The facts about a segment that retention needs: exclusive end offset, bytes, getter of the timestamp (ms)."""
 
     end_offset: int
     size: int
@@ -84,7 +84,7 @@ def oldest_breached(
 
 
 class RemovalQueue:
-    """Files that were renamed to `.deleted` and are removed after a delay for their readers."""
+    """Files that were renamed to `.deleted`, and are removed after a delay so that readers can finish."""
 
     __slots__ = ("_files", "_waiting")
 

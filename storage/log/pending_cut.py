@@ -1,13 +1,13 @@
-"""A truncation whose waits for the disk may be on another thread. In memory the log is cut already.
+"""A truncation that is done in memory and not yet on the disk. Another thread may do the disk's part.
 
     pending = log.begin_truncation(offset)      on the loop; None if there is nothing to remove
     pending.write()                             on any thread: removes, cuts and syncs
-    pending.rebuilding()                        on the loop, in steps: replays the producers; may be left out
+    pending.rebuilding()                        on the loop, in steps: rebuilds the producer state; may be left out
     log.complete_truncation(pending)            on the loop; StorageError if the disk failed
 
 Owns: the order on the disk. Never does: changing the log in memory. Invariants: files are removed from the end
 backwards, each durably, so that a crash neither leaves batches after a hole nor brings removed ones back; an append
-waits until this is over. A crash before the end undoes a part of the truncation, as if it had not been asked for.
+waits until this is over. After a crash before the end, the log may still have a part of the truncated batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from .log_flush import Flush
 
 
 class PendingCut:
-    """One truncation. `failure`: the StorageError of the disk, once the log has taken note of it."""
+    """One truncation. `failure`: the error to raise if the disk failed; the log sets it when it completes this."""
 
     def __init__(
         self, files: Files, directory: Path, removed: Sequence[list[Path]], active: Descriptor, size: int, flush: Flush
@@ -36,12 +36,13 @@ class PendingCut:
         self._lock = Lock()
         self._is_written = False
         self.rebuild: Iterator[None] = iter(())
-        """The steps that replay the producers from what is left. Until the last one they are those of the uncut log."""
+        """The steps that rebuild the producer state from the batches that are left. The last step replaces the state.
+        """
         self.error: OSError | None = None
         self.failure: StorageError | None = None
 
     def write(self) -> None:
-        """Does the disk's part once. A call while another thread is at it waits for that thread."""
+        """Truncates on the disk, once. A call during another thread's write waits for that write."""
         with self._lock:
             if not self._is_written:
                 try:
@@ -59,7 +60,7 @@ class PendingCut:
         self._flush.sync()
 
     def rebuilding(self) -> Iterator[None]:
-        """The steps of :attr:`rebuild` that are left. Completing the truncation takes those that its caller has not."""
+        """Runs the steps of :attr:`rebuild` that are left. Completing the truncation runs those not yet run."""
         try:
             for _ in self.rebuild:  # not `yield from`, which would end them with this generator
                 yield

@@ -26,7 +26,7 @@ HEADERS_A_STEP = 64
 def apply_to_producers(
     state: ProducerStateManager, segment: Segment, header: BatchHeader, batch: Buffer, *, index: bool = True
 ) -> None:
-    """Applies a batch of the log to the producer state. With `index`, adds an abort to the segment's index, too."""
+    """Applies a batch of the log to the producer state. With `index`, adds an aborted transaction to its index."""
     if header.has_producer_id:
         if not header.is_control:
             state.apply(header, header.base_offset)
@@ -84,8 +84,8 @@ def rebuild_producers(
 
 
 def _replay_segment(state: ProducerStateManager, segment: Segment, start: int, end: int) -> Iterator[None]:
-    """Applies the batches of one segment from `start` to `end`. Reads markers whole, of other batches only the
-    headers.
+    """Applies the batches of one segment from `start` to `end`. Reads whole markers, but only the headers of data
+    batches.
     """
     place = segment.indexes.find(start)
     if place is None:

@@ -31,8 +31,8 @@ def read_checked(log: Log, offset: int, max_bytes: int, upper_bound_offset: int,
 
 
 def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
-    """Raises CorruptRecordError if the log has no such transaction. Then the index, which has no checksum, is
-    damaged.
+    """Raises CorruptRecordError if the log lacks one of the transactions: the transaction index, which has no
+    checksum, is then damaged.
     """
     for entry in aborted:
         for offset, is_marker in ((entry.last_offset, True), (entry.first_offset, False)):

@@ -15,7 +15,7 @@ class FileRegion:
     __slots__ = ("_descriptor", "_length", "fd", "position")
 
     def __init__(self, descriptor: Descriptor, position: int, length: int) -> None:
-        """Takes over a descriptor that is held."""
+        """Takes over the caller's hold of `descriptor`, which `close` releases."""
         self._descriptor: Descriptor | None = descriptor
         self.fd = descriptor.fd
         self.position = position
@@ -50,9 +50,9 @@ def in_memory(data: bytes | FileRegion) -> bytes:
 
 
 class ReadResult(NamedTuple):
-    """`data`: the batches from the one that holds the offset; the last one may be cut. Empty without batches.
+    """The result of a read from `first_offset`, the requested offset.
 
-    `first_offset` is the requested offset.
+    `data`: the batches from the one that holds that offset on; the last one may be cut. Empty if there is none.
     """
 
     data: bytes | FileRegion

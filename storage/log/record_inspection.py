@@ -59,8 +59,8 @@ class InspectedBatch(NamedTuple):
 def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
     """Whether the records of a client's batch must be inspected.
 
-    A compacted topic needs keys, a time may be out of range or claims to be the broker's, the topic has another
-    compression, or the configuration requires it for every batch.
+    True for a compacted topic, which needs keys; if a timestamp may be out of range; if the batch claims to have
+    LogAppendTime; if the topic has another compression; or if the configuration requires it for every batch.
     """
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     return (

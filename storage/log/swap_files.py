@@ -32,8 +32,9 @@ TEMPORARY_SUFFIX = ".tmp"
 def recover_swap_files(files: Files, directory: Path) -> None:
     """Removes deleted and half-written files, and puts the cleaner's complete files (`.swap`) in place.
 
-    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or after a `.cleaned`
-    belongs to an unfinished split and is removed. Source: Kafka's LogLoader.load, passes one to three.
+    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` whose base offset is
+    that of a `.cleaned`, or higher, belongs to an unfinished split and is removed. Source: Kafka's LogLoader.load,
+    passes one to three.
     """
     names = [entry.name for entry in files.list(directory) if entry.is_file()]
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
@@ -49,7 +50,8 @@ def recover_swap_files(files: Files, directory: Path) -> None:
         files.remove(directory / name)
         del swaps[name]
     if stale:
-        # Synced before `.cleaned` is removed: an index that is left alone would be taken for the old log's.
+        # Synced before `.cleaned` is removed: otherwise a power failure could leave the `.swap` of an index without its
+        # log, and the next start would put that index in the place of the old log's.
         files.sync_directory(directory)
     for name in names:
         if name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
@@ -64,7 +66,7 @@ def recover_swap_files(files: Files, directory: Path) -> None:
             if offset is not None and low <= offset < high and name.endswith((*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)):
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
-        files.sync_directory(directory)  # otherwise an old segment could be back after its `.swap` has gone
+        files.sync_directory(directory)  # otherwise a crash could bring back an old segment beside its replacement
     for base_offset in sorted(set(swaps.values())):
         # In rising order, each synced before the next: segments between two `.swap` files count as replaced by them.
         rename_swap_files(files, directory, base_offset)
@@ -74,9 +76,9 @@ def recover_swap_files(files: Files, directory: Path) -> None:
 def rename_swap_files(files: Files, directory: Path, base_offset: int) -> None:
     """Renames the `.swap` files of a segment to their final names.
 
-    The caller syncs the directory. The log comes first, and is synced if there is a transaction index: while
-    `.log.swap` exists, an index with a final name counts as that of the replaced segment, and a lost transaction index
-    goes unnoticed.
+    The caller syncs the directory. The log file is renamed first, and its name is synced before a transaction index is
+    renamed. Otherwise, after a crash, `.log.swap` could exist beside an index with its final name; recovery would
+    remove that index as the replaced segment's, and the loss of a transaction index goes unnoticed.
     """
     for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES):
         path = segment_path(directory, base_offset, suffix)

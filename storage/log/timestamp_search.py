@@ -21,7 +21,8 @@ from ..segment.segment import Segment
 from .read_result import FileRegion, TimestampAndOffset
 
 UNREAD_BYTES = 1 << 20
-"""The size above which `first_from` does not read a batch. It runs on the event loop; a read of 1 MiB takes 0.3 ms."""
+"""`first_from` does not read batches of more bytes than this. It runs on the event loop; a read of 1 MiB takes 0.3 ms.
+"""
 
 
 class SegmentScan:
@@ -55,7 +56,9 @@ class SegmentScan:
         return self._search(is_wanted, is_found, lambda _: None)
 
     def first_with(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
-        """The first record whose own timestamp is `timestamp`. In a batch with append time, the first record."""
+        """The first record whose own timestamp is `timestamp`. All records of a batch with LogAppendTime have its
+        timestamp.
+        """
 
         def is_wanted(header: BatchHeader) -> bool:
             return header.max_timestamp == timestamp
@@ -88,7 +91,10 @@ class SegmentScan:
         is_found: Callable[[int, int], bool],
         time_of: Callable[[BatchHeader], int | None],
     ) -> Steps[TimestampAndOffset | None]:
-        """`time_of`: the timestamp to take from a batch's header without reading its records; None to read them."""
+        """The first record for which `is_found`, among the batches for which `is_wanted`; None if there is none.
+
+        `time_of` returns the timestamp to take from a batch's header instead, or None to read the batch's records.
+        """
         fd, start = self._region.fd, self._region.position
         steps = 0
         try:
