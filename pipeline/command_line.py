@@ -1,4 +1,4 @@
-"""What the command lines of the pipeline share: paths, times, sizes, and what Ctrl-C does.
+"""Shared by the command lines of the pipeline: parses paths, times and sizes, and handles Ctrl-C.
 
 Ctrl-C gives one line and exit code 130 instead of a traceback. Workers of the local pool get the signal from the
 terminal too and end at once (engine/engines.py); a job's own `finally` removes what it has begun. Source: exit codes of
@@ -17,13 +17,13 @@ from pathlib import Path
 from .directories.file_access import URL_MARK
 
 INTERRUPTED = 128 + signal.SIGINT
-"""Exit code."""
+"""Exit code of a command that Ctrl-C interrupted."""
 
 Command = Callable[[Sequence[str]], int]
 
 
 def interruptible(name: str, left: str) -> Callable[[Command], Command]:
-    """For the function of `odradek <name>`; `left` says what an interrupt leaves behind."""
+    """Decorates the function of `odradek <name>`: Ctrl-C prints one line. `left`: the state after an interrupt."""
 
     def wrap(command: Command) -> Command:
         @wraps(command)
@@ -41,9 +41,9 @@ def interruptible(name: str, left: str) -> Callable[[Command], Command]:
 
 @contextmanager
 def no_way_back() -> Iterator[Callable[[], None]]:
-    """Gives a function for where a job becomes visible: from its call to the end of the block Ctrl-C is ignored.
+    """Gives a function to call before a job's last step. From that call to the end of the block, Ctrl-C is ignored.
 
-    For the short last step that must be done wholly or not at all.
+    The last step makes the job's results visible; it is short and must be done wholly or not at all.
     """
     import threading
 
@@ -72,7 +72,10 @@ def path_on_disk(text: str) -> Path:
 
 
 def time_ms(text: str) -> int:
-    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
+    """Parses a number of ms since 1970, or a time in ISO 8601 (UTC if it has no zone). Returns ms since 1970.
+
+    Raises ArgumentTypeError.
+    """
     try:
         if text.lstrip("-").isdigit():
             return int(text)
@@ -84,7 +87,7 @@ def time_ms(text: str) -> int:
 
 
 def parse_size(name: str, text: str) -> int:
-    """Bytes: a number, or one with a unit (128m, 1gb). Raises ValueError."""
+    """Parses a number of bytes, with or without a unit (128m, 1gb). Raises ValueError."""
     unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)
     digits = text.strip().lower().removesuffix("b").rstrip("kmg")
     if not digits.isdigit() or int(digits) == 0:

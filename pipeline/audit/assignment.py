@@ -22,20 +22,23 @@ from ..directories.restarts import PAUSE_S
 from .findings import Finding
 
 ATTEMPTS = 10
-"""How often a doubtful assignment is checked, PAUSE_S apart. A broker acts on the metadata within milliseconds."""
+"""The number of times a finding is checked again, PAUSE_S apart. A broker acts on the metadata within milliseconds."""
 _FIRST_REAL_ID = 100  # lower ids are reserved: unassigned, lost, migrating (DirectoryId.java)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A directory to check. `topics`: only these, None for all. `seen`: partitions that a checkpoint here has."""
+    """A log directory to check. `topics`: only these; None for all. `seen`: the partitions in its checkpoint files."""
 
     directory: Path
     topics: Sequence[str] | None
     seen: Collection[TopicPartition]
 
     def findings(self, metadata: DirectoryMetadata, paths: Mapping[TopicPartition, Path]) -> list[Finding]:
-        """The contradictions to the metadata. `paths`: the partitions in the directory. Raises OSError."""
+        """A finding for each partition that the metadata places differently, or that is missing here.
+
+        `paths`: the partitions in the directory. Raises OSError.
+        """
         if not metadata.is_known or metadata.damage:
             return []
         try:
@@ -58,7 +61,10 @@ class Assignment:
     def _missing(
         self, metadata: DirectoryMetadata, mine: MetaProperties | None, paths: Mapping[TopicPartition, Path]
     ) -> list[Finding]:
-        """Assigned partitions that a checkpoint has and that do not exist. (A broker may create one on first use.)"""
+        """Findings for partitions that the metadata assigns to this directory and that have no directory here.
+
+        Only partitions in a checkpoint file count: a broker may create the others on first use.
+        """
         if mine is None or not mine.directory_id:
             return []
         found = []

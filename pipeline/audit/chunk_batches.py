@@ -64,7 +64,7 @@ class ChunkBatches:
 
     @property
     def has_data(self) -> Flags:
-        """Which batches have records of producers."""
+        """A flag for each batch: whether it has records of producers, not control records."""
         has_data: Flags = (self.counts > 0) & ~self.is_control
         return has_data
 

@@ -24,7 +24,7 @@ NOT_DONE = 3
 
 FAIL_ON = ("warning", "error", "never")
 WIDTH_OF_A_FILE = 200
-"""Columns of the summary's tables without a terminal: a path stays on one line."""
+"""The width in columns of the summary's tables if the output is not a terminal. A path then stays on one line."""
 
 
 class _ListFindings(argparse.Action):
@@ -151,7 +151,10 @@ def _progress() -> Iterator[Progress | None]:
 
 
 def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
-    """Prints the summary. Without a terminal, a brief one needs no rich, whose import is a tenth of a small audit."""
+    """Prints the summary. A brief one that does not go to a terminal is printed without rich.
+
+    The import of rich takes a tenth of the time of a small audit.
+    """
     from .report.summary import is_brief, print_brief, print_summary
 
     if is_brief(result) and not sys.stdout.isatty():
@@ -179,7 +182,7 @@ def _directories(texts: Sequence[str]) -> list[Path]:
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:
-    """1 for warnings, 2 for errors; 0 if no finding has the severity `fail_on`."""
+    """1 for warnings, 2 for errors; 0 if no finding is as severe as `fail_on`."""
     if fail_on == "never":
         return 0
     worst = max((int(found.check.severity) for found in findings), default=0)

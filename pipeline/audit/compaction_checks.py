@@ -1,6 +1,6 @@
-"""Checks by a compacted partition's segments whether the cleaner is late.
+"""Checks whether the log cleaner is late for a compacted partition, from the sizes and times of its segments.
 
-Pure. Imported with the first compacted partition. Source: Kafka's LogCleanerManager, by the rules of
+Pure. Imported only when the first compacted partition is checked. Source: Kafka's LogCleanerManager, by the rules of
 storage/compaction/.
 """
 
@@ -18,7 +18,7 @@ OVERDUE_MS = 86_400_000
 def check_compaction(
     task: AuditTask, report: PartitionReport, segments: list[SegmentSummary], first_open_offset: int | None
 ) -> None:
-    """Measures how dirty the log is, and adds a finding if a round of the cleaner is overdue. Needs segments."""
+    """Measures the dirty bytes of the log, and adds a finding if a cleaning is overdue. `segments` is not empty."""
     policy = task.policy
     stable = min(
         task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, report.log_end_offset),

@@ -16,8 +16,8 @@ CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS
 
 
 class Finding(NamedTuple):
-    """One finding. `position` (bytes in the file) and `offset`: -1 if there is none. `occurrences`: this finding and
-    those of the same kind that are not listed."""
+    """One finding. `position` (bytes in the file) and `offset`: -1 if there is none. `occurrences`: 1, or
+    the number of findings of this kind if only this one is listed for them."""
 
     name: str
     topic: str
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
     @property
     def check(self) -> Check:
-        """Its meaning and the recommended action."""
+        """The severity and meaning of this kind of finding, and the recommended action."""
         return CHECKS[self.name]
 
 

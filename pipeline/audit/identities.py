@@ -1,6 +1,6 @@
-"""Whose replica a directory holds: the cluster and the broker of a log directory, the topic id of a partition.
+"""Reads to which cluster and broker a log directory belongs, and to which topic id a partition's directory.
 
-What cannot be read is None: the directory's own audit reports it.
+A file that cannot be read gives None; the audit of its directory reports it.
 """
 
 from pathlib import Path

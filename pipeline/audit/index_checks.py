@@ -21,7 +21,10 @@ _DUE_IN_TAIL = 4
 
 
 class OffsetIndexCheck:
-    """Every entry must be (last offset, position) of a batch; entries must rise; no due entry may be missing."""
+    """Every entry must be (last offset, position) of a batch, and entries must rise.
+
+    There must be an entry at least every `interval` bytes (index.interval.bytes).
+    """
 
     def __init__(self, data: bytes, base_offset: int, interval: int, report: Report) -> None:
         self._report = report
@@ -67,7 +70,8 @@ class OffsetIndexCheck:
     def close(self, lost: list[tuple[int, int]], size: int, *, is_settled: bool) -> None:
         """Adds the findings that need the whole segment.
 
-        `lost`: unreadable parts of the log. `is_settled`: no broker was killed while it wrote here.
+        `lost`: unreadable parts of the log as (start, end). `size`: bytes of the log. `is_settled`: no broker can have
+        been killed while it wrote to this segment.
         """
         is_right = self._is_right
         for start, end in lost:
@@ -92,7 +96,10 @@ class OffsetIndexCheck:
 
 
 class TimeIndexCheck:
-    """Every entry must be the maximum timestamp up to its batch; entries rise; the last has the segment's maximum."""
+    """Every entry must have the maximum timestamp up to its batch, and entries must rise.
+
+    The last entry of a closed segment must have the segment's maximum timestamp.
+    """
 
     def __init__(self, data: bytes, base_offset: int, report: Report) -> None:
         self._report = report
@@ -131,7 +138,10 @@ class TimeIndexCheck:
         self._has_batches = True
 
     def close(self, lost: list[tuple[int, int]], *, is_settled: bool, is_active: bool) -> None:
-        """As for the offset index. The active segment's last entry is not written yet."""
+        """Adds the findings that need the whole segment; arguments as in OffsetIndexCheck.close.
+
+        `is_active`: the segment's last entry is not written yet, so it is not required.
+        """
         if lost or not self._has_batches:
             return
         is_right = self._is_right
@@ -148,6 +158,6 @@ class TimeIndexCheck:
 
 
 def _used(entries: NDArray[Any]) -> int:
-    """The number of entries before preallocated zeros."""
+    """The number of entries before the preallocated zeros at the end."""
     used = numpy.flatnonzero(entries.any(axis=1))
     return int(used[-1]) + 1 if len(used) else 0

@@ -90,7 +90,7 @@ def _place(portion: Portion) -> Path:
 def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:
     """Compares each partition's longest replica with its other replicas.
 
-    Only replicas of the same topic in the same cluster: a topic that was created again has another id.
+    Replicas are compared only if cluster id and topic id are the same: a topic that was created again has another id.
     """
     from .identities import broker_of, topic_id_of
     from .replicas import AuditedReplica, ReplicaTask, compare_replicas
@@ -112,7 +112,7 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 
 
 def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
-    """Topics with a partition that is several times as large as the median."""
+    """Findings for topics with a partition that has at least three times the median size."""
     largest: dict[str, dict[int, PartitionReport]] = defaultdict(dict)
     for report in (report for report in reports if report.is_known):
         known = largest[report.topic].get(report.partition)

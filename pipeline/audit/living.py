@@ -2,8 +2,8 @@
 
 A directory is listed before and after the audit. If a file that was read was replaced or removed, findings may
 mix two states of the log. The audit is then repeated, at most MOST_RESTARTS times; after that it reports only this.
-If a broker has the directory open, a warning or an error counts only if the next reading finds it too: a rename, a
-half-written file, or a checkpoint or metadata older than the log can look like one.
+If a broker has the directory open, a warning or an error counts only if the next reading finds it too. A rename, a
+half-written file, or a checkpoint or metadata older than the log can cause false findings.
 Source: Kafka's LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 """
 
@@ -29,7 +29,7 @@ Entries = dict[str, FileEntry]
 
 
 def is_live(directory: Path) -> bool:
-    """Whether a broker on this machine has the log directory's lock. Asks without taking it."""
+    """Whether a broker on this machine has the log directory's lock. Does not take the lock."""
     try:
         return is_local(directory) and lock_holder(directory) is not None
     except OSError:
@@ -37,7 +37,7 @@ def is_live(directory: Path) -> bool:
 
 
 def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport]) -> PartitionReport:
-    """Audits the replica as it is now by calling `audit`. Raises OSError for errors that are not of one file."""
+    """Audits the replica as it is now by calling `audit`. Raises OSError for errors that do not concern one file."""
     seen: set[tuple[str, str, int, int]] = set()
     is_first = True
     for is_last in attempts():
@@ -117,7 +117,7 @@ def _refreshed(task: AuditTask) -> AuditTask:
 
 
 def note(task: AuditTask, name: str, detail: str) -> PartitionReport:
-    """A report with one finding and no numbers of the log."""
+    """A report with one finding and no figures, for a replica that could not be audited."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition, is_known=False)
     report.add(name, replica.path, detail)

@@ -43,7 +43,7 @@ _READ_AHEAD_BYTES = 64 << 20
 
 
 def audit_partition(task: AuditTask) -> PartitionReport:
-    """Audits one replica as it is now. Raises OSError for errors that are not of one file."""
+    """Audits one replica as it is now. Raises OSError for errors that do not concern one file."""
     return audit_living(task, _audit_once)
 
 
@@ -129,7 +129,10 @@ class _PartitionAudit:
             self.summaries.append(SegmentSummary(segment, *times))
 
     def _checked(self, segment: SegmentFile) -> Iterator[CheckedHeaders | Damage]:
-        """Chunks of the segment's batches, and the damage between them. Has their bytes only if records are read."""
+        """Chunks of the segment's batches, and the damage between them.
+
+        Chunks have the bytes of batches only if records are checked; otherwise only headers and CRC results.
+        """
         positions = indexed_positions(segment)
         if self.records is None:
             yield from read_headers(segment.path, positions)
@@ -194,7 +197,7 @@ class _PartitionAudit:
         return TimeIndexCheck(data, segment.base_offset, report)
 
     def close(self) -> None:
-        """Adds the numbers and findings that need the whole log."""
+        """Adds the figures and findings that need the whole log."""
         report, task = self.report, self.task
         report.log_end_offset = max(report.log_end_offset, self.batches.next_offset)
         first = task.replica.segments[0].base_offset if task.replica.segments else 0
@@ -221,7 +224,7 @@ class _PartitionAudit:
 
 
 def _group_records(task: AuditTask) -> "GroupRecords":
-    """Imported here: it needs Arrow, whose import is half of a small audit."""
+    """Imports records.py only here: it needs Arrow, whose import takes half of the time of a small audit."""
     from .groups.records import GroupRecords
 
     return GroupRecords(task)

@@ -59,9 +59,9 @@ class Plan:
 
 
 def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
-    """Plans the audit of log directories. One without a metadata log is checked by the metadata of another one.
+    """Plans the audit of log directories. A directory without a metadata log is checked against another one's metadata.
 
-    Raises OSError and LogDirectoryError, also for a topic that neither a directory nor its metadata has.
+    Raises OSError, and LogDirectoryError, also for a topic that is neither in a directory nor in its metadata.
     """
     metadata = {directory: read_cluster_metadata(directory) for directory in directories}
     known = max(metadata.values(), key=lambda found: len(found.topics))
@@ -79,7 +79,10 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
 
 
 def last_use_ms(directory: Path) -> int:
-    """When a broker last wrote a checkpoint there; a running one does every minute. The default clock of an audit."""
+    """When a broker last wrote a checkpoint in the directory, ms since 1970. The default clock of an audit.
+
+    A running broker writes its checkpoints at least every minute. Without a checkpoint, the current time.
+    """
     names = (*ROOT_CHECKPOINTS, CLEAN_SHUTDOWN_FILE)
     times = [modified_ms(directory / name) for name in names if (directory / name).exists()]
     return max(times, default=clock_ms())

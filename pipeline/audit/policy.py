@@ -1,7 +1,7 @@
-"""The topic configs that an audit uses. A config that is not in the directory is None.
+"""Reads the topic configs that an audit uses. A config that is not in the directory is None or has Kafka's default.
 
 Pure. Only the metadata log counts (topic configs, configs of all brokers). A broker's properties file is not in the
-directory, so the audit does not check retention without a config in the metadata log. Source: Kafka's LogConfig,
+directory, so the audit checks retention only if the metadata log has its config. Source: Kafka's LogConfig,
 ServerTopicConfigSynonyms.
 """
 
@@ -25,7 +25,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class TopicPolicy:
-    """Sizes are bytes, times ms; -1 means no limit, as in Kafka."""
+    """The configs of one topic. Sizes are bytes, times ms. -1 means no limit, as in Kafka."""
 
     is_compacted: bool | None = None
     is_deleted: bool | None = None

@@ -24,7 +24,7 @@ _SEQUENCES = 1 << 31
 
 
 class _LastBatch(NamedTuple):
-    """The last data batch of a producer; `gaps`: the number of offset gaps before it."""
+    """The last data batch of a producer. `gaps`: the number of offset gaps in the log before that batch."""
 
     epoch: int
     last_sequence: int
@@ -42,7 +42,7 @@ class ProducerChecks:
         self._producers: dict[int, _LastBatch] = {}
 
     def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
-        """Checks the next batches; `gap_numbers` are the numbers of offset gaps before each."""
+        """Checks the next batches. `gap_numbers`: the number of offset gaps in the log before each batch."""
         sequences = batches.chunk.column("base_sequence")
         chosen = numpy.flatnonzero((batches.producers >= 0) & ~batches.is_control & (sequences >= 0) & batches.is_sound)
         if not len(chosen):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .groups.records import GroupRecords
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
-"""How long a tombstone may stay after its delete horizon: only the next round of the cleaner removes it."""
+"""Tombstones may stay this long after their delete horizon without a finding: only a cleaning removes them."""
 _LEAST_TIME = -(1 << 63)
 _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
 
@@ -152,7 +152,7 @@ class RecordChecks:
             self._late_place = (str(batches.segment.path), place, int(rows.offsets[late[0]]))
 
     def close(self) -> None:
-        """Adds the numbers and findings that need the whole log."""
+        """Adds the figures and findings that need the whole log."""
         report, counts = self._report, self._counts
         report.decoded_size = self._decoded_size
         report.distinct_keys, report.largest_key_records = counts.distinct, counts.most

@@ -1,7 +1,7 @@
 """Compares the keys of two replicas of a compacted partition in the part that each broker cleaned independently.
 
-A record may be in only one replica if the other has a later record of its key, or if compaction may remove it for
-another reason: a tombstone, a null key, a record of an aborted transaction. Memory: MOST_CANDIDATES records, with their
+A record may be in only one replica if the other has a later record of its key. Compaction may also remove it because it
+is a tombstone, has a null key, or belongs to an aborted transaction. Memory: MOST_CANDIDATES records, with their
 keys as hashes. Further records are not compared. Source: the cleaner's rules (Kafka's Cleaner).
 """
 
@@ -28,7 +28,10 @@ MOST_CANDIDATES = 1 << 20
 def missing_keys(
     one: PartitionDirectory, other: PartitionDirectory, start: int, cleaned_to: int, end: int
 ) -> list[Finding]:
-    """Finds records of `one` in `[start, cleaned_to)` whose key `other` lacks from there up to `end`."""
+    """Finds records of `one` in `[start, cleaned_to)` for which `other` has no record of the same key.
+
+    The other record may be at the same offset or later, before `end`.
+    """
     hashes, offsets = _keys(one, start, cleaned_to)
     order = numpy.argsort(hashes, kind="stable")
     hashes, offsets = hashes[order], offsets[order]

@@ -2,9 +2,9 @@
 
 Streams both logs. Memory: a chunk of each. Two batches are the same if base offset, last offset, leader epoch and CRC
 are equal (the CRC covers neither base offset nor leader epoch). Each broker compacts its replica independently below
-its cleaner checkpoint. Batches of a compacted topic are therefore compared above the higher checkpoint. Below it every
-key of one replica must be in the other (replica_keys.py). Above the lower high watermark replicas may differ, because
-the follower truncates its log there. Source: Kafka's ReplicaVerificationTool, KIP-101.
+its cleaner checkpoint. In a compacted topic, batches are therefore compared only above the higher of the two
+checkpoints; below it, every key of one replica must be in the other (replica_keys.py). Above the lower high watermark
+replicas may differ, because a follower truncates its log there. Source: Kafka's ReplicaVerificationTool, KIP-101.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from .tasks import RECORDS, AuditTask, PartitionReport
 
 
 class ReplicaTask(NamedTuple):
-    """Two replicas. Both have the offsets from `start` to `end`, and their batches must be equal there."""
+    """Two replicas to compare: their batches from offset `start` up to `end` must be equal. `one` is the longer log."""
 
     one: PartitionDirectory
     other: PartitionDirectory
@@ -36,7 +36,7 @@ class ReplicaTask(NamedTuple):
     compares_keys: bool
     one_broker: int | None = None
     other_broker: int | None = None
-    """The node ids of the brokers; None if a directory does not say."""
+    """The node ids of the brokers; None if a directory has no readable meta.properties."""
 
     @classmethod
     def of(cls, longest: "AuditedReplica", other: "AuditedReplica") -> "ReplicaTask":
@@ -71,7 +71,7 @@ class ReplicaTask(NamedTuple):
 
 
 class AuditedReplica(NamedTuple):
-    """A replica, what its own audit found, and the node id of its broker."""
+    """A replica, the report of its own audit, and the node id of its broker."""
 
     task: AuditTask
     report: PartitionReport
@@ -118,7 +118,7 @@ class _Stream:
                 yield str(segment.path), columns[:, chosen], (item.positions + item.file_position)[chosen]
 
     def fill(self) -> bool:
-        """Reads the next chunk after the end of the current one. Returns False at the end of the log."""
+        """Reads the next chunk if all batches of the current one are dropped. Returns False at the end of the log."""
         while not self.columns.shape[1]:
             try:
                 self._file, self.columns, self._places = next(self._chunks)
@@ -137,7 +137,7 @@ class _Stream:
 
 
 def compare_replicas(task: ReplicaTask) -> list[Finding]:
-    """Finds the first difference; adds a note if a replica changes during every comparison. Raises OSError."""
+    """Finds the first difference; returns `partition-changing` if files change during every attempt. Raises OSError."""
     for _ in attempts():
         try:
             return _compared(task)

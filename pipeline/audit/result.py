@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AuditResult:
-    """The result of an audit. With an output, it has only the first finding of each name of a replica, with a count."""
+    """The result of an audit. With an output, a replica has only the first finding of each name, with a count."""
 
     partitions: list[PartitionReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -21,8 +21,8 @@ class AuditResult:
     """The findings that the driver adds: of directories, topics, groups and comparisons of replicas."""
     groups: "list[GroupLag]" = field(default_factory=list)
     growth: "list[GroupGrowth]" = field(default_factory=list)
-    """What each group writes to the offsets topic."""
+    """The records and bytes that each group has in the offsets topic."""
     volume: list[DayVolume] = field(default_factory=list)
     """The sum of all replicas by day."""
     portions: int = 0
-    """The number of portions of the audit. With an output, each has written its rows."""
+    """The number of portions of the audit. If there is an output, each portion has written its rows."""

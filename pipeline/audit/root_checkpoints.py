@@ -15,18 +15,18 @@ from .findings import Finding
 
 
 class RootOffsets(NamedTuple):
-    """The offsets by checkpoint and partition. A checkpoint that can't be read has no offsets and is a finding."""
+    """The offsets by checkpoint and partition. A checkpoint that can't be read gives a finding and no offsets."""
 
     offsets: dict[str, dict[TopicPartition, int]]
     findings: list[Finding]
 
     def of_partition(self, key: TopicPartition) -> dict[str, int]:
-        """Checkpoint -> offset of a partition, for the checkpoints that have it."""
+        """The offset of a partition in each checkpoint that has the partition."""
         return {name: offsets[key] for name, offsets in self.offsets.items() if key in offsets}
 
 
 def read_root_offsets(directory: Path) -> RootOffsets:
-    """Reads the checkpoints. Raises OSError for errors that are not of one file."""
+    """Reads the checkpoints. Raises OSError for errors that do not concern one file."""
     found = RootOffsets({}, [])
     for name in ROOT_CHECKPOINTS:
         path = directory / name

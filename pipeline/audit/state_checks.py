@@ -29,14 +29,18 @@ from .tasks import AuditTask, PartitionReport
 from .whole_files import report_refusal
 
 RETENTION_TOLERANCE_MS = 3_600_000
-"""Well above log.retention.check.interval.ms (5 minutes) plus file.delete.delay.ms (1 minute)."""
+"""Retention may be this late without a finding: log.retention.check.interval.ms (5 minutes) plus file.delete.delay.ms
+(1 minute) and a wide margin."""
 _READ_ELSEWHERE = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
 _SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 LEFTOVERS = {DELETED_SUFFIX: "leftover-deleted", CLEANED_SUFFIX: "leftover-cleaned", SWAP_SUFFIX: "leftover-swap"}
 
 
 class SegmentSummary(NamedTuple):
-    """A segment and its times: the maximum timestamp of its first batch, that of all batches, the file's (-1: none)."""
+    """A segment and its times, ms since 1970.
+
+    These are the maximum timestamps of its first batch and of all batches (-1: none), and the file's modification time.
+    """
 
     file: SegmentFile
     first_timestamp: int
@@ -50,7 +54,7 @@ class SegmentSummary(NamedTuple):
 
     @property
     def retention_ms(self) -> int:
-        """The time that decides about retention."""
+        """The time from which retention.ms counts."""
         return self.largest_timestamp if self.largest_timestamp >= 0 else self.modified_ms
 
 
@@ -66,7 +70,7 @@ def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
             detail = f"the checkpoint has {offset}, the log ends at {report.log_end_offset}"
             report.add("checkpoint-beyond-log", path, detail, offset=offset)
         elif task.is_live and name == REPLICATION_OFFSET_CHECKPOINT:
-            continue  # written every five seconds: retention may have passed it
+            continue  # the broker writes it every five seconds; since then, retention may have deleted further
         elif offset < report.log_start_offset and name == REPLICATION_OFFSET_CHECKPOINT:
             detail = f"the checkpoint has {offset}, the log begins at {report.log_start_offset}"
             report.add("high-watermark-below-log-start", path, detail, offset=offset)
@@ -87,7 +91,7 @@ def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
 
 
 def _log_end(task: AuditTask, report: PartitionReport) -> int:
-    """The log end offset by its batches and its last segment's name. Ignores the checkpoint of the log start."""
+    """The log end offset from the batches and the name of the last segment, but not from the log start checkpoint."""
     last = task.replica.segments[-1].base_offset if task.replica.segments else 0
     return max(last, report.log_end_offset)
 

@@ -1,4 +1,4 @@
-"""Input and output of one task of an audit: values that are sent to executors and back."""
+"""The input and output of one task of an audit: values that the driver sends to executors and gets back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -29,18 +29,18 @@ class AuditTask:
     directory: Path
     replica: PartitionDirectory
     is_clean: bool
-    """Whether the broker was stopped cleanly. Then no file may be torn."""
+    """Whether the broker was stopped cleanly, so that no file may end inside a batch or an entry."""
     policy: TopicPolicy
     topic_id: bytes | None
     checkpoints: dict[str, int]
     """Name of a checkpoint file -> its offset for this partition."""
     now_ms: int
-    """The clock for the checks of retention, tombstones and groups."""
+    """The current time for the checks of retention, tombstones and groups, ms since 1970."""
     at_ms: int | None = None
     """Shows groups as of this moment; None: as of their last record."""
     level: str = RECORDS
     is_live: bool = False
-    """Whether a broker has the directory open. Then files that were read first may be older than later ones."""
+    """Whether a broker has the directory open, and may change files between two reads."""
 
     @property
     def reads_records(self) -> bool:
@@ -62,7 +62,7 @@ class DayVolume(NamedTuple):
 
 
 def sum_of_days(days: Iterable[DayVolume]) -> list[DayVolume]:
-    """One row for each day, in order."""
+    """The sums of records and bytes of each day, in order."""
     sums: dict[int, DayVolume] = {}
     for day in days:
         known = sums.get(day.day_ms, DayVolume(day.day_ms, 0, 0))
@@ -104,7 +104,7 @@ class PartitionReport:
     volume: list[DayVolume] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     group_facts: "GroupFacts | None" = None
-    """Of a partition of the offsets topic."""
+    """The groups in the partition; None unless it belongs to the offsets topic."""
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
         """Adds a finding. After MAX_FINDINGS_OF_A_KIND of one name, only counts it."""

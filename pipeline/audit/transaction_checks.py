@@ -1,8 +1,8 @@
 """Checks the transactions in a log: open ones, missing markers, aborted data, the transaction indexes.
 
 Reads only transactional and control batches. State: one entry for each open transaction. A cleaner never passes the
-last stable offset. Below its checkpoint every transaction with a batch therefore has its marker, and no record of an
-aborted one remains. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
+last stable offset. Below the cleaner's checkpoint, every transaction that still has a batch therefore has its marker,
+and no record of an aborted transaction remains. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
 Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
 """
 
@@ -21,12 +21,13 @@ from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
 HANGING_MS = 20 * 60_000
-"""transaction.max.timeout.ms is 15 minutes, and coordinators abort older transactions within seconds."""
+"""A transaction that is open for longer is hanging: transaction.max.timeout.ms is 15 minutes, and coordinators abort
+older ones within seconds."""
 
 
 @dataclass(slots=True)
 class _OngoingTransaction:
-    """An open transaction: position and offset of its start, and facts of its batches.
+    """An open transaction: file, position and offset of its first batch, and data about all of its batches.
 
     `kept`: file, position and offset of its first batch that still has records.
     """
@@ -110,7 +111,7 @@ class TransactionChecks:
             batches.found("records-malformed", index, str(error))
             return
         if marker is None:
-            return  # emptied by compaction: its transaction has no batch left
+            return  # compaction has removed the marker's record: the transaction has no batch left
         is_commit = marker[0].is_commit
         ended = self._open.pop(producer_id, None)
         if is_commit:

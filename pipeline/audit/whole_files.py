@@ -8,9 +8,9 @@ from .tasks import PartitionReport
 
 
 def read_whole(report: PartitionReport, path: Path) -> bytes | None:
-    """All bytes of a file; None, and a finding in the report, if the system refuses it.
+    """All bytes of a file. If the system refuses to read it, adds a finding to the report and returns None.
 
-    Raises FileNotFoundError if it does not exist, OSError for errors that are not of this file.
+    Raises FileNotFoundError if it does not exist, OSError for errors that do not concern this file.
     """
     try:
         return read_file(path)
@@ -20,7 +20,7 @@ def read_whole(report: PartitionReport, path: Path) -> bytes | None:
 
 
 def report_refusal(report: PartitionReport, path: Path, error: OSError) -> None:
-    """Adds `file-unreadable` for a file that could not be read. Raises an error that is not of this file."""
+    """Adds `file-unreadable` for a file that could not be read. Raises errors that do not concern this file."""
     if is_gone(error):
         raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
     if not is_unreadable(error, path):

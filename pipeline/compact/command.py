@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from .plan import CompactionOrder, CompactionProgress
 
 WIDTH_OF_A_FILE = 160
-"""Characters of a line without a terminal: nothing is cut off."""
+"""The width in characters of the table if the output is not a terminal, so that nothing is cut off."""
 DONE, REFUSED_PARTITIONS, REFUSED = 0, 1, 3
 """Exit codes: all partitions done; some were refused and left unchanged; nothing was started."""
 
 
 def size(text: str) -> int:
-    """Bytes as in 256m. Raises ArgumentTypeError."""
+    """Parses a number of bytes such as 256m. Raises ArgumentTypeError."""
     try:
         return parse_size("it", text)
     except ValueError as error:
@@ -147,7 +147,7 @@ def _order(options: argparse.Namespace, progress: "Callable[[CompactionProgress]
 
 
 def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
-    """Prints the table, with a line for the total if there are several partitions."""
+    """Prints a table with a row for each partition, and a total if there are several."""
     from rich.console import Console
     from rich.table import Table
 

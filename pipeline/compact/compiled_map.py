@@ -1,7 +1,7 @@
-"""The offset map of the compiled steps: a hash table in arrays (key_table.py) that grows up to its limit.
+"""Maps each key to its latest offset, in a hash table of arrays (key_table.py) that grows up to a limit.
 
-Exact. Beside the table one bit for each offset says whether it was put and not superseded, so that the records of the
-dirty part need no second look-up; given up where offsets lie far apart.
+Exact. The map also has a bit for each offset: set if the record at that offset is the latest of its key so far. Records
+of the dirty part therefore need no second look-up of their key. If offsets lie far apart, the bits are dropped.
 """
 
 from collections.abc import Sequence
@@ -34,14 +34,14 @@ from .record_rows import COLUMNS, KEY, KEY_SIZE, LEAST_PAYLOAD, OFFSET, RecordRo
 LEAST_SLOTS = 1 << 5
 LEAST_WORDS = 1 << 6
 MAX_WORDS = 1 << 32
-"""A slot has 32 bits for where an entry begins."""
+"""The maximum size of `entries` in words: a slot has 32 bits for the index of an entry."""
 LEAST_FLAGS = 1 << 17
 MAX_OFFSETS_PER_KEY = 256
-"""The average distance of offsets above which the map keeps no bits."""
+"""If the offsets of a map are further apart than this on average, the map keeps no bits."""
 
 
 class CompiledOffsetMap:
-    """See OffsetMap."""
+    """An OffsetMap (storage/compaction/offset_map.py) whose loops over records are compiled."""
 
     def __init__(self, limit: KeyLimit, key_range: KeyRange, seed: int) -> None:
         self.key_range = key_range
@@ -60,11 +60,11 @@ class CompiledOffsetMap:
 
     @property
     def size(self) -> int:
-        """Bytes of the table."""
+        """Bytes of the table in use."""
         return int(self._slots.nbytes) + int(self._state[USED]) * 8
 
     def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
-        """See OffsetMap."""
+        """Puts the keys of batches, as many as fit. Returns the number of batches whose records are all in the map."""
         if self._first_flag < 0:
             self._first_flag = start_offset
             if not self.key_range.bits:
@@ -80,7 +80,7 @@ class CompiledOffsetMap:
         return done
 
     def _put_some(self, chunk: BatchChunk, batches: Sequence[int], walked: RecordRows, start_offset: int) -> int:
-        """Takes in batches that `walked` has; how many."""
+        """Puts the batches that `walked` has. Returns the number of batches that fitted."""
         changes = numpy.flatnonzero(walked.is_walked[1:] != walked.is_walked[:-1]) + 1
         for first, end in pairwise([0, *changes.tolist(), len(batches)]):
             numbers = range(first, end)
@@ -95,7 +95,7 @@ class CompiledOffsetMap:
     def _put_walked(
         self, chunk: BatchChunk, batches: Sequence[int], numbers: range, walked: RecordRows, start_offset: int
     ) -> int:
-        """Takes in neighbouring batches that were walked; how many."""
+        """Puts adjacent batches whose records were walked. Returns the number of batches that fitted."""
         bounds = walked.bounds[numbers[0] : numbers[-1] + 2]
         stopped_at = self._put_rows(walked.payload, walked.rows[bounds[0] : bounds[-1]], start_offset)
         is_done = stopped_at is None
@@ -109,7 +109,7 @@ class CompiledOffsetMap:
         return taken
 
     def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: range, start_offset: int) -> int:
-        """Takes in batches that only the plain steps read; how many."""
+        """Puts adjacent batches that only Python can decode. Returns the number of batches that fitted."""
         for taken, number in enumerate(numbers):
             for records in record_windows(chunk, batches[number]):
                 packed = pack(records)
@@ -120,7 +120,7 @@ class CompiledOffsetMap:
         return len(numbers)
 
     def _put_rows(self, payload: Bytes, rows: Rows, start_offset: int) -> int | None:
-        """Puts rows, growing as need be; the row at which the map was full, None when all are in."""
+        """Puts rows, enlarging the arrays as needed. Returns the row at which the map was full; None if all fitted."""
         if not len(rows):
             return None
         self._reserve_flags(int(rows[:, OFFSET].max()))
@@ -168,20 +168,20 @@ class CompiledOffsetMap:
         return is_latest, is_held
 
     def narrow(self, key_range: KeyRange) -> None:
-        """See OffsetMap."""
+        """Forgets the keys outside of a range, and ignores them from now on."""
         self.key_range = key_range
         self._flags = self._flags[:0]
         keep_range(self._entries, self._state, self._seed, *key_range)
         self._refill_slots(len(self._slots))
 
     def advance_to(self, offset: int) -> None:
-        """See OffsetMap."""
+        """Notes that everything up to `offset` has been read."""
         self.latest_offset = max(self.latest_offset, offset)
 
     # Growing -------------------------------------------------------------------
 
     def _grow_slots(self) -> bool:
-        """Twice the slots; False where the limit forbids it."""
+        """Doubles the number of slots. Returns False if that would exceed the limit."""
         slots = len(self._slots) * 2
         if slots + int(self._state[USED]) > self._limit_words and slots > LEAST_SLOTS:
             return False
@@ -189,14 +189,15 @@ class CompiledOffsetMap:
         return True
 
     def _refill_slots(self, slots: int) -> None:
-        self._slots = numpy.zeros(0, dtype=numpy.uint64)  # the old ones go before the new ones come
+        self._slots = numpy.zeros(0, dtype=numpy.uint64)  # frees the old array before the new one is allocated
         self._slots = numpy.zeros(slots, dtype=numpy.uint64)
         fill_slots(self._slots, self._entries, self._state, self._seed)
 
     def _grow_entries(self, key_size: int) -> bool:
-        """Room for one more key at least; False where the limit forbids it and there is another key.
+        """Makes room for at least one more key. Returns False if that would exceed the limit and the map is not empty.
 
-        Sizes are the limit's halves, quarters and so on: copying then never takes more than the limit.
+        The size is the limit, its half, its quarter and so on. The old and new arrays together then fit the limit while
+        entries are copied.
         """
         needed = int(self._state[USED]) + 2 + (key_size + 7) // 8
         most = max(self._limit_words - len(self._slots), LEAST_WORDS)
@@ -212,7 +213,7 @@ class CompiledOffsetMap:
         return True
 
     def _reserve_flags(self, last_offset: int) -> None:
-        """A bit for each offset up to this one, unless there are too many."""
+        """Makes room for a bit for each offset up to this one. Drops all bits if that takes too much memory."""
         needed = ((last_offset - self._first_flag) >> 3) + 1
         if not len(self._flags) or needed <= len(self._flags):
             return
@@ -225,7 +226,7 @@ class CompiledOffsetMap:
 
 
 def pack(records: Sequence[Record]) -> RecordRows:
-    """Rows of decoded records, as far as the map needs them."""
+    """Rows of decoded records, with only the columns that the map needs."""
     keys = [record.key or b"" for record in records]
     rows = numpy.zeros((len(records), COLUMNS), dtype=numpy.int64)
     position = 0

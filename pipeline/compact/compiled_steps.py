@@ -1,10 +1,10 @@
-"""The heavy steps of a compaction by compiled loops: which keys are latest, which records stay, the rebuilt batches.
+"""Does the CPU-heavy steps of a compaction in compiled loops: finds latest keys, selects records, rebuilds batches.
 
-Leaves the bytes that PlainSteps leaves (a test compares them over random histories). What decides about a record is
-`record_stays` of storage/compaction, compiled; batches that are not as our own builder encodes them go to the plain
-steps, one by one. Needs numpy and numba.
+Writes the same bytes as PlainSteps (a test compares them over random histories). The compiled `record_stays` of
+storage/compaction decides about each record. A batch that BatchBuilder would encode differently is passed to the plain
+steps. Needs numpy and numba.
 
-Sketch of costs for records of 100 bytes: 40 ns to walk a record, 60 to put its key, 30 to look it up, 40 to copy it.
+Cost for records of 100 bytes: 40 ns to walk a record, 60 ns to put its key, 30 ns to look it up, 40 ns to copy it.
 """
 
 import os
@@ -49,35 +49,35 @@ from .record_rows import walk
 from .table_chunk import ATTRIBUTES, HAS_VALID_PRODUCER, TableChunk
 
 KEPT_BYTES = 16 << 20
-"""Bytes of a block that is allocated and freed once, untouched. glibc's malloc then keeps freed blocks of up to this
-size for the next chunk, and twice as much in all. Otherwise it would return their pages and take new ones for each
+"""The size in bytes of a block that is allocated and freed once. glibc's malloc then keeps freed blocks of up to this
+size, and twice as much in all, for the next chunk. Otherwise it would return their pages to the system after each
 chunk, which costs a tenth of the time for records of 1 KiB. Source: mallopt(3), M_MMAP_THRESHOLD."""
 
 
 class CompiledSteps:
-    """See RecordSteps."""
+    """RecordSteps (storage/compaction/record_steps.py) as compiled loops."""
 
     chunk_type = TableChunk
 
     def __init__(self, seed: int | None = None) -> None:
-        """`seed`: of the hashes, for tests."""
+        """`seed`: the seed of the key hashes; random by default, fixed in tests."""
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
-        numpy.empty(KEPT_BYTES, dtype=numpy.uint8)  # see there
+        numpy.empty(KEPT_BYTES, dtype=numpy.uint8)  # freed at once, see KEPT_BYTES
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
-        """See RecordSteps."""
+        """An empty map."""
         return CompiledOffsetMap(limit, key_range, self._seed)
 
     def indexes(self, base_offset: int, index_interval_bytes: int) -> CompiledIndexes:
-        """See RecordSteps."""
+        """The empty indexes of a new segment."""
         return CompiledIndexes(base_offset, index_interval_bytes)
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "CompiledSifting":
-        """See RecordSteps."""
+        """Decides for each record of the first of these batches whether it stays."""
         return CompiledSifting(chunk, batches, order)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
-        """See RecordSteps."""
+        """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
         assert isinstance(offset_map, CompiledOffsetMap)
         first_records = chunk.first_records()
         while batches:
@@ -96,7 +96,7 @@ class CompiledSteps:
 
 
 class CompiledSifting:
-    """See Sifting."""
+    """The Sifting of some batches: decides in compiled loops which of their records stay."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "_order", "_outcomes", "_stays", "_walked", "outcomes", "total")
 
@@ -121,7 +121,7 @@ class CompiledSifting:
             self.total = RetentionCounts(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
 
     def _is_latest(self, latest: Latest) -> Flags:
-        """For each row whether it is the latest of its key."""
+        """A flag for each row: whether it is the latest record of its key."""
         if not isinstance(latest, RecordMarks):
             assert isinstance(latest, CompiledOffsetMap)
             return latest.find(self._walked)[0]
@@ -132,11 +132,11 @@ class CompiledSifting:
         return is_latest
 
     def _plain(self, number: int) -> PlainSifting:
-        """A batch that could not be walked, by the plain steps."""
+        """Sifts one batch that could not be walked, by the plain steps."""
         return PlainSifting(self._chunk, [self._batches[number]], self._order, _latest_among)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
-        """See Sifting."""
+        """Rebuilds the batches with these numbers from the records that stay. Raises InvalidRecordError."""
         chosen = numpy.array(numbers, dtype=numpy.int64)
         is_copied = self._walked.is_walked[chosen] & (self._walked.table[chosen, HAS_VALID_PRODUCER] != 0)
         if is_copied.all():
@@ -150,7 +150,7 @@ class CompiledSifting:
         )
 
     def _copies(self, numbers: Int64s, new_horizon_ms: int) -> "_Copies":
-        """Batches of copied records."""
+        """Rebuilds batches by copying the bytes of the records that stay."""
         payload, rows, bounds, _, table = self._walked
         bases = new_bases(rows, bounds, table, self._outcomes, numbers, self._stays, new_horizon_ms)
         out = numpy.empty(size_of_copies(rows, bounds, numbers, self._stays), dtype=numpy.uint8)
@@ -176,7 +176,7 @@ class CompiledSifting:
 
 
 class _Copies:
-    """See Rebuilt. Computes the CRCs of adjacent batches, and compresses those that have a codec."""
+    """The Rebuilt batches of copied records. Compresses those that have a codec, and computes the CRCs."""
 
     def __init__(self, out: Bytes, places: Int64s, codecs: Int64s) -> None:
         self._view = view = out.data
@@ -194,20 +194,20 @@ class _Copies:
                 put(view, begin + CRC_POSITION, checksum(view[begin + ATTRIBUTES_POSITION : end]))
 
     def pieces(self, first: int, end: int) -> Iterator[Piece]:
-        """See Rebuilt."""
+        """The batches from `first` to `end` (exclusive)."""
         if self._compressed:
             yield Piece(b"".join(self._compressed[first:end]), self._facts[first:end])
         else:
             yield Piece(self._view[self._begins[first] : self._ends[end - 1]], self._facts[first:end])
 
     def batches(self) -> list[Buffer]:
-        """Each for itself."""
+        """The bytes of each batch."""
         spans = zip(self._begins, self._ends, strict=True)
         return self._compressed or [self._view[begin:end] for begin, end in spans]
 
 
 def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) -> Sequence[bool]:
-    """See LatestAmong."""
+    """For each record of a batch, whether it is the latest of its key. `first_record`: its number in the segment."""
     if not isinstance(latest, CompiledOffsetMap):
         return latest_in_dictionary(records, first_record, latest)
     is_latest: list[bool] = latest.find(pack(records))[0].tolist()
@@ -215,7 +215,7 @@ def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) 
 
 
 def _finished(batch: memoryview, codec: int) -> Buffer:
-    """A batch with its records compressed, if it has a codec, and its CRC."""
+    """Completes a batch: compresses its records if it has a codec, and sets its CRC."""
     if not codec:
         UINT32.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
         return batch

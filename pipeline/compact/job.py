@@ -1,6 +1,6 @@
-"""The compaction of topics in one log directory: lock, plan, run on an engine, checkpoint.
+"""Compacts topics in one log directory: takes the lock, plans, runs tasks on an engine, writes the checkpoint.
 
-Holds the broker's own lock while anything may be written, so that neither ours nor a real Kafka runs on the directory.
+Holds the broker's own lock (.lock) while it may write, so that neither Odradek nor Kafka can start on the directory.
 Source: Kafka's LogCleanerManager (cleaner-offset-checkpoint, written after a partition's last swap).
 """
 
@@ -22,10 +22,10 @@ NAME = "odradek compact"
 
 
 def compact_directory(order: CompactionOrder, files: Files | None = None) -> Iterator[PartitionOutcome]:
-    """Compacts and yields what became of each partition, as they finish. `files`: run here, through these.
+    """Compacts the partitions and yields the outcome of each one when it is done.
 
-    Raises DirectoryLockedError while a broker runs, LogDirectoryError, ConfigValueError, CorruptCheckpointError, all
-    with nothing begun; EngineError, OSError.
+    `files`: runs all tasks in this process, with these files. Raises DirectoryLockedError if a broker runs,
+    LogDirectoryError, ConfigValueError or CorruptCheckpointError, all before anything is changed; EngineError, OSError.
     """
     layer = files or Files()
     if not order.directory.is_dir():
@@ -51,7 +51,7 @@ def _locked(directory: Path) -> Iterator[None]:
 def _counted(
     order: CompactionOrder, plan: CompactionPlan, finished: Iterator[tuple[int, PartitionOutcome]]
 ) -> Iterator[PartitionOutcome]:
-    """The outcomes; it also reports the order's progress."""
+    """Yields the outcomes, and calls the order's `progress` after each one."""
     report_progress = order.progress or (lambda _: None)
     bytes_in_all = sum(plan.sizes)
     bytes_done = 0
@@ -65,7 +65,7 @@ def _counted(
 def _outcomes(
     order: CompactionOrder, plan: CompactionPlan, files: Files | None
 ) -> Iterator[tuple[int, PartitionOutcome]]:
-    """(index of the task, its outcome), as they finish."""
+    """Yields (index of the task, its outcome) when a task is done."""
     if files is not None:
         yield from ((index, compact_partition(task, files)) for index, task in enumerate(plan.tasks))
         return
@@ -79,21 +79,24 @@ def _outcomes(
         NAME,
         place=lambda task: task.directory,
         sizes=plan.sizes,
-        max_workers=None if order.bytes_per_second == float("inf") else 1,  # the rate is that of the whole run
+        max_workers=None if order.bytes_per_second == float("inf") else 1,  # the limit holds for the whole run
     )
     yield from finished_tasks(order.engine, job)
 
 
 def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:
-    """What executors say before anything begins: as many as there are tasks, so that every one may be asked."""
+    """Asks executors before any change whether they see the log directory. Yields their reasons; "" if they do.
+
+    Runs one probe for each task, so that Spark is likely to ask every executor.
+    """
     directories = [order.directory.resolve()] * len(plan.tasks)
     return run_tasks(SPARK, directories, why_out_of_reach, f"{NAME}: can executors see the directory?")
 
 
 def compact_on_executor(task: CompactionTask) -> PartitionOutcome:
-    """As `compact_partition`, in another process than that which holds the lock, and only where that is held.
+    """Runs `compact_partition` on an executor, if the driver's lock of the log directory is seen there.
 
-    A task that Spark tries again finishes first what its forerunner had begun.
+    If Spark retries a task, the new attempt first completes the segment swap that the previous one had begun.
     """
     reason = why_out_of_reach(task.directory.parent)
     if reason:

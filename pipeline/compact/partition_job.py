@@ -1,8 +1,8 @@
-"""Compacts one partition's directory: finishes what was interrupted, then cleans in rounds until nothing changes.
+"""Compacts one partition's directory: completes an interrupted segment swap, then cleans until nothing changes.
 
-Every round is atomic and follows from the files and the clock alone, so that a run that is killed anywhere and started
-again ends in the same bytes. A dry run does the same over an overlay of the files. The caller holds the directory's
-lock. The active segment, the leader epochs and the producer snapshots of segments that stay are not touched. Source:
+Every round is atomic and depends only on the files and `now_ms`. A run that is killed and started again therefore ends
+with the same bytes. A dry run writes to an overlay of the files. The caller holds the directory's lock. The active
+segment, the leader epochs and the producer snapshots of segments that stay are not changed. Source:
 storage/compaction/.
 """
 
@@ -29,7 +29,8 @@ from .steps import fastest_steps
 
 MAX_ROUNDS = 1000
 DEFAULT_MAP_BYTES = 256 << 20
-"""For the keys of a task: 5 million of 16 bytes at a time (docs/compaction.md); more are taken in turns."""
+"""The memory in bytes for the keys of a task: 5 million keys of 16 bytes (docs/compaction.md). If there are more keys,
+the log is read more than once."""
 NEEDS_ROOM = "nothing was changed: a dry run writes what would stay to the directory for temporary files (TMPDIR)"
 
 
@@ -45,7 +46,7 @@ class CompactionTask:
     cleaned_up_to: int | None
     log_start_offset: int | None
     high_watermark: int | None
-    """None: the checkpoint has none, and the log's end counts."""
+    """None if the log end offset counts instead."""
     max_map_bytes: int
     bytes_per_second: float
     is_dry_run: bool
@@ -53,7 +54,7 @@ class CompactionTask:
 
 @dataclass(slots=True)
 class PartitionOutcome:
-    """The result for a partition. `refusal` is the reason why it is unchanged, if it is; sizes are bytes."""
+    """The result for a partition. `refusal`: why it was left unchanged; None if it was compacted. Sizes are bytes."""
 
     topic: str
     partition: int
@@ -71,7 +72,7 @@ class PartitionOutcome:
     records_without_key: int = 0
 
     def add(self, result: RoundResult) -> None:
-        """Takes in a round."""
+        """Adds the result of a round."""
         if not self.rounds:
             self.bytes_before, self.segments_before = result.bytes_before, result.segments_before
             self.records_before = result.records_read
@@ -83,9 +84,9 @@ class PartitionOutcome:
 
 
 def compact_partition(task: CompactionTask, files: Files | None = None) -> PartitionOutcome:
-    """Does the task; damage, missing files and a disk that fails end in a refusal with the partition as it was.
+    """Compacts a partition. Damage, missing files and disk errors end in a `refusal`, and the partition is unchanged.
 
-    Or, where the disk failed within an exchange of segments, as the next run or broker finishes it.
+    If the disk failed during a swap of segments, the next run or the next start of a broker completes the swap.
     """
     outcome = PartitionOutcome(task.topic, task.partition)
     layer = OverlayFiles(in_memory=False) if task.is_dry_run else files or Files()
@@ -97,7 +98,7 @@ def compact_partition(task: CompactionTask, files: Files | None = None) -> Parti
     except OSError as error:
         outcome.refusal = f"{error}; {NEEDS_ROOM if task.is_dry_run else 'the next run goes on from here'}"
     if outcome.refusal is not None and not task.is_dry_run:
-        with suppress(OSError):  # what the refusal names is worse
+        with suppress(OSError):  # `refusal` already has the first error
             recover_swap_files(layer, task.directory)
     return outcome
 
@@ -122,7 +123,7 @@ def _clean_until_unchanged(task: CompactionTask, files: Files, outcome: Partitio
         clean = partial(cleaner.clean, facts, offsets, max_map_bytes=task.max_map_bytes)
         try:
             is_clean = offsets.first_dirty_offset >= offsets.first_uncleanable_offset
-            result = clean(is_dry_run=is_clean)  # most often nothing changes then: the log need not be written for that
+            result = clean(is_dry_run=is_clean)  # a clean log rarely changes: a dry run first saves writing it
             if result.is_changed and is_clean:
                 result = clean()
         except SegmentOffsetOverflowError as error:
@@ -137,10 +138,10 @@ def _clean_until_unchanged(task: CompactionTask, files: Files, outcome: Partitio
 def _split(
     task: CompactionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
 ) -> None:
-    """Splits the segment that holds an offset too far behind its base, as Kafka's cleaner does where it meets one."""
+    """Splits the segment with an offset too far from its base offset for the indexes, as Kafka's cleaner does."""
     segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
     assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "what is grouped fits behind the first base"
-    recover_swap_files(files, task.directory)  # what the round had begun
+    recover_swap_files(files, task.directory)  # removes or completes the files of the failed round
     split_overflowed_segment(
         files, task.directory, segment, task.config.index_interval_bytes, pace, buffer_bytes=WRITE_CHUNK
     )

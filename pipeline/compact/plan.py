@@ -1,7 +1,7 @@
-"""Which partitions of a log directory are to be compacted, and by what configuration and checkpoints.
+"""Selects the partitions of a log directory to compact, with their configuration and checkpointed offsets.
 
-Reads names, checkpoints and the directory's own metadata log; never a log, never writes. Directories that end in
--delete, -future or -stray are not a partition's. Source: Kafka's LogManager.fetchLogConfig, LogCleanerManager.
+Reads names, checkpoints and the directory's metadata log. Never reads another log, never writes. Skips directories that
+end in -delete, -future or -stray. Source: Kafka's LogManager.fetchLogConfig, LogCleanerManager.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from .topic_config import ConfigValueError, compaction_config
 
 
 class CompactionProgress(NamedTuple):
-    """The progress of a run: partitions done, and the bytes that their logs had at its start."""
+    """The progress of a run: partitions, and the bytes that their logs had at the start of the run."""
 
     partitions_done: int
     partitions: int
@@ -40,10 +40,10 @@ class CompactionProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompactionOrder:
-    """What a caller asks for. `now_ms` is the clock of the whole run, ms since 1970.
+    """The options of a compaction. `now_ms`: the current time for the whole run, ms since 1970.
 
-    Without `topics` all whose policy in the metadata has compact. `max_map_bytes` is for the keys of a task,
-    `bytes_per_second` limits reads and writes. `progress` is called at the start and after each partition.
+    `topics`: if empty, all whose cleanup.policy in the metadata has compact. `max_map_bytes`: memory for the keys of a
+    task. `bytes_per_second`: limits reads and writes. `progress`: called at the start and after each partition.
     """
 
     directory: Path
@@ -60,7 +60,7 @@ class CompactionOrder:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """The partitions to do, with the bytes of each, and those that can't be."""
+    """The partitions to compact with the bytes of each log, and the outcomes of those that can't be compacted."""
 
     tasks: list[CompactionTask]
     sizes: list[int]
@@ -68,7 +68,7 @@ class CompactionPlan:
 
 
 def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
-    """What an order means for its directory.
+    """Plans a compaction: a task for each partition to compact.
 
     Raises LogDirectoryError, ConfigValueError (for a topic that was named and can't be compacted),
     CorruptCheckpointError, OSError.
@@ -87,14 +87,17 @@ def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
 
 
 def _oddity(found: PartitionDirectory) -> str:
-    """Why a partition is not compacted: its directory or a segment is a link, FIFO or device, or has no status."""
+    """The reason not to compact a partition, "" if there is none.
+
+    Its directory or a segment is a link, FIFO or device, or the system cannot read its status.
+    """
     if found.fault:
         return f"{found.path}: {found.fault}"
     return next((f"{segment.path} is not a file" for segment in found.segments if not segment.is_file), "")
 
 
 def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:
-    """The partitions that the order speaks of; of all topics where it names none."""
+    """The partitions of the order's topics, or of all topics if it names none. Raises LogDirectoryError, OSError."""
     if parse_partition_directory(order.directory.name) is not None and any(order.directory.glob("*.log")):
         raise LogDirectoryError(
             f"{order.directory} is the directory of a partition: name the log directory above it, whose lock is taken"
@@ -118,14 +121,14 @@ def _broker_id(files: Files, directory: Path) -> str | None:
     try:
         meta = read_meta_properties(files, directory)
     except CorruptCheckpointError:
-        return None  # what is set for one broker alone is then not known; the audit speaks of the file
+        return None  # configs of this broker alone are then not known; `odradek audit` reports the file
     return None if meta is None else str(meta.node_id)
 
 
 def _configs(
     order: CompactionOrder, metadata: DirectoryMetadata, broker_id: str | None, topics: Iterable[str]
 ) -> tuple[dict[str, LogConfig], dict[str, str]]:
-    """(configuration of each topic that is to be compacted, why not of those that should be and can't)."""
+    """Returns (the configuration of each topic to compact, the reason for each topic that can't be compacted)."""
     configs: dict[str, LogConfig] = {}
     refusals: dict[str, str] = {}
     if not order.topics and not metadata.is_known and not (order.configs or {}).get("cleanup.policy"):
@@ -180,7 +183,7 @@ def _tasks(
 
 
 def _high_watermark(checkpointed: int | None, metadata: DirectoryMetadata, found: PartitionDirectory) -> int | None:
-    """The checkpoint's; without one the log's end (None) where this is the only replica, else nothing is known (0)."""
+    """The checkpointed high watermark. Without one: None (the log end) if the partition has one replica, else 0."""
     if checkpointed is not None:
         return checkpointed
     topic = metadata.topics.get(found.topic)

@@ -1,7 +1,8 @@
-"""Whether an executor sees the very directory whose lock the driver holds, before anything of it is changed.
+"""Checks that an executor sees the same log directory that the driver has locked, before a task changes it.
 
-A path may exist on another host and be another directory: what the driver has locked can't be locked once more through
-the same file, elsewhere it can. Never changes a file. Source: fcntl's record locks, which NFS 4 carries between hosts.
+The same path may be another directory on another host. The executor tries to lock the directory's lock file. If that
+fails, the driver holds the lock, so it is the same directory. If it succeeds, it is another one. Never changes a file.
+Source: fcntl's record locks, which NFS 4 carries between hosts.
 """
 
 import fcntl
@@ -13,7 +14,7 @@ from ...storage.directory.directory_lock import LOCK_FILE
 
 
 def why_out_of_reach(directory: Path) -> str:
-    """Why this process can't work on the log directory that another one has locked; "" if it can."""
+    """Why this process can't work on the log directory that the driver has locked; "" if it can."""
     host = socket.gethostname()
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR)

@@ -1,7 +1,7 @@
-"""Which records of walked batches stay, and their copies: compiled loops.
+"""Decides in compiled loops which records of walked batches stay, and copies them.
 
-Pure. A record whose timestamp delta stays the same is copied as it is; else its size and that number are encoded anew.
-The rule itself is `record_stays` of storage/compaction.
+Pure. A record whose timestamp delta stays the same is copied byte by byte; otherwise its size and timestamp delta are
+encoded again. `record_stays` of storage/compaction is the rule.
 """
 
 import numpy
@@ -24,7 +24,8 @@ from .table_chunk import ATTRIBUTES, BASE_TIMESTAMP, BEGIN, LAST_OFFSET, MAX_TIM
 _stays = inlined(record_stays)
 _drops_tombstones = inlined(drops_tombstones)
 _outcome = inlined(batch_outcome)
-"""Touch this file after a change of a rule: numba's cache of machine code checks only the time of the caller's file."""
+"""After a change of one of these rules, touch this file: numba's cache checks only the modification time of the file
+with the compiled caller."""
 
 
 @compiled
@@ -39,7 +40,10 @@ def judge(
     kept_records: Int64s,
     outcomes: Int64s,
 ) -> int:
-    """Fills `stays` for each row and, for each batch, how many do and its outcome; records without a key in all."""
+    """Fills `stays` for each row, and for each batch the number of records that stay and its outcome.
+
+    Returns the number of records without a key in all batches.
+    """
     all_without_key = 0
     for batch in range(len(bounds) - 1):
         has_horizon = table[batch, 4] & 0x40 != 0
@@ -66,7 +70,7 @@ def judge(
 
 @compiled
 def size_of_copies(rows: Rows, bounds: Int64s, batches: Int64s, stays: Flags) -> int:
-    """Bytes that the rebuilt batches take at most: a size of 5 bytes and a timestamp delta of 10 for each record."""
+    """The maximum bytes of the rebuilt batches, if each record has a size of 5 bytes and a timestamp delta of 10."""
     size = 8
     for batch in batches:
         size += 61
@@ -128,7 +132,10 @@ def _put_header(
     begin: int,
     end: int,
 ) -> None:
-    """The header of a rebuilt batch that lies from `begin` to `end`, but for its CRC: the rest is as it was."""
+    """Writes the header of a rebuilt batch that lies from `begin` to `end`. The CRC is left 0.
+
+    Length, delete horizon, timestamps and count are new; the other fields are those of the old header.
+    """
     for index in range(61):
         out[begin + index] = chunk[row[0] + index]
     _put_int(out, begin + 8, end - begin - 12, 4)
@@ -156,10 +163,10 @@ def copy_records(
     out_words: Words,
     places: Int64s,
 ) -> None:
-    """Copies the records that stay of `batches`, each batch's behind its header, which has no CRC yet.
+    """Copies the records of `batches` that stay to `out`, after a header for each batch that has no CRC yet.
 
-    `base_timestamps` are the new ones. `places`: for each batch its last offset, its greatest timestamp, its bytes, and
-    where it begins in `out`.
+    `base_timestamps`: the new ones. Fills `places`: for each batch its last offset, its greatest timestamp, its size in
+    bytes, and its position in `out`.
     """
     position = 0
     for number in range(len(batches)):
@@ -196,7 +203,7 @@ def copy_records(
 
 @compiled
 def set_marks(bits: Bytes, first_records: Int64s, bounds: Int64s, chosen: Flags) -> None:
-    """Sets the bits of the rows that are chosen; `first_records`: the number of each batch's first record."""
+    """Sets the bits of the chosen rows. `first_records`: for each batch the number of its first record."""
     for batch in range(len(bounds) - 1):
         for row in range(bounds[batch], bounds[batch + 1]):
             if chosen[row]:
@@ -206,7 +213,7 @@ def set_marks(bits: Bytes, first_records: Int64s, bounds: Int64s, chosen: Flags)
 
 @compiled
 def read_marks(bits: Bytes, first_records: Int64s, bounds: Int64s, chosen: Flags) -> None:
-    """For each row whether its bit is set."""
+    """Fills `chosen` for each row: whether its bit is set. `first_records`: as for `set_marks`."""
     for batch in range(len(bounds) - 1):
         for row in range(bounds[batch], bounds[batch + 1]):
             record = first_records[batch] + row - bounds[batch]

@@ -1,10 +1,10 @@
-"""Where the parts of each record lie that a compaction needs: one compiled pass over the records of many batches.
+"""Walks the records of many batches in one compiled pass, and returns the positions of what a compaction uses.
 
-Pure. What BatchBuilder would encode in the same bytes but for the timestamp delta is walked; a batch with anything else
-(malformed records, longer numbers than need be, offsets that don't rise, header keys that are not ASCII) is left to the
-plain steps, which refuse it or encode it anew. Never copies a key or a value.
+Pure. Walks only batches that BatchBuilder would encode in the same bytes, apart from timestamp deltas. Batches with
+malformed records, overlong varints, offsets that do not rise, or header keys that are not ASCII are left to the plain
+steps, which refuse them or encode them again. Never copies a key or a value.
 
-Sketch of costs: 15 to 40 ns a record.
+Cost: 15 to 40 ns a record.
 """
 
 from collections.abc import Sequence
@@ -39,33 +39,33 @@ from .table_chunk import (
 Rows = Int64s
 
 START, END, OFFSET, TIMESTAMP, KEY, KEY_SIZE, TAIL, VALUE_SIZE = range(8)
-"""Columns of a row: where the record begins and ends, its offset and timestamp (ms), where its key lies and how long it
-is (-1: null), where its offset delta begins, how long its value is (-1: null). Places are in the payload."""
+"""Columns of a row: positions of the record's start and end, its offset, its timestamp (ms), position and size of its
+key (size -1: null), position of its offset delta, size of its value (-1: null). Positions are in the payload."""
 COLUMNS = 8
 LEAST_RECORD_SIZE = 7
 MOST_ROWS = 1 << 19
 MOST_PAYLOAD = 32 << 20
-"""Records, and decompressed bytes, that are walked at once. Of batches that have more, the first ones are walked. One
-that alone has more is left to the plain steps, which read it a part at a time."""
+"""The maximum numbers of records and of decompressed bytes to walk at once. Of batches that have more in all, only the
+first are walked. A single batch that has more is left to the plain steps, which read it in parts."""
 LEAST_PAYLOAD = 16
-"""Bytes that a payload has at least, so that eight can be read at once."""
+"""The minimum size of a payload in bytes, so that eight bytes can be read at once."""
 
 
 class RecordRows(NamedTuple):
-    """The rows of the first of some batches: those of batch number n are `rows[bounds[n]:bounds[n + 1]]`."""
+    """The rows of the first of some batches. Those of batch number n are `rows[bounds[n]:bounds[n + 1]]`."""
 
     payload: Bytes
     rows: Rows
     bounds: Int64s
     is_walked: Flags
-    """Which batches were; the others have no rows. As long as the batches that were looked at."""
+    """A flag for each batch that was examined: whether it was walked. Otherwise it has no rows."""
     table: Int64s
-    """The rows of the batches in the chunk's table."""
+    """The rows of these batches in TableChunk.table."""
 
 
 @inlined
 def _number(data: Bytes, position: int, limit: int, max_size: int) -> tuple[int, int]:
-    """(zigzag number, position behind it); position -1: cut short, too long or longer than need be."""
+    """Returns (zigzag varint, position after it). Position -1: the varint is truncated, too long, or overlong."""
     value = 0
     shift = 0
     for index in range(max_size):
@@ -89,7 +89,7 @@ def _number(data: Bytes, position: int, limit: int, max_size: int) -> tuple[int,
 
 @compiled
 def _skip_headers(data: Bytes, position: int, end: int) -> int:
-    """The position behind a record's headers; -1 for what is not as it would be encoded."""
+    """The position after a record's headers; -1 if BatchBuilder would encode them differently."""
     count, position = _number(data, position, end, 5)
     if position < 0 or count < 0:
         return -1
@@ -111,7 +111,7 @@ def _skip_headers(data: Bytes, position: int, end: int) -> int:
 
 @compiled
 def _walk_batch(data: Bytes, position: int, limit: int, base_offset: int, base_timestamp: int, rows: Rows) -> bool:
-    """Fills the rows of one batch; False where it is for the plain steps."""
+    """Fills the rows of one batch. Returns False if the plain steps must handle the batch."""
     last_delta = -1
     for index in range(len(rows)):
         rows[index, 0] = position
@@ -158,14 +158,17 @@ def _walk_batch(data: Bytes, position: int, limit: int, base_offset: int, base_t
 
 @compiled
 def _possible(table: Int64s, spans: Int64s, is_walked: Flags) -> int:
-    """Fills in which batches may be walked: those whose numbers can't overflow; how many records they have."""
+    """Fills `is_walked` with the batches that may be walked: their headers are plausible, and no number can overflow.
+
+    Returns the number of records of these batches.
+    """
     total = 0
     for batch in range(len(table)):
         count = table[batch, 7]
         is_possible = count > 0 and count * 7 <= spans[batch, 1] - spans[batch, 0] and table[batch, 2] >= -(1 << 31)
         if table[batch, 4] & 8 != 0 and table[batch, 6] < 0:
             is_possible = False
-        if table[batch, 5] > 1 << 62 or table[batch, 5] < -(1 << 62):  # far from where a delta could overflow
+        if table[batch, 5] > 1 << 62 or table[batch, 5] < -(1 << 62):  # a timestamp delta could overflow
             is_possible = False
         is_walked[batch] = is_possible
         if is_possible:
@@ -175,7 +178,7 @@ def _possible(table: Int64s, spans: Int64s, is_walked: Flags) -> int:
 
 @compiled
 def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s, is_walked: Flags) -> None:
-    """Fills the rows batch by batch."""
+    """Fills `rows` and `bounds`, and clears `is_walked` for batches that the plain steps must handle."""
     row = 0
     for batch in range(len(table)):
         if is_walked[batch]:
@@ -183,7 +186,7 @@ def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s,
             chosen = rows[row : row + count]
             is_good = _walk_batch(data, spans[batch, 0], spans[batch, 1], table[batch, 2], table[batch, 5], chosen)
             if is_good:
-                if table[batch, 4] & 8 != 0:  # the time of the append is that of all records
+                if table[batch, 4] & 8 != 0:  # LogAppendTime: all records have the batch's timestamp
                     for index in range(count):
                         chosen[index, 3] = table[batch, 6]
                 row += count
@@ -192,9 +195,9 @@ def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s,
 
 
 def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
-    """The rows of the first of these batches of a TableChunk: of as many as the budgets allow, at least of one.
+    """The rows of the first of these batches of a TableChunk: up to MOST_ROWS and MOST_PAYLOAD, at least one batch.
 
-    Raises InvalidRecordError where a batch can't be decompressed.
+    Raises InvalidRecordError if a batch can't be decompressed.
     """
     assert isinstance(chunk, TableChunk)
     table = chunk.rows(batches)
@@ -207,14 +210,14 @@ def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
     rows = numpy.empty((_possible(table, spans, is_walked), COLUMNS), dtype=numpy.int64)
     bounds = numpy.zeros(len(table) + 1, dtype=numpy.int64)
     _walk(payload, table, spans, rows, bounds, is_walked)
-    filled = rows[: bounds[-1]]  # the others have no values: there was room for batches that could not be walked
+    filled = rows[: bounds[-1]]  # the rest was room for batches that could not be walked
     return RecordRows(payload, filled, bounds, is_walked, table)
 
 
 def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple[Bytes, Int64s]:
-    """(what holds the records of the first of these batches, where in it each one's begin and end).
+    """Returns (a payload with the decompressed records of the first of these batches, their bounds in it).
 
-    Those of a batch that is too large for that lie nowhere: from 0 to 0.
+    The records of a batch that is too large are not in the payload: both of its bounds are equal.
     """
     begins = table[:, BEGIN] + BATCH_HEADER_SIZE
     ends = table[:, BEGIN] + table[:, SIZE]
@@ -242,20 +245,20 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
         if section is not None:
             buffer.add(section)
         elif not buffer.unpack(chunk.data, begin):
-            buffer.add(_section(chunk, index))  # which says what is wrong
+            buffer.add(_section(chunk, index))  # raises the error
     bounds = buffer.bounds()
     return buffer.payload, _pairs(bounds[:-1], bounds[1:])
 
 
 def _pairs(firsts: Int64s, seconds: Int64s) -> Int64s:
-    """Two columns. numpy.stack takes 20 us for them, this takes 1."""
+    """Makes a table of two columns. Takes 1 us; numpy.stack takes 20 us."""
     pairs = numpy.empty((len(firsts), 2), dtype=numpy.int64)
     pairs[:, 0], pairs[:, 1] = firsts, seconds
     return pairs
 
 
 def _section(chunk: BatchChunk, index: int) -> bytes:
-    """The records of a batch, decompressed; none of one that has more than MOST_PAYLOAD bytes of them."""
+    """The decompressed records of a batch; b"" if they have more than MOST_PAYLOAD bytes."""
     try:
         return records_section(chunk.batch(index), chunk.headers[index], max_decompressed_size=MOST_PAYLOAD)
     except RecordTooLargeError:

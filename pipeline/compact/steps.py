@@ -1,4 +1,4 @@
-"""Which of the two implementations of a compaction's heavy steps is used: compiled loops where numba is installed."""
+"""Chooses the implementation of a compaction's CPU-heavy steps: compiled loops if numba is installed, else Python."""
 
 from importlib.util import find_spec
 
@@ -7,7 +7,7 @@ from ..engine.compiled import IS_COMPILED
 
 
 def fastest_steps() -> RecordSteps:
-    """Compiled ones, or the core install's. Both leave the same bytes."""
+    """The compiled steps if numba and numpy are installed, else those in Python. Both write the same bytes."""
     if IS_COMPILED and find_spec("numpy") is not None:
         from .compiled_steps import CompiledSteps
 

@@ -1,6 +1,6 @@
-"""Chunks of batches whose headers are a table of numbers, filled by a compiled loop: no Python object for each batch.
+"""Reads the batch headers of a chunk into a table of numbers, in a compiled loop without a Python object per batch.
 
-Pure. What is wrong with a chunk is found here and said by BatchChunk, which then goes through it batch by batch.
+Pure. If a chunk is damaged, BatchChunk parses it again batch by batch, and raises the error that names the batch.
 Layout: protocol/records/batch.py.
 """
 
@@ -31,8 +31,8 @@ from ..engine.compiled import compiled, inlined
     HAS_VALID_PRODUCER,
     PRODUCER_ID,
 ) = range(11)
-"""Columns of the table: where the batch begins in the chunk, its bytes, fields of its header, and whether BatchBuilder
-takes its producer fields (MemoryRecordsBuilder.validateProducerState)."""
+"""Columns of the table: the position of the batch in the chunk, its size in bytes, fields of its header, and whether
+BatchBuilder accepts its producer fields (as MemoryRecordsBuilder.validateProducerState)."""
 COLUMNS = 11
 INDEXED = [LAST_OFFSET, MAX_TIMESTAMP, SIZE]
 LEAST_BATCH = 61
@@ -62,10 +62,10 @@ def _int32(data: Bytes, position: int) -> int:
 
 @compiled
 def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, int, int, bool, bool]:
-    """Fills the table with the whole batches in the data, of which `left` bytes are left in the file.
+    """Fills the table with the whole batches in the data. `left`: the bytes of the file from the start of the data.
 
-    (How many; where the last ends; the offset behind it; records; whether the chunk is plain; whether all is well but
-    for CRCs, which are not looked at.)
+    Returns (number of batches, end of the last one, offset after it, number of records, whether the chunk is plain,
+    whether it is valid). CRCs are not checked.
     """
     position = 0
     count = 0
@@ -107,7 +107,7 @@ def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, 
 
 
 class TableChunk(BatchChunk):
-    """See BatchChunk. `table` has a row for each batch, with the columns above."""
+    """A BatchChunk whose headers are in `table`: a row for each batch, with the columns above."""
 
     __slots__ = ("table",)
 
@@ -116,7 +116,11 @@ class TableChunk(BatchChunk):
         self.table: Int64s = numpy.empty((0, COLUMNS), dtype=numpy.int64)
 
     def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
-        """See BatchChunk."""
+        """Parses the whole batches in the data. Returns (offset after the last batch, index after it).
+
+        `least`: the lowest valid offset of the first batch. Raises CorruptRecordError,
+        UnsupportedForMessageFormatError.
+        """
         table = numpy.empty((len(self.data) // LEAST_BATCH, COLUMNS), dtype=numpy.int64)
         data = numpy.frombuffer(self.data, dtype=numpy.uint8)
         count, end, behind, records, is_plain, is_good = _fill(data, least, size - self.position, table)
@@ -124,7 +128,7 @@ class TableChunk(BatchChunk):
         self.starts = self.table[:, BEGIN].tolist()
         if not is_good or (checks_crcs and not self._have_crcs()):
             super().take_batches(least, size, checks_crcs=True)
-            raise CorruptRecordError(f"{self.path}: an offset behind {1 << 62}")  # or that would have said what it is
+            raise CorruptRecordError(f"{self.path}: an offset behind {1 << 62}")  # every other fault was raised above
         self.headers = _Headers(self.data, self.starts)
         self.record_count, self.is_plain = int(records), bool(is_plain)
         return int(behind), int(end)
@@ -144,26 +148,26 @@ class TableChunk(BatchChunk):
         return self.table if len(batches) == len(self.table) else self.table[list(batches)]
 
     def first_records(self) -> list[int]:
-        """See BatchChunk."""
+        """For each batch, the number of records before it in its segment."""
         counts = numpy.maximum(self.table[:, RECORDS], 0)
         numbers: list[int] = (self.first_record + numpy.cumsum(counts) - counts).tolist()
         return numbers
 
     def next_offset(self, index: int) -> int:
-        """See BatchChunk."""
+        """The offset after a batch."""
         return int(self.table[index, LAST_OFFSET]) + 1
 
     def has_producer_id(self, index: int) -> bool:
-        """See BatchChunk."""
+        """Whether a batch has a producer id."""
         return bool(self.table[index, PRODUCER_ID] > NO_PRODUCER_ID)
 
     def indexed(self, first: int, end: int) -> IndexedBatches:
-        """See BatchChunk."""
+        """The index data of the batches from `first` to `end` (exclusive)."""
         return self.table[first:end, INDEXED]
 
 
 class _Headers(Sequence[BatchHeader]):
-    """The headers of a chunk, each read when it is asked for."""
+    """The headers of a chunk. Each one is parsed only when it is used."""
 
     __slots__ = ("_data", "_starts")
 

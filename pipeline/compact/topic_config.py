@@ -1,8 +1,8 @@
-"""The configuration that a compaction goes by: Kafka's topic keys as text into a typed LogConfig.
+"""Makes the LogConfig of a topic to compact from Kafka's topic and broker configs.
 
-Pure. Topic configs of the metadata log win over broker-wide ones, `--config` wins over both; what only stands in a
-broker's properties file is not in the directory and must be given. Source: LogConfig, and the synonyms of Kafka's
-ServerTopicConfigSynonyms.
+Pure. `--config` takes precedence over topic configs of the metadata log, and these over broker configs. Configs that
+are only in a broker's properties file are not in the directory and must be given with `--config`. Source: LogConfig,
+and the synonyms of Kafka's ServerTopicConfigSynonyms.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ COMPACTION_KEYS = {
     "remote.storage.enable": "",
     "internal.segment.bytes": "",
 }
-"""The topic keys that matter here, with the broker key that gives their default ("": none)."""
+"""The topic configs that a compaction uses, each with the broker config that is its default ("": none)."""
 
 
 class ConfigValueError(Exception):
-    """A key that has no meaning for a compaction, or a value of the wrong type."""
+    """A config that a compaction does not use, or a value of the wrong type."""
 
 
 def compaction_config(
     topic_configs: Mapping[str, str], broker_configs: Mapping[str, str], given: Mapping[str, str]
 ) -> LogConfig:
-    """The configuration of a topic. Raises ConfigValueError."""
+    """The configuration of a topic. `given`: the configs of `--config`. Raises ConfigValueError."""
     for key in given:
         if key not in COMPACTION_KEYS:
             known = ", ".join(COMPACTION_KEYS)

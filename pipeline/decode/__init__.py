@@ -1,1 +1,1 @@
-"""Record batches into Arrow: scan of the headers, walk over the records, assembly of the columns."""
+"""Decodes record batches into Arrow: scans the headers, walks over the records, builds the columns."""

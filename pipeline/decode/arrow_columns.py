@@ -1,7 +1,8 @@
 """Builds Arrow columns from spans. Arrow's `take` gathers the bytes, so no Python code runs per record.
 
-Pure. One BinaryArray is laid over the payload with the offsets start, end, start, end, …; every second element of it is
-a field. Null fields are masked. Payloads are below 2 GiB. Only the requested columns are built.
+Pure. A BinaryArray over the payload has the offsets start, end, start, end, … of a field in each record. Its elements
+0, 2, 4, … are the fields, the others are the bytes between them. Null fields are masked. Payloads are below 2 GiB. Only
+the requested columns are built.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ RECORD_SCHEMA = pa.schema(
         pa.field("headers", HEADERS_TYPE),
     ]
 )
-"""What is decoded of a record; timestamp in ms since 1970, timestampType 0 CreateTime, 1 LogAppendTime. A record
-without headers has null there, as in Spark's Kafka source."""
+"""The columns of a record. timestamp: ms since 1970. timestampType: 0 CreateTime, 1 LogAppendTime. headers: null if a
+record has none, as in Spark's Kafka source."""
 assert tuple(RECORD_SCHEMA.names) == RECORD_COLUMNS
 
 _TYPES = {field.name: field.type for field in RECORD_SCHEMA} | BATCH_COLUMNS
@@ -74,7 +75,7 @@ def headers_column(payload: Bytes, spans: Spans, *, is_compiled: bool) -> Any:
 
 
 def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
-    """0 or 1 per record. If the whole chunk has one type, which is usual, one comparison is enough."""
+    """The timestamp type of each record, 0 or 1. Faster if the whole chunk has one type, which is usual."""
     types = (chunk.column("attributes") >> 3) & 1
     if len(types) and (types == types[0]).all():
         return pa.array(numpy.full(len(batches), types[0], dtype=numpy.int32))

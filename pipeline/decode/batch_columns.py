@@ -1,4 +1,4 @@
-"""Columns of a record that come from its batch's header, with the values that DumpLogSegments prints.
+"""Builds the columns of records that come from the header of their batch, with the values that DumpLogSegments prints.
 
 Pure. Built only on request, because they repeat for every record of a batch.
 """
@@ -24,8 +24,8 @@ BATCH_COLUMNS: dict[str, Any] = {
     "isControl": pa.bool_(),
     "compression": pa.string(),
 }
-"""Column -> type. batchPosition is in bytes from the start of the file; sequence is the record's own, -1 where its
-producer gives none; compression is a codec's name."""
+"""Column -> type. batchPosition: bytes from the start of the file. sequence: that of the record, -1 if its batch has
+none. compression: the name of the codec."""
 
 _HEADER_FIELDS = {
     "batchBaseOffset": "base_offset",
@@ -54,7 +54,7 @@ def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
 
 
 def _sequences(chunk: BatchTable, spans: Spans) -> Int64s:
-    """The base sequence plus the record's offset delta; wraps after 31 bits (DefaultRecordBatch.incrementSequence)."""
+    """Each record's sequence: base sequence plus offset delta, modulo 2^31 (DefaultRecordBatch.incrementSequence)."""
     base_sequences = chunk.column("base_sequence")[spans.batches]
     deltas = spans.offsets - chunk.column("base_offset")[spans.batches]
     sequences: Int64s = numpy.where(base_sequences < 0, -1, (base_sequences + deltas) & MAX_SEQUENCE)

@@ -1,8 +1,8 @@
-"""Scans a chunk from batch to batch by their lengths: returns each start, and why the scan stopped.
+"""Finds the batches of a chunk by following their lengths. Returns the position of each, and why the scan stopped.
 
-Pure. Two ways with one result (a test compares them): in Python, a microsecond for each batch, and compiled, 30 ns.
-Loading the compiled one (numba) takes as long as some hundred thousand hops in Python: it comes once so many have been
-made, in a small directory never. Source: protocol/records/batch.py.
+Pure. Has two implementations with the same results (a test compares them): Python takes 1 us for each batch, the
+compiled one 30 ns. To load the latter (numba) takes as long as _MOST_IN_PYTHON batches in Python, so it is used only
+after that many batches, and never for a small directory. Source: protocol/records/batch.py.
 """
 
 from enum import IntEnum
@@ -25,7 +25,7 @@ class ScanEnd(IntEnum):
 
     COMPLETE = 0
     INCOMPLETE = 1
-    """The last batch, or its header, is not all there."""
+    """The chunk ends inside the last batch or its header."""
     BAD_LENGTH = 2
     BAD_MAGIC = 3
 
@@ -68,14 +68,14 @@ def hop(view: memoryview) -> Hops:
 
 
 def hop_compiled(view: memoryview) -> Hops:
-    """See `hop`; needs numba."""
+    """As `hop`, compiled. Needs numba."""
     positions = numpy.empty(len(view) // BATCH_HEADER_SIZE + 1, dtype=numpy.int64)
     count, stopped_at, end = _fill_positions(numpy.frombuffer(view, dtype=numpy.uint8), positions)
     return positions[:count].copy(), int(stopped_at), ScanEnd(int(end))
 
 
 def hop_in_python(view: memoryview) -> Hops:
-    """See `hop`."""
+    """As `hop`, in Python."""
     positions: list[int] = []
     position, size = 0, len(view)
     unpack = _LENGTH_AND_MAGIC.unpack_from

@@ -1,9 +1,9 @@
-"""The headers of all batches in a chunk of a log, as one numpy table.
+"""Reads the headers of all batches in a chunk of a log into a numpy table.
 
 Pure. Never decompresses. Structural damage (a length or magic that no batch has) ends the scan at that batch; CRCs are
 a separate step. Source: protocol/records/batch.py has the layout.
 
-Sketch of costs: 40 ns per batch with numba, 1 us without; CRC-32C runs at 8 GB/s.
+Cost: 40 ns per batch with numba, 1 us without; CRC-32C runs at 8 GB/s.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _HEADER_BYTES = numpy.dtype(f"V{BATCH_HEADER_SIZE}")
 
 
 class HeaderTable:
-    """The headers of batches of one file. `positions` count from `file_position`, which counts from its start."""
+    """The headers of batches of one file. `positions` of batches in bytes, relative to `file_position` in the file."""
 
     __slots__ = ("file_position", "positions", "table")
 
@@ -67,7 +67,7 @@ class HeaderTable:
 
     @property
     def is_control(self) -> Flags:
-        """Which batches are control batches."""
+        """A flag for each batch: whether it is a control batch."""
         is_control: Flags = (self.column("attributes") & 0x20) != 0
         return is_control
 
@@ -89,7 +89,7 @@ class BatchTable(HeaderTable):
         return self.view[start : start + int(self.table["batch_length"][index]) + LOG_OVERHEAD]
 
     def crc_matches(self) -> Flags:
-        """Whether the CRC of each batch equals the one in its header."""
+        """A flag for each batch: whether its bytes have the CRC in its header."""
         view = self.view
         starts = (self.positions + ATTRIBUTES_POSITION).tolist()
         ends = (self.positions + self.sizes).tolist()
@@ -99,7 +99,7 @@ class BatchTable(HeaderTable):
 
 
 def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
-    """Returns which batches have the right CRC, and the damage of the others."""
+    """Returns a flag for each batch (its CRC is right), and the damage of the others."""
     matches = chunk.crc_matches()
     damage = []
     for index in numpy.flatnonzero(~matches).tolist():

@@ -1,7 +1,7 @@
 """The audit of groups: compares the groups in the offsets topic with the logs that they read.
 
 Owns: the order of the steps. The records of groups were read with their partitions (records.py). This module looks up
-times in the replicas; lag and findings are then pure.
+times in the replicas. Lag and findings are then computed without I/O.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class GroupsAudit(NamedTuple):
 
     rows: list[GroupLag]
     growth: list[GroupGrowth]
-    """What each group writes to each partition of the offsets topic."""
+    """The records and bytes that each group has in each partition of the offsets topic."""
     findings: list[Finding]
 
 

@@ -1,9 +1,9 @@
 """Decides by the rules of LinkedIn's Burrow whether a consumer keeps up, from its commits and the log's past ends.
 
 Pure. Uses Burrow's defaults: ten commits (`intervals`), no tolerated lag (`allowed-lag` 0), a status also with fewer
-commits (`minimum-complete` 0), the log's ends of the last 10 times 10 s (`offset-refresh`). Two things differ. The lag
-of a commit is exact, because the log has its end at that moment; Burrow polls. One commit alone, which is all that the
-cleaner keeps, can show that a consumer has stopped, but not that it stalls or falls behind. Source:
+commits (`minimum-complete` 0), the log end offsets of the last 100 s (10 times `offset-refresh`, 10 s). Two things
+differ. The lag of a commit is exact, because the log's end at that moment is looked up; Burrow polls. The cleaner may
+leave only one commit: it can show that a consumer has stopped, but not that it stalls or falls behind. Source:
 Burrow's core/internal/evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus), storage/inmemory.go.
 """
 
@@ -13,14 +13,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 RECENT_MS = 10 * 10_000
-"""A consumer that had read up to the log's end of this long ago does not count as stopped."""
+"""A consumer does not count as stopped if it has committed the log end offset of RECENT_MS ago, or a later one."""
 
 
 class Status(StrEnum):
     """The status of a consumer in one partition. A group has only NOTFOUND, OK, WARN or ERR."""
 
     NOTFOUND = "NOTFOUND"
-    """The log has no commit as of that moment."""
+    """The offsets topic has no commit up to the moment of the audit."""
     OK = "OK"
     WARN = "WARN"
     """The consumer commits, but its lag never decreases."""
@@ -37,7 +37,7 @@ _ORDER = list(Status)
 
 
 class ConsumerCommit(NamedTuple):
-    """A commit, ms since 1970, and the lag after it: at least 0; None if unknown."""
+    """A commit: its time (ms since 1970), its offset, and the lag after it (at least 0; None if unknown)."""
 
     timestamp: int
     offset: int
@@ -47,7 +47,10 @@ class ConsumerCommit(NamedTuple):
 def partition_status(
     commits: Sequence[ConsumerCommit], current_lag: int, recent_end_offset: int | None, now_ms: int
 ) -> Status:
-    """The status of a consumer in one partition. `commits`: oldest first. `recent_end_offset`: RECENT_MS ago."""
+    """The status of a consumer in one partition.
+
+    `commits`: oldest first. `recent_end_offset`: the log end offset RECENT_MS before `now_ms`; None if unknown.
+    """
     if not commits or current_lag <= 0:
         return Status.OK
     was_recently_done = recent_end_offset is not None and recent_end_offset <= commits[-1].offset

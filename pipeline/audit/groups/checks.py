@@ -1,4 +1,4 @@
-"""Checks groups and committed offsets by the lag table and its input.
+"""Checks groups and committed offsets, from the rows of the lag table and the data that they are computed from.
 
 Pure. Each check is a function that yields findings. catalogue_groups.py describes them.
 """
@@ -23,9 +23,10 @@ HOUR_MS = 60 * MINUTE_MS
 SOON_SHARE = 7
 """Offsets expire soon if less than 1/SOON_SHARE of their retention is left: a day of Kafka's week."""
 OVERDUE_MS = HOUR_MS
-"""Kafka checks every offsets.retention.check.interval.ms, 10 minutes. After an hour it evidently does not check."""
+"""An offset that expired this long ago should be gone: Kafka deletes expired ones every 10 minutes
+(offsets.retention.check.interval.ms)."""
 TRANSACTION_MAX_MS = 15 * MINUTE_MS
-"""transaction.max.timeout.ms: no transaction stays open longer unless its coordinator has lost it."""
+"""Kafka's default of transaction.max.timeout.ms. A coordinator aborts each transaction by then, unless it lost it."""
 MANY_COMMITS = 1_000
 FREQUENT_MS = 1_000
 """Commits are too frequent if a partition has MANY_COMMITS, on average less than FREQUENT_MS apart."""
@@ -137,7 +138,7 @@ def consumer(one: Judged) -> Iterator[Finding]:
 
 
 def pending_commits(found: Directories) -> Iterator[Finding]:
-    """Hanging transactions."""
+    """Findings for offset commits in transactions that have been open for longer than TRANSACTION_MAX_MS."""
     for facts in found.facts:
         for pending in facts.pending:
             age = found.moment_ms - pending.timestamp
@@ -154,7 +155,7 @@ def pending_commits(found: Directories) -> Iterator[Finding]:
 
 
 def groups(found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
-    """Groups in a partition that their coordinator does not read, and members without a group."""
+    """Findings for groups in a partition that their coordinator does not read, and for members without a group."""
     topic = metadata.topics.get(OFFSETS_TOPIC)
     partitions = len(topic.brokers) if topic is not None else 0
     for facts in found.facts:
@@ -177,7 +178,7 @@ def partition_of(group: str, partitions: int) -> int:
 
 
 def growth(found: Directories) -> Iterator[Finding]:
-    """Groups that fill the offsets topic."""
+    """Findings for groups that commit too often, or that wrote most of the uncleaned part of the offsets topic."""
     for facts in found.facts:
         replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
         place = RecordPlace(str(replica.path), -1, -1)

@@ -1,4 +1,4 @@
-"""When a group's offsets expire.
+"""Computes when a group's committed offsets expire.
 
 Pure. Offsets of a group with members do not expire here. (In Kafka they do if the group no longer subscribes to the
 topic. The offsets topic alone does not have subscriptions.) Source: Kafka's OffsetExpirationConditionImpl,
@@ -16,7 +16,10 @@ MINUTE_MS = 60_000
 
 
 def retention_ms(broker_configs: Mapping[str, str]) -> int:
-    """The retention of offsets of an empty group. A broker's static configuration is not in its directory."""
+    """The retention (ms) of an empty group's offsets: from the dynamic broker configs, else Kafka's default.
+
+    server.properties is not in the log directory, so it is not read.
+    """
     return int(broker_configs.get(RETENTION_CONFIG, DEFAULT_RETENTION_MINUTES)) * MINUTE_MS
 
 

@@ -1,6 +1,6 @@
-"""The groups in one partition of ``__consumer_offsets``: values that a task sends to the driver.
+"""Describes the groups in one partition of ``__consumer_offsets``: values that a task sends to the driver.
 
-Pure. Times are ms since 1970. A `RecordPlace` names the latest record about something.
+Pure. Times are ms since 1970. Each `place` is that of the latest record about the group or offset.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Commit(NamedTuple):
 class CommitHistory:
     """The latest commits of a group for a partition, oldest first, and the fields of the last one.
 
-    Empty if all records are later than the given moment, because the cleaner has removed the earlier ones.
+    `commits` is empty if all are later than the moment of the audit: the cleaner has removed the earlier ones.
     """
 
     group: str
@@ -47,7 +47,7 @@ class CommitHistory:
 
 @dataclass(slots=True)
 class PendingCommit:
-    """An offset committed in a transaction that has no marker."""
+    """An offset committed in a transaction that has no commit or abort marker yet."""
 
     group: str
     topic: str
@@ -60,7 +60,10 @@ class PendingCommit:
 
 @dataclass(slots=True)
 class LatestGroup:
-    """A group by its latest record. The members of a group of a new protocol are counted by their own records."""
+    """A group as its latest record describes it.
+
+    A classic group's record lists its members. Newer protocols write a record for each member; these are counted.
+    """
 
     group: str
     kind: GroupKind

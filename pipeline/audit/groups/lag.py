@@ -23,16 +23,16 @@ SIMPLE = "simple"
 
 @dataclass(slots=True)
 class Directories:
-    """The input: for each partition, the replica with the longest log."""
+    """The input of the lag: for each partition, the report and task of the replica with the longest log."""
 
     reports: dict[TopicPartition, PartitionReport] = field(default_factory=dict)
     tasks: dict[TopicPartition, AuditTask] = field(default_factory=dict)
     facts: list[GroupFacts] = field(default_factory=list)
     states: dict[str, LatestGroup] = field(default_factory=dict)
     clock_ms: int = 0
-    """The clock: by default the last use of the directories."""
+    """The current time, ms since 1970: `--now`, or by default the last use of the directories."""
     moment_ms: int = 0
-    """The moment of the lag."""
+    """The moment as of which the lag is computed, ms since 1970."""
 
 
 def gather(
@@ -57,7 +57,7 @@ def gather(
 
 
 def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, LogLookUps]:
-    """The look-ups for each replica. Partitions that all groups have read to the end need none."""
+    """The look-ups in each replica. A partition that all groups have read to its end needs no look-up."""
     times: dict[TopicPartition, set[int]] = {}
     offsets: dict[TopicPartition, set[int]] = {}
     for committed in (offset for facts in found.facts for offset in facts.offsets if offset.commits):

@@ -41,7 +41,10 @@ class LogLookUps:
 
 @dataclass(slots=True)
 class Answer:
-    """The results by moment and offset. `timestamps` has no entry for an offset with no record at or after it."""
+    """The results of the look-ups: `end_offsets` by moment, `timestamps` by offset.
+
+    `timestamps` has no entry for an offset if the log has no record at or after it.
+    """
 
     end_offsets: dict[int, int] = field(default_factory=dict)
     timestamps: dict[int, int] = field(default_factory=dict)
@@ -50,7 +53,10 @@ class Answer:
 
 
 def answer(look_ups: LogLookUps) -> Answer:
-    """Does the look-ups. If the files of the replica are gone, uses those that exist now. Raises OSError."""
+    """Does the look-ups. If files of the replica are gone, lists its files again and repeats them.
+
+    Returns an empty Answer if the partition is gone or its files keep changing. Raises OSError.
+    """
     for _ in attempts():
         try:
             return _answer(look_ups)

@@ -1,8 +1,9 @@
-"""Checks the findings about groups again if a broker has the directory open: it writes while the audit reads.
+"""Checks the findings about groups again if a broker has the directory open, because it writes while the audit reads.
 
-A commit that was read before its log can seem to be before the log's start, and one that was read after it can seem to
-be after the log's end. The second check reads in the order that rules this out: the logs' starts, then the commits,
-then the logs' ends and the topics. A finding counts only if both checks have it. Source: none; the order of the reads.
+If the audit reads a commit before the log, the log's start may have passed the commit by then. If it reads the commit
+after the log, the commit may be after the log end that it read. The second check reads in an order that rules out both:
+log start offsets, then commits, then log end offsets and topics. A finding counts only if both checks have it.
+Source: none; the order of the reads.
 """
 
 import time
@@ -49,7 +50,7 @@ def confirmed(
     now_ms: int | None,
     at_ms: int | None,
 ) -> list[Finding]:
-    """The findings without doubtful ones that a new check does not have. Raises OSError and the errors of engines."""
+    """Drops the findings named in DOUBTFUL that a new check does not find. Raises OSError and the errors of engines."""
     kept = list(found)
     for _ in range(MOST_RESTARTS):
         doubtful = {_key(one) for one in kept if one.name in DOUBTFUL}
@@ -67,14 +68,14 @@ def confirmed(
 
 
 def _key(finding: Finding) -> tuple[str, str, int, str]:
-    """Name, topic, partition and group: the detail begins with the group."""
+    """(name, topic, partition, group). The group is the part of the detail before the first colon."""
     return finding.name, finding.topic, finding.partition, finding.detail.partition(": ")[0]
 
 
 def _reread(
     reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], keys: set[TopicPartition], engine: str
 ) -> list[PartitionReport]:
-    """Reads the starts of these partitions, all commits, and the ends again, in that order. Returns the new reports."""
+    """Reads the partitions' log start offsets, then all commits, then the log end offsets. Returns the new reports."""
     anew = list(reports)
     chosen = [index for index, task in enumerate(tasks) if (task.replica.topic, task.replica.partition) in keys]
     for index in chosen:

@@ -1,11 +1,11 @@
 """The latest records of each key of ``__consumer_offsets``, gathered chunk by chunk.
 
 Owns: the kept records and the counts of each key. Never decodes a value. Memory: for each key up to ten commits (or one
-record about a group) and its counts, and transactions without a marker. Invariant: a record of a transaction counts
-after its commit marker, in the order of the records (as in OffsetMetadataManager).
+record about a group) and its counts, and the records of transactions without a marker. Invariant: a record of a
+transaction is added only after its commit marker was read, and sorted by its own offset (as in OffsetMetadataManager).
 
-Sketch of costs: Arrow finds the keys of a chunk and numpy counts them, Python sees at most ten records of a key and
-chunk of 4 MiB: a million commits of 2,500 keys took 1.3 s of CPU on a busy machine, most of it for the kept ones.
+Cost: Arrow finds the keys of a chunk and numpy counts them. Python handles at most ten records of a key in a chunk of
+4 MiB. A million commits of 2,500 keys took 1.3 s of CPU on a busy machine, most of it for the kept records.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _COLUMNS = ("offset", "timestamp", "key", "value")
 
 
 class Kept(NamedTuple):
-    """A record of a key: its own offset and time, its value, its batch's position in the file."""
+    """A record of a key: its offset, its time (ms), its value, and the position in bytes of its batch in the file."""
 
     offset: int
     timestamp: int
@@ -60,18 +60,18 @@ class KeyRecords:
     counts: KeyHistory = field(default_factory=KeyHistory)
 
     def keep(self, records: list[Kept], most: int) -> None:
-        """Adds records. Drops the oldest when there are twice as many as `most`."""
+        """Adds records. If there are then 2 x `most` or more, keeps the latest `most`."""
         self.kept += records
         if len(self.kept) >= 2 * most:
             self.kept = self.latest(most)
 
     def latest(self, most: int) -> list[Kept]:
-        """The latest records, oldest first."""
+        """The latest `most` records, oldest first."""
         return sorted(self.kept)[-most:]
 
 
 class _UncommittedRecord(NamedTuple):
-    """A record of a transaction whose marker has not come."""
+    """A record of a transaction whose commit or abort marker has not been read yet."""
 
     producer_id: int
     key: bytes
@@ -84,12 +84,12 @@ def records_wanted(key: bytes) -> int:
 
 
 class RecordStore:
-    """Gets decoded records in any order within a chunk. `at_ms`: ignores later records."""
+    """Collects decoded records, which may come in any order within a chunk. `at_ms`: ignores later records."""
 
     def __init__(self, first_dirty_offset: int, at_ms: int | None) -> None:
         self.keys: dict[bytes, KeyRecords] = {}
         self.later: dict[bytes, Kept] = {}
-        """The first record of each key after the given moment."""
+        """The first record of each key after `at_ms`."""
         self.without_key: list[Kept] = []
         self.last_timestamp = -1
         self._first_dirty_offset = first_dirty_offset
@@ -99,7 +99,7 @@ class RecordStore:
         self._chunk: BatchTable | None = None
 
     def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
-        """Reads some records of a chunk. The same chunk may come several times. Chunks come in order."""
+        """Reads some of a chunk's records. A chunk may be passed in several parts; chunks are passed in log order."""
         if chunk is not self._chunk:
             self._apply_markers()
             self._chunk = chunk

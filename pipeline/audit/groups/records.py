@@ -1,8 +1,7 @@
 """Reads groups and committed offsets from the records of one partition of ``__consumer_offsets``.
 
 Decodes only the latest records of each key. A record that can't be decoded becomes a finding with its place. Records of
-unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message
-table.
+unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType.
 """
 
 from bisect import bisect_right
@@ -30,7 +29,7 @@ _GROUP_RECORDS = frozenset(
         CoordinatorRecordType.STREAMS_GROUP_METADATA,
     )
 )
-"""Record types of groups themselves."""
+"""Record types that describe a group itself, not a member or an offset."""
 _MEMBER_RECORDS = frozenset(
     (
         CoordinatorRecordType.CONSUMER_GROUP_MEMBER_METADATA,
@@ -41,7 +40,7 @@ _MEMBER_RECORDS = frozenset(
 
 
 class GroupRecords:
-    """Gets the decoded records of a partition of the offsets topic. `close` writes the results into the report."""
+    """Collects the decoded records of a partition of the offsets topic. `close` writes the results into the report."""
 
     def __init__(self, task: AuditTask) -> None:
         self._segments = task.replica.segments
@@ -79,7 +78,7 @@ class GroupRecords:
     ) -> None:
         latest = records.latest(records_wanted(key))
         if not latest or latest[-1].value is None:
-            return  # deleted, or only in open transactions, or only later
+            return  # deleted, or all records are in open transactions, or all are later than `at_ms`
         last = latest[-1]
         message = _message(key, last)
         place = self._place(last)
@@ -125,7 +124,7 @@ class GroupRecords:
                 state.members = count
 
     def _read_later(self, facts: GroupFacts) -> None:
-        """Adds offsets whose only records are later than the given moment."""
+        """Adds offsets whose records are all later than `at_ms`."""
         for key, record in self._store.later.items():
             if self._store.keys[key].kept or record.value is None:
                 continue

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class GroupLag:
-    """One group's position in one partition. Times are ms since 1970; -1 for none or not known."""
+    """One group's position in one partition. Times are ms since 1970. -1: there is none, or it is not known."""
 
     group: str
     topic: str
     partition: int
     committed_offset: int
-    """-1: the log has no commit as of the given moment (`status` NOTFOUND)."""
+    """-1 if the offsets topic has no commit up to `at` (`status` NOTFOUND)."""
     log_start_offset: int
     log_end_offset: int
-    """As of `at`; -1 if the audit read no replica of the partition."""
+    """The log end offset at the moment `at`; -1 if the audit read no replica of the partition."""
     lag: int
-    """In records; 0 for a commit after the log's end."""
+    """The number of offsets from the commit to the log end; 0 for a commit after the log end."""
     lag_ms: int
-    """The age at `at` of the first unread record."""
+    """The age (ms) that the first unread record has at the moment `at`."""
     status: str
     """Burrow's status of the partition: OK, WARN, STOP, STALL, REWIND, NOTFOUND."""
     group_status: str
@@ -32,9 +32,9 @@ class GroupLag:
     metadata: str
     leader_epoch: int
     topic_id: str
-    """The topic id in the commit; empty before Kafka 4.1."""
+    """The topic id in the commit; empty if the commit has none (Kafka before 4.1)."""
     commit_timestamp: int
     expires_at: int
     """When the offset expires; -1 if the group has members."""
     at: int
-    """The moment of all values in the row."""
+    """The moment to which all values of the row refer."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 30
 MOST_DAYS = 366
-"""With more days than these, volume is shown by month."""
+"""If the records span this many days or more, volume is shown by month instead of by day."""
 LEAST_SKEWED_PARTITIONS = 2
 
 Row = TypeVar("Row")
@@ -70,7 +70,7 @@ class Totals:
 
 
 def totals(result: AuditResult) -> Totals:
-    """The sums."""
+    """The sums over all replicas and findings of an audit."""
     counts = dict.fromkeys(Severity, 0)
     for found in result.findings:
         counts[found.check.severity] += found.occurrences
@@ -138,7 +138,7 @@ def health_of_topics(result: AuditResult) -> list[tuple[str, dict[str, int]]]:
 
 
 def volume_over_time(volume: Sequence[DayVolume]) -> list[Period]:
-    """Records and bytes by day, in order; by month if there are MOST_DAYS or more."""
+    """Records and bytes by day, in order; by month if the days span MOST_DAYS or more."""
     if not volume:
         return []
     periods = [
@@ -169,7 +169,7 @@ def lag_of_groups(groups: "Iterable[GroupLag]") -> list[Bar]:
 
 
 def skew_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
-    """Topics by the size of their largest partition divided by the mean; those with data and several partitions."""
+    """Topics by the size of their largest partition divided by the mean size, if they have data and 2 partitions."""
     bars = []
     for topic, reports in _by(partitions, lambda report: report.topic).items():
         replicas = _by(reports, lambda report: report.partition)

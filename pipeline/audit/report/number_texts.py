@@ -4,7 +4,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def bytes_text(size: float) -> str:
-    """1.4 MiB."""
+    """Bytes with a unit, such as 1.4 MiB."""
     for unit in _UNITS:
         if size < 1024 or unit == _UNITS[-1]:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
@@ -13,18 +13,18 @@ def bytes_text(size: float) -> str:
 
 
 def count_text(number: float) -> str:
-    """1 234 567 with thin spaces; fractions with two digits."""
+    """A number with thin spaces between thousands, such as 1 234 567; a fraction has two decimals."""
     text = f"{number:,.2f}" if isinstance(number, float) and not number.is_integer() else f"{int(number):,}"
     return text.replace(",", "\u2009")
 
 
 def plural(number: int, noun: str) -> str:
-    """1 replica, 2 000 replicas."""
+    """A number with its noun, such as 1 replica or 2 000 replicas."""
     return f"{count_text(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def duration_text(milliseconds: float) -> str:
-    """The two largest units: 3 d 4 h."""
+    """A duration in its two largest units, such as 3 d 4 h; "not known" for a negative one."""
     if milliseconds < 0:
         return "not known"
     seconds = int(milliseconds) // 1000

@@ -19,7 +19,7 @@ MOST_TOPICS = 200
 
 
 def page(result: AuditResult, findings: WorstFindings, title: str = "Audit") -> str:
-    """The whole file."""
+    """The HTML of the whole page."""
     folder = files(__package__)
     data = json_in_html(page_data(result, findings))
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
@@ -178,7 +178,7 @@ def _growth(result: AuditResult) -> str:
 
 
 def _long_table(name: str) -> str:
-    """A table that page.js fills."""
+    """An empty table that page.js fills with rows."""
     label = {"findings": "findings", "partitions": "partitions", "groups": "groups"}[name]
     return (
         f'<div class="long" data-table="{name}"><p><label>Only {label} with <input type="search" '

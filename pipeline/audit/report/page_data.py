@@ -1,7 +1,7 @@
 """The rows of the page's tables and of its map of partitions, as JSON in the page.
 
-Pure. Stored by column, and repeated texts once: 10,000 partitions take about 1 MB. Bounded: the worst rows, and the
-number of all rows.
+Pure. Tables are stored by column, and repeated texts once: 10,000 partitions take about 1 MB. The size is bounded: the
+page has only the worst rows of a table, and the number of all its rows.
 """
 
 import json
@@ -64,7 +64,7 @@ class WorstFindings(NamedTuple):
 
 
 def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
-    """Chooses the worst findings; of the same severity, the first ones. Holds one part of the table at a time."""
+    """Chooses the `most` worst findings, the first ones of a severity. Holds one part of the table at a time."""
     total, worst = 0, FINDINGS_SCHEMA.empty_table()
     for part in parts:
         total += part.num_rows
@@ -76,7 +76,7 @@ def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
 
 
 def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
-    """Table -> the number of all rows, and the columns of the rows to show."""
+    """For each table: the number of all its rows, and the columns of the rows to show."""
     lags = groups_table(result.groups).sort_by([("lag", "descending"), ("group", "ascending")])
     return {
         "findings": _columns(findings.rows, FINDING_COLUMNS, MOST_FINDINGS) | {"total": findings.total},
@@ -86,7 +86,7 @@ def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
 
 
 def _partitions(partitions: Any, worst: dict[tuple[str, int], tuple[int, int]]) -> dict[str, Any]:
-    """All partitions by name; if there are too many, those with the worst findings and then the largest."""
+    """The partitions, ordered by name. If there are too many, keeps those with the worst findings, then the largest."""
     keys = zip(partitions.column("topic").to_pylist(), partitions.column("partition").to_pylist(), strict=True)
     states = [worst.get(key, (-1, 0)) for key in keys]
     partitions = partitions.append_column("severity", pa.array([state for state, _ in states], pa.int64()))
@@ -105,7 +105,10 @@ def _columns(table: Any, names: tuple[str, ...], most: int) -> dict[str, Any]:
 
 
 def _column(column: Any) -> Any:
-    """Numbers as they are; texts as `{"values": [...], "indices": [...]}`."""
+    """A column as JSON: texts as `{"values": [...], "indices": [...]}`, numbers as a list.
+
+    A number that JavaScript cannot represent exactly becomes a text.
+    """
     if pa.types.is_string(column.type):
         encoded = column.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -114,5 +117,5 @@ def _column(column: Any) -> Any:
 
 
 def json_in_html(data: dict[str, Any]) -> str:
-    """JSON that can't close the script element around it."""
+    """JSON without the character `<`, so that no text can close the script element that contains it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

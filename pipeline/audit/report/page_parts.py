@@ -1,7 +1,7 @@
 """Pieces of the page: numbers, bars, the chart of volume.
 
-Pure. Every text is escaped here. A number that is shown shortened has the exact one in its title (hover) and in
-`data-value`.
+Pure. Every text is escaped here. Numbers are shown rounded; `title` (shown on hover) and `data-value` have the exact
+number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,12 +17,12 @@ FORMATS = {"bytes": bytes_text, "count": count_text, "duration": duration_text}
 
 
 def number(value: float, kind: str = "count") -> str:
-    """A number with the exact one in its title."""
+    """A number rounded for reading, with the exact one in `title` and `data-value`."""
     return f'<span data-value="{value}" title="{value}">{escape(FORMATS[kind](value))}</span>'
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; headings are texts, cells are HTML, the first one heads its row."""
+    """A table. Headings are plain texts, cells are HTML. The first cell of a row is its heading."""
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     body = "".join(
         f'<tr><th scope="row">{cells[0]}</th>{"".join(f"<td>{cell}</td>" for cell in cells[1:])}</tr>' for cells in rows

@@ -21,12 +21,12 @@ MOST_KINDS, MOST_GROUPS, MOST_DEBTORS, MOST_STEPS = 20, 10, 5, 5
 
 
 def worst_severity(findings: Sequence[Finding]) -> Severity:
-    """The worst severity of any finding, INFO without one."""
+    """The worst severity of any finding; INFO without findings."""
     return max((found.check.severity for found in findings), default=Severity.INFO)
 
 
 def sentence(result: AuditResult) -> str:
-    """The totals of replicas, records and findings."""
+    """A sentence with the totals of replicas, records and findings."""
     sums = totals(result)
     return (
         f"{plural(sums.partitions, 'replica')} of {plural(sums.topics, 'topic')}, {bytes_text(sums.size)}, "
@@ -42,14 +42,14 @@ def is_brief(result: AuditResult) -> bool:
 
 
 def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
-    """A brief summary on standard output, a line for each sentence."""
+    """Prints the totals and the written files to standard output."""
     print(sentence(result))
     for path in written:
         print(f"written: {path}")
 
 
 def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
-    """The summary; `written` are the files to look at next."""
+    """Prints the full summary. `written`: the files that the audit wrote."""
     console.print(sentence(result), highlight=False, soft_wrap=True)
     kinds = kinds_of_findings(result.findings)
     if kinds:

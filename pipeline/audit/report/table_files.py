@@ -1,4 +1,4 @@
-"""The files of an audit's tables while it runs, and their move to the output.
+"""Writes the files of an audit's tables while the audit runs, and moves them to the output at the end.
 
     OUT/.audit-<random>/<table>.parquet/part-00000.parquet …   rows of replicas, written by the task that read them
                                         part-whole.parquet     rows that no task has, written by the driver
@@ -40,7 +40,7 @@ _OVERALL = "whole"
 
 @contextmanager
 def tables_of_a_run(output: Path) -> Iterator[Path]:
-    """Creates OUT and in it the directory of one run, which is removed after the block in any case.
+    """Creates OUT and, in it, the temporary directory of one run. Removes the latter after the block in any case.
 
     Also removes OUT if it was created here and is still empty. Raises OSError.
     """
@@ -58,12 +58,12 @@ def tables_of_a_run(output: Path) -> Iterator[Path]:
 
 
 def file_name(table: str) -> str:
-    """A table's directory."""
+    """The name of a table's directory."""
     return f"{table}.parquet"
 
 
 def write_partition_rows(directory: Path, portion: int, reports: Sequence[PartitionReport]) -> None:
-    """Writes a portion's rows; called in the worker. Raises OSError."""
+    """Writes a portion's rows. Called in the worker. Raises OSError."""
     part = f"{portion:05d}"
     _write(directory, PARTITIONS, part, partitions_table(reports))
     _write(directory, VOLUME, part, volume_table(reports))
@@ -71,7 +71,7 @@ def write_partition_rows(directory: Path, portion: int, reports: Sequence[Partit
 
 
 def write_overall_rows(directory: Path, result: AuditResult) -> None:
-    """Writes the rows that no worker has; called in the driver. Raises OSError."""
+    """Writes the rows of findings about no single replica, and of groups. Called in the driver. Raises OSError."""
     _write(directory, FINDINGS, _OVERALL, findings_table(result.overall_findings))
     _write(directory, GROUPS, _OVERALL, groups_table(result.groups))
     _write(directory, GROWTH, _OVERALL, growth_table(result.growth))
@@ -100,7 +100,10 @@ def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
 
 
 def put_in_place(new: Path, place: Path) -> None:
-    """Moves a file or directory to its place. An older one is removed with the run's directory. Raises OSError."""
+    """Moves a file or directory to its place. Raises OSError.
+
+    One that is already there is moved into the run's directory, which is removed at the end.
+    """
     if place.exists():
         os.rename(place, new.with_name(f".replaced-{new.name}"))
     os.rename(new, place)

@@ -61,7 +61,7 @@ _MS_IN_A_DAY = 86_400_000
 
 
 def _schema_of(row: type) -> Any:
-    """The schema of a dataclass: its fields that are numbers, texts or flags."""
+    """The Arrow schema of a dataclass: its fields that are numbers, texts or booleans."""
     kinds = {item.name: _PARTITION_TYPES.get(item.name) or _TYPES.get(item.type) for item in fields(row)}
     return pa.schema([(name, kind) for name, kind in kinds.items() if kind is not None])
 
@@ -72,7 +72,7 @@ GROWTH_SCHEMA = _schema_of(GroupGrowth)
 
 
 def findings_table(findings: Iterable[Finding]) -> Any:
-    """Rows of findings."""
+    """A row for each finding."""
     return pa.Table.from_pylist([_finding_row(found) for found in findings], FINDINGS_SCHEMA)
 
 
@@ -114,7 +114,7 @@ def volume_table(partitions: Iterable[PartitionReport]) -> Any:
 
 
 def write_json_lines(parts: Iterable[Any], path: Path) -> None:
-    """An object for each row. Raises OSError."""
+    """Writes a JSON object for each row. Raises OSError."""
     with path.open("w", encoding="utf-8") as file:
         for part in parts:
             for batch in part.to_batches(max_chunksize=10_000):
