@@ -46,7 +46,7 @@ class Listening:
         self.held: tuple[socket.socket, str] | None = None
         """A connection that is accepted and waits, with its address."""
         self.paused: Paused | None = None
-        """Why nothing is accepted here; None if something is."""
+        """Why this listener accepts nothing; None if it accepts."""
 
 
 class Paused(Enum):
@@ -105,7 +105,7 @@ class Acceptor:
             accepted.close()
         for task, (accepted, _) in self._opening.items():
             task.cancel()
-            accepted.close()  # a task that has not begun will not
+            accepted.close()  # a task that has not begun does not close it
         for one in self._listeners:
             if one.held is not None:
                 one.held[0].close()
@@ -173,7 +173,7 @@ class Acceptor:
             self._open(one, accepted)
 
     def _end_wait(self, one: Listening) -> None:
-        """The rate of a listener is within its limit again."""
+        """Accepts on a listener again: its rate is within the limit now."""
         if not self._is_closed:
             one.paused = Paused.FULL
             self._resume_one(one)

@@ -34,8 +34,8 @@ def connection_factory(
     now_ms: Callable[[], int],
     timers: PatientTimers,
 ) -> Callable[[str, Authentication | None], Connection]:
-    """Makes the connections of a listener, given its name and how they authenticate (None: they don't); they count
-    bytes if queued.max.request.bytes is set.
+    """Returns the function that makes a listener's connections, given its name and how they authenticate (None: they
+    don't). The connections count queued bytes if queued.max.request.bytes is set.
     """
     queued_max_bytes = config.get_int("queued.max.request.bytes")
     if queued_max_bytes <= 0:
@@ -52,7 +52,7 @@ def limit_unauthenticated(
 ) -> None:
     """Sets the limits on connections that have not authenticated. Call it if a listener asks for authentication.
 
-    ``most``: connections of all kinds, by the limit of open files.
+    ``most``: the largest number of connections of all kinds that the limit of open files allows.
     """
     connections.unauthenticated = Unauthenticated(
         timeout_ms=config.get_int(TIMEOUT_KEY),

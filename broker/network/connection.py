@@ -34,7 +34,7 @@ TURN_S = 0.005
 """The longest time that pipelined requests of one connection are served in one turn. The one in service is finished."""
 
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
-"""Of a client that has not said (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
+"""Name and version of a client that has not sent them (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
 
 UNAUTHENTICATED_FRAMES = 4
 """The number of requests of a client that has not authenticated which may wait for an answer. Clients send one at a
@@ -69,7 +69,7 @@ class Registry(Protocol):
         """Notes that the connection has authenticated."""
 
     def holds(self, connection: "Connection", held_bytes: int) -> None:
-        """Notes the memory for what a connection has sent that has not authenticated."""
+        """Notes the bytes that are held for a connection that has not authenticated."""
 
     def forget(self, connection: "Connection") -> None:
         """Removes a closed connection from the open ones."""
@@ -120,7 +120,7 @@ class Connection(asyncio.BufferedProtocol):
         authentication: Authentication | None = None,
     ) -> None:
         """``serve`` is called with each frame in turn. ``slices`` runs long work of a request. ``authentication``
-        serves the frames before that; None: the connection counts as authenticated (PLAINTEXT).
+        serves the frames until the client has authenticated; None: the connection counts as authenticated (PLAINTEXT).
         """
         self._connections = connections
         self.serve_request = serve
@@ -148,9 +148,9 @@ class Connection(asyncio.BufferedProtocol):
         self.listener_name = listener_name
         self.client_host = ""
         self.principal = ANONYMOUS
-        """Who has authenticated, as ``Type:name``."""
+        """The authenticated principal, as ``Type:name``."""
         self.by_token = False
-        """Whether by a delegation token."""
+        """Whether it has authenticated with a delegation token."""
         self.client_port = 0
         self.software = UNKNOWN_SOFTWARE
         """Name and version of the client library (KIP-511)."""
@@ -289,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
         self.answered(None)
 
     def mute(self, mute_ms: int) -> None:
-        """Serves no further request for so long after the answer, which must follow at once (KIP-219)."""
+        """Serves no further request for ``mute_ms``. The answer to the one in service must follow at once (KIP-219)."""
         if not self._closing:
             self.muted = asyncio.get_running_loop().call_later(mute_ms / 1000, self._unmute)
 
@@ -334,7 +334,7 @@ class Connection(asyncio.BufferedProtocol):
             self._close_transport()
 
     def _close_transport(self) -> None:
-        """Closes after the answers that were given."""
+        """Closes the transport after the answers that are already written."""
         if self._writer is not None:
             self._writer.flush()
         if self.transport is not None:

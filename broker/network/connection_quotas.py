@@ -34,7 +34,7 @@ class ConnectionQuotas:
         self._by_listener: Counter[str] = Counter()
         self._new_rates: Callable[[], CreationRates] | None = None
         self.rates: CreationRates | None = None
-        """What was accepted; None if no rate is limited, and no metrics are wanted."""
+        """Measures the rates of accepted connections; None if no rate is limited and no metrics are wanted."""
         self.delay_ms: Callable[[str], int] | None = None
         """Counts a connection from an address against its rate. Returns 0, or how long to hold the connection before
         it is closed unserved. None if no address has a quota."""
@@ -57,7 +57,7 @@ class ConnectionQuotas:
         new_rates: "Callable[[], CreationRates] | None" = None,
     ) -> None:
         """Sets the limits for new connections. ``protected``: the listener between the nodes, if there are others.
-        ``new_rates`` makes what measures rates; None if nothing needs it.
+        ``new_rates`` makes :attr:`rates`; None if nothing needs it.
         """
         self._broker, self._listeners, self.protected = broker, listeners, protected
         self._max_per_ip = max_connections_per_ip

@@ -1,6 +1,6 @@
 """The accepted connections of all listeners.
 
-Owns: the set of open connections, their receive buffer, the end of idle ones. Never does: serving. Source:
+Owns: the set of open connections, their receive buffer, the closing of idle ones. Never does: serving. Source:
 ``SocketServer``, ``Selector``.
 """
 
@@ -61,7 +61,7 @@ class Connections:
             self.unauthenticated.remove(connection)
 
     def holds(self, connection: Connection, held_bytes: int) -> None:
-        """Notes the memory for what a connection has sent that has not authenticated."""
+        """Notes the bytes that are held for a connection that has not authenticated."""
         if self.unauthenticated is not None:
             self.unauthenticated.holds(connection, held_bytes)
 
@@ -99,7 +99,7 @@ class Connections:
         return min(len(idle), CLOSED_A_TURN)
 
     def close_excess(self) -> None:
-        """Closes the connections that were used least, if there are more than ``max.connections``: that key was made
+        """Closes the least recently used connections, if there are more than ``max.connections``: that key was made
         smaller, or the listener between the nodes needs room. Its own connections stay if there are other listeners.
         """
         excess = self.quotas.excess()

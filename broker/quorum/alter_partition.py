@@ -1,8 +1,8 @@
 """Asks the controllers to change the ISR of partitions that this broker leads. Source: AlterPartitionManager.
 
-Shell. Owns: the changes that wait, the task, its connection. Never does: deciding who is in sync. Invariants: one
-request is in flight; everything that waits goes into the next one; a partition's later change replaces an earlier one
-that waits; a change is answered by the controllers, or sent again.
+Shell. Owns: the queued changes, the task that sends them, its connection. Never does: deciding who is in sync.
+Invariants: one request is in flight; the next one takes up to 1,000 queued changes; a partition's newer change replaces
+its queued one; if a request fails as a whole, its changes are queued again.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from .channel import RETRY_MS, ControllerChannel
 from .permissions import described
 
 REQUEST_TIMEOUT_S = 10.0
-"""A request waits for one commit of the controllers. Kafka sets no limit, and a dead connection would hold all ISRs."""
+"""A request takes one commit of the controllers. Kafka sets no limit, so a dead connection blocks all ISR changes."""
 MAX_IN_REQUEST = 1_000
 """Changes in one request, which takes 2 ms to encode."""
 
@@ -28,7 +28,7 @@ Key = tuple[bytes, int]
 
 
 class IsrChange(NamedTuple):
-    """A change of one partition, and who gets the answer."""
+    """The change of one partition, and the callback that gets the answer."""
 
     data: AlterPartitionRequest.PartitionData
     answered: Answered
@@ -65,7 +65,7 @@ class AlterPartitionManager:
             self._channel.close()
 
     async def _send(self, changes: dict[Key, IsrChange]) -> bool:
-        """Sends one request. Returns False if something of it must be sent again, after a pause."""
+        """Sends one request. Returns False if the next one must wait: this one failed, or a partition was refused."""
         try:
             response = await self._channel.send(self._request(changes), AlterPartitionResponse, REQUEST_TIMEOUT_S)
         except NodeUnavailableError as error:
@@ -85,11 +85,11 @@ class AlterPartitionManager:
                     has_refused = has_refused or bool(answer.error_code)
                     change.answered(answer)
         for change in changes.values():
-            change.answered(ErrorCode.UNKNOWN_SERVER_ERROR)  # not answered: its leader sends it again
+            change.answered(ErrorCode.UNKNOWN_SERVER_ERROR)  # not in the response: the leader submits it again
         return not (has_refused or changes)
 
     def _wait_again(self, changes: dict[Key, IsrChange]) -> None:
-        """Sends the same again, unless a leader has sent a later change since."""
+        """Queues the changes again, except for partitions that have a newer change queued."""
         for key, change in changes.items():
             self._waiting.setdefault(key, change)
 

@@ -23,7 +23,7 @@ REQUEST_TIMEOUT_S = 10.0
 
 
 class AssignmentsManager:
-    """The directories of one broker's replicas, as the controllers learn them."""
+    """Reports the log directories of one broker's replicas to the controllers."""
 
     def __init__(self, metadata: FollowedMetadata, broker_epoch: Callable[[], int], channel: ControllerChannel) -> None:
         self._metadata = metadata
@@ -32,11 +32,11 @@ class AssignmentsManager:
         self._assignments = DirectoryAssignments(metadata.node_id)
         self._wake = asyncio.Event()
         self._awaited: dict[Replica, tuple[bytes, asyncio.Future[None]]] = {}
-        """Replica -> the directory id that the metadata must name, and what waits for it."""
+        """Replica -> the directory id that :meth:`assigned` waits for in the metadata, and its future."""
         self._complaint = RepeatedComplaint("the directories of replicas could not be reported", time.monotonic)
 
     def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
-        """A replica lies in this directory, and the metadata says another one or none."""
+        """Reports that a replica lies in this directory, if the metadata names another one or none."""
         self._assignments.placed(topic_id, index, directory_id)
         self._wake.set()
 
@@ -63,7 +63,8 @@ class AssignmentsManager:
         return partition is not None and partition.directory_of(self._metadata.node_id) == directory_id
 
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
-        """A subscriber of the metadata: what waited for a topic, or for a feature level, may be sendable now."""
+        """A subscriber of the metadata. Completes :meth:`assigned`. Looks again for assignments to send: some may have
+        waited for a topic or a feature level."""
         if delta.deleted_topics:
             self._assignments.topics_deleted(delta.deleted_topics.keys())
         for replica, (directory_id, named) in self._awaited.items():

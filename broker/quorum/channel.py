@@ -15,11 +15,11 @@ from .known_controllers import Address, KnownControllers
 Response = TypeVar("Response", bound=Message)
 
 RETRY_MS = 50
-"""Between a refusal and the next attempt: a new active controller needs some 300 ms before it takes requests."""
+"""The pause between a refusal and the next attempt. A new active controller takes requests after about 300 ms."""
 
 
 class ControllerChannel:
-    """One user's way to the active controller."""
+    """Sends requests to the active controller over one connection."""
 
     def __init__(self, controllers: KnownControllers, client_id: str) -> None:
         """``client_id``: goes into every request; the controllers' logs show it."""

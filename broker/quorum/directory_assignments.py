@@ -1,14 +1,14 @@
-"""Which replicas of this broker lie in another log directory than the metadata says, until the controllers know.
+"""Tracks replicas of this broker whose log directory is not the one in the metadata, until the controllers confirm it.
 
     assignments.placed(topic_id, index, directory_id)   a replica lies there
     assignments.next(image, broker_epoch)               -> the next request, or None
     assignments.answered(response)                      or unanswered(), then wait for assignments.backoff_ms
 
-The controllers leave the choice of a directory to a broker with several of them, and must know its choice: if a
-directory fails, they move the leaderships of the replicas in it. Pure. Owns: the assignments that wait, those in the
-request that is in flight. Never does: I/O, reading a clock. Invariants: one request is in flight; an assignment is
-forgotten only if the controllers have confirmed it, if the metadata holds it, or if the replica is gone; the last
-directory that was reported for a replica is sent last. Source: AssignmentsManager, Assignment (KIP-858).
+A broker with several log directories chooses one for each replica. The controllers must know the choice: if a directory
+fails, they move the leaderships of the replicas in it. Pure. Owns: the queued assignments, those in the request that is
+in flight. Never does: I/O, reading a clock. Invariants: one request is in flight; an assignment is forgotten only if
+the controllers have confirmed it, if the metadata holds it, or if the replica is gone; of several directories that were
+reported for a replica, the newest is sent last. Source: AssignmentsManager, Assignment (KIP-858).
 """
 
 from collections.abc import Collection, Mapping
@@ -22,11 +22,11 @@ MAX_IN_REQUEST = 500
 """Assignments in one request, which takes 1 ms to encode. Controllers accept 2,250 (MAX_ASSIGNMENTS_PER_REQUEST)."""
 FIRST_BACKOFF_MS = 100
 MAX_BACKOFF_MS = 10_000
-"""``AssignmentsManager.STANDARD_BACKOFF``: doubled with every failure."""
+"""``AssignmentsManager.STANDARD_BACKOFF``: the backoff doubles with every failure, up to this."""
 
 
 class DirectoryAssignments:
-    """The assignments of one start of one broker."""
+    """The unconfirmed assignments of one broker process."""
 
     def __init__(self, node_id: int, max_in_request: int = MAX_IN_REQUEST) -> None:
         self._node_id = node_id
@@ -51,7 +51,7 @@ class DirectoryAssignments:
         return int(min(FIRST_BACKOFF_MS * 2 ** min(self._failures - 1, 10), MAX_BACKOFF_MS))
 
     def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
-        """A replica lies in this directory, and the metadata says another one or none."""
+        """Queues the report that a replica lies in this directory, if the metadata names another one or none."""
         replica = topic_id, index
         if self._sent.get(replica) == directory_id:
             self._waiting.pop(replica, None)
@@ -67,7 +67,8 @@ class DirectoryAssignments:
     def next(self, image: MetadataImage, broker_epoch: int) -> AssignReplicasToDirsRequest | None:
         """The next request, or None if nothing can be sent now.
 
-        A topic that the image does not hold yet waits: its partitions are served before clients can see them.
+        An assignment stays queued while the image does not hold its topic: a partition is served before clients can see
+        it.
         """
         if self._sent or image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             return None
@@ -134,7 +135,7 @@ class DirectoryAssignments:
         return refused
 
     def unanswered(self) -> None:
-        """No controller has answered: sends the same again, unless a replica has moved on."""
+        """Queues the assignments in flight again, unless a replica has moved since. Counts a failure."""
         for replica, directory_id in self._sent.items():
             self._waiting.setdefault(replica, directory_id)
         self._sent.clear()

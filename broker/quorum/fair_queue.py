@@ -1,9 +1,9 @@
 """A bounded queue that serves its clients in turn.
 
-Pure. Owns: what waits, by client. Never does: I/O, waiting. Invariants: a client's items leave in their order; between
-two items of one client each other client that waits is served once; the queue holds at most ``max_count`` items, and at
-most ``max_bytes`` unless it is one item. Source: Kafka's queue of a NodeToControllerRequestThread has no limit, because
-its processors stop at ``queued.max.requests``.
+Pure. Owns: the queued items of each client. Never does: I/O, waiting. Invariants: a client's items leave in their
+order; between two items of one client, every other client with queued items is served once; the queue holds at most
+``max_count`` items, and at most ``max_bytes`` unless it is one item. Source: Kafka's queue of a
+NodeToControllerRequestThread has no limit, because its processors stop at ``queued.max.requests``.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 class ClientItems(Generic[Item]):
-    """What waits of one client: items with their sizes in bytes, and the sum of the sizes."""
+    """The queued items of one client with their sizes in bytes, and the sum of the sizes."""
 
     __slots__ = ("items", "size")
 
@@ -55,9 +55,10 @@ class FairQueue(Generic[Item]):
         return self._count
 
     def put(self, client: str, item: Item, size: int) -> list[Item]:
-        """Adds an item, and returns those that had to leave: the newest of the client that takes most of what is short.
+        """Adds an item. Returns the items that were dropped because the queue was over a limit.
 
-        This may be the item itself.
+        Drops the newest items of the client with the most bytes, or with the most items if only the count is over its
+        limit. The new item may be among them.
         """
         of_client = self._clients.get(client)
         if of_client is None:

@@ -1,4 +1,4 @@
-"""Which requests a broker of a cluster passes on to the controllers. Source: KafkaApis, ``forwardToController``."""
+"""The APIs that a broker of a cluster forwards to the controllers. Source: KafkaApis, ``forwardToController``."""
 
 from ...protocol.api_keys import ApiKey
 
@@ -23,7 +23,7 @@ FORWARDED: frozenset[int] = frozenset(
         ApiKey.DELETE_ACLS,
     }
 )
-"""What this broker passes on."""
+"""The API keys of forwarded requests."""
 
 PREPROCESSED: frozenset[int] = frozenset({ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
-"""Those of them of which this broker decides a part: its loggers, and whether its own configs are valid."""
+"""Forwarded APIs of which this broker decides a part: its log levels, and whether its own configs are valid."""

@@ -1,8 +1,9 @@
 """AlterConfigs and IncrementalAlterConfigs at a broker of a cluster.
 
-Shell. Owns: the order. This broker decides what is its own, the controllers decide the rest, and one answer holds both.
-Never does: deciding (``controller/configs.py`` and the controllers do). Invariant: the answer has the resources of the
-request in their order. Source: KafkaApis.handleIncrementalAlterConfigsRequest, ConfigAdminManager.
+Shell. Owns: the order of the steps. This broker sets its log levels and refuses invalid changes of its own configs, the
+controllers decide the rest, and one response holds both. Never does: deciding (``controller/configs.py`` and the
+controllers do). Invariant: the response has the resources of the request in their order. Source:
+KafkaApis.handleIncrementalAlterConfigsRequest, ConfigAdminManager.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +38,7 @@ RESOURCES_A_STEP = 200
 
 
 class ForwardedConfigs:
-    """The handler of both APIs."""
+    """Handles AlterConfigs and IncrementalAlterConfigs."""
 
     def __init__(
         self, metadata: PublishedMetadata, controller: Controller, forwarding: Forwarding, set_levels: SetLevels
@@ -50,7 +51,8 @@ class ForwardedConfigs:
     def handle(
         self, _broker: Any, request: Request, context: RequestInService, reply: Callable[[Any], None]
     ) -> Steps[None]:
-        """Passes on what this broker does not decide by itself. ``reply`` is ``context``."""
+        """Forwards the resources that this broker does not decide itself. ``reply`` and ``context`` are the same
+        object."""
         decided = yield from preprocess(
             self._metadata.image, request, self._controller, partial(_may_alter_loggers, context)
         )
@@ -91,7 +93,7 @@ class ForwardedConfigs:
 
 
 def _may_alter_loggers(context: RequestInService) -> bool:
-    """The controllers know nothing of loggers, so that this broker decides; they decide who may alter the rest."""
+    """Whether the client may change log levels. This broker checks that itself: the controllers have no loggers."""
     return context.access is None or context.access.cluster(AclOperation.ALTER_CONFIGS)
 
 
@@ -101,7 +103,7 @@ def response_class(request: Request) -> type[AlterConfigsResponse] | type[Increm
 
 
 def merge(request: Request, decided: Sequence[ApiError | None], theirs: Mapping[Resource, ApiError]) -> Steps[Response]:
-    """The answer: what this broker has decided, else what the controllers say of the resource.
+    """The response: for each resource the decision of this broker, or else that of the controllers.
 
     Source: ConfigAdminManager.reassembleIncrementalResponse.
     """

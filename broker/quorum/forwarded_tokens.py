@@ -1,8 +1,8 @@
 """Requests that change delegation tokens, at a broker of a cluster.
 
-Shell. Owns: the order. This broker refuses what comes over a connection that may not ask, the controllers decide the
-rest. Never does: changing tokens. Source: ``KafkaApis.handleCreateTokenRequest``, ``handleRenewTokenRequest``,
-``handleExpireTokenRequest``.
+Shell. Owns: the order of the checks. This broker refuses requests from connections that may not change tokens; the
+controllers decide the rest. Never does: changing tokens. Source: ``KafkaApis.handleCreateTokenRequest``,
+``handleRenewTokenRequest``, ``handleExpireTokenRequest``.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
-"""Requests that only controllers can answer, passed on as they came in an Envelope (KIP-590).
+"""Forwards requests that only controllers can answer: unchanged, in an Envelope (KIP-590).
 
-Shell. Owns: the requests that wait for the active controller. Never does: decoding what it passes on. Invariants: one
-request is in flight; each is answered once, after 60 s at the latest; what waits is bounded, and the clients' addresses
-are served in turn, so that one with many connections does not stop the others. Source: ForwardingManager,
+Shell. Owns: the queue of requests for the active controller. Never does: decoding what it forwards. Invariants: one
+request is in flight; each is answered once, after 60 s at the latest; the queue is bounded; it serves the clients'
+addresses in turn, so that one with many connections does not delay the others. Source: ForwardingManager,
 EnvelopeUtils, NodeToControllerChannelManager.
 """
 
@@ -30,10 +30,10 @@ REQUEST_TIMEOUT_S = 30.0
 GIVE_UP_S = 60.0
 """The channel's ``retryTimeoutMs`` in BrokerServer."""
 MAX_WAITING = 500
-"""As ``queued.max.requests``. A controller takes 31 ms for a change, so that 60 s suffice for four times as many."""
+"""As ``queued.max.requests``. A controller takes 31 ms for a change, so it serves about four times as many in 60 s."""
 MAX_WAITING_BYTES = 64 << 20
 OWN = "this broker"
-"""What takes a turn beside the clients' addresses."""
+"""The name under which this broker's own requests are queued; for clients, it is their address."""
 TOPICS_VERSION = 7
 OVERLOADED = "Too many requests wait for the active controller."
 
@@ -41,9 +41,10 @@ Answered = Callable[[bytes | KafkaError], None]
 
 
 class Pending(NamedTuple):
-    """A request that waits: what goes out, until when by the monotonic clock, and what gets the answer.
+    """A queued request, its deadline (monotonic clock, in seconds), and the callback that gets the answer.
 
-    ``answered`` gets the response to an Envelope's content, or the response to this broker's own request.
+    ``answered`` gets the bytes of the response in the Envelope, the response to this broker's own request, or
+    KafkaError.
     """
 
     request: EnvelopeRequest | CreateTopicsRequest
@@ -52,7 +53,7 @@ class Pending(NamedTuple):
 
 
 class Forwarding:
-    """What this broker passes on to the active controller."""
+    """Forwards requests to the active controller, one at a time."""
 
     def __init__(self, channel: ControllerChannel, time_s: Callable[[], float] = time.monotonic) -> None:
         """``time_s``: a monotonic clock, in seconds."""
@@ -63,14 +64,14 @@ class Forwarding:
         self._waiting: FairQueue[Pending] = FairQueue(MAX_WAITING, MAX_WAITING_BYTES)
         self._arrived = asyncio.Event()
         self.knows_versions = asyncio.Event()
-        """Set once the controllers have said what they serve."""
+        """Set once the API versions of the controllers are known."""
 
     def forward(self, frame: bytes, requester: Requester, answered: Answered) -> None:
-        """Passes on a request's header and body. ``answered`` gets the response's header and body, or KafkaError:
+        """Forwards a request's header and body. ``answered`` gets the response's header and body, or KafkaError:
         REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR.
 
-        The controllers decide what the requester may do. If too much waits, the newest requests of the address that
-        has most get REQUEST_TIMED_OUT, which clients retry.
+        The controllers decide what the requester may do. If the queue is full, the newest requests of the address with
+        the most queued get REQUEST_TIMED_OUT, which clients retry.
         """
         address = ipaddress.ip_address(requester.host.partition("%")[0]).packed
         envelope = EnvelopeRequest(frame, serialized(requester.principal, requester.by_token), address)
@@ -102,7 +103,7 @@ class Forwarding:
         return both
 
     async def run(self) -> None:
-        """Passes requests on until it is cancelled."""
+        """Forwards requests until it is cancelled."""
         try:
             await self._learn_versions()
             while True:
@@ -142,7 +143,7 @@ class Forwarding:
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
     def _unwrapped(self, response: EnvelopeResponse) -> bytes | KafkaError:
-        """The answer in an Envelope. What is wrong with the Envelope is this broker's fault, not its client's."""
+        """The response in an Envelope. An error of the Envelope itself is this broker's fault, not its client's."""
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
             return KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         if response.error_code or response.response_data is None:

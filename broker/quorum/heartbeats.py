@@ -1,8 +1,8 @@
 """Sends what the lifecycle of this broker asks for: registrations and heartbeats.
 
 Shell around :class:`.lifecycle.Lifecycle`. Owns: the wait between requests. Never does: deciding what is due.
-Invariant: while the metadata of the cluster does not arrive, no heartbeat says that this broker is well: a broker that
-can't learn of its leaderships must be fenced. Source: BrokerLifecycleManager.
+Invariant: a running broker sends no heartbeats while no metadata arrives: a broker that can't learn of its leaderships
+must be fenced. Source: BrokerLifecycleManager.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from .permissions import described
 logger = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 2.0
-"""As ``controller.quorum.request.timeout.ms``: a request on a dead connection must not last a session's length."""
+"""As ``controller.quorum.request.timeout.ms``: a request on a dead connection must end before the session does."""
 
 
 class Heartbeats:
-    """The conversation of one broker with the active controller about itself."""
+    """Sends the registrations and heartbeats of one broker to the active controller."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Heartbeats:
         changed: Callable[[], None],
         fail: Callable[[str], None],
     ) -> None:
-        """``is_following``: whether the metadata log has been heard of lately. ``changed`` is called after each step
-        of the lifecycle. ``fail`` gets why this broker can never be registered, or why it must stop."""
+        """``is_following``: whether metadata has arrived lately. ``changed`` is called after each step of the
+        lifecycle. ``fail`` gets the reason if this broker can never be registered or must stop."""
         self.lifecycle = lifecycle
         self._channel = channel
         self._is_following = is_following
@@ -49,11 +49,11 @@ class Heartbeats:
         self._controllers = RepeatedComplaint("no heartbeat was answered", time.monotonic)
 
     def wake(self) -> None:
-        """The lifecycle has changed: looks at once what is due."""
+        """Checks at once what is due, because the lifecycle has changed."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Until the controlled shutdown is granted, this broker must stop, or this is cancelled."""
+        """Sends requests until the controlled shutdown is over, this broker must stop, or the task is cancelled."""
         lifecycle = self.lifecycle
         try:
             while lifecycle.state is not BrokerState.SHUTTING_DOWN:

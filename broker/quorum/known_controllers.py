@@ -1,7 +1,7 @@
-"""Where the controllers are, and which of them is active as far as this broker has been told.
+"""The addresses of the controllers, and which of them is active as far as this broker knows.
 
 Pure. Owns: the addresses of the configuration, the leader and its epoch. Never does: I/O. Invariants: the leader epoch
-never goes back; a leader that hangs is not asked again for a while because a standby still names it. Source:
+never goes back; a leader that hangs is not asked again for a while, even if a standby still names it. Source:
 KafkaRaftClient (``QuorumState``, ``LeaderAndEpoch``), RaftControllerNodeProvider.
 """
 
@@ -13,7 +13,7 @@ from ..network.node_security import PLAINTEXT, NodeSecurity
 
 NO_LEADER = -1
 DOUBTS = 20
-"""How often others are asked before a leader that did not answer is asked again: for a second at least."""
+"""The number of attempts at other controllers before a leader that hung is asked again. They take at least a second."""
 
 
 class Address(NamedTuple):
@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """From ``host:port``; an IPv6 address may stand in brackets."""
+        """Parses ``host:port``; an IPv6 address may stand in brackets."""
         host, _, port = text.strip().rpartition(":")
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
@@ -38,21 +38,21 @@ class KnownControllers:
     def __init__(
         self, bootstrap: Iterable[Address], voters: dict[int, Address], security: NodeSecurity = PLAINTEXT
     ) -> None:
-        """``voters``: node id -> address where the configuration names them (``controller.quorum.voters``)."""
+        """``voters``: node id -> address, from ``controller.quorum.voters``; empty if that is not set."""
         self.security = security
-        """Of every connection to them."""
+        """The security settings of every connection to the controllers."""
         self._bootstrap = tuple(dict.fromkeys([*bootstrap, *voters.values()]))
         self._addresses = dict(voters)
         self._next = 0
         self._silent: Address | None = None
-        """The controller that hangs, until it answers, another one leads, or it was doubted :data:`DOUBTS` times."""
+        """A controller that hung; None after it answers, a newer leader epoch, or :data:`DOUBTS` attempts."""
         self._doubts = 0
         self.leader_id = NO_LEADER
         self.leader_epoch = 0
 
     @classmethod
     def of(cls, config: ServerConfig, security: NodeSecurity = PLAINTEXT) -> "KnownControllers":
-        """As ``controller.quorum.voters`` or ``controller.quorum.bootstrap.servers`` says."""
+        """The controllers in ``controller.quorum.voters`` or ``controller.quorum.bootstrap.servers``."""
         voters = {}
         for entry in config.get_list("controller.quorum.voters"):
             node_id, _, address = entry.partition("@")
@@ -66,8 +66,8 @@ class KnownControllers:
 
     @property
     def presumed(self) -> Address | None:
-        """The active controller; until any has named one, the only one that is configured. A registration then need not
-        wait for the metadata."""
+        """The active controller. Before the first leader is known: the configured controller, if there is only one, so
+        that the registration need not wait for the metadata."""
         if self.leader_epoch == 0 and len(self._bootstrap) == 1:
             return self._bootstrap[0]
         return self.active
@@ -79,7 +79,7 @@ class KnownControllers:
         return self.active or next((one for one in in_turn if one != self._silent), in_turn[0])
 
     def take_leader(self, leader_id: int, leader_epoch: int, said_by: Address | None = None) -> bool:
-        """Takes what a controller says of the leader (-1: there is none now); whether that is news."""
+        """Notes the leader that a controller names (-1: none now). Returns whether that is news."""
         if said_by == self._silent or leader_epoch > self.leader_epoch:
             self._silent = None
         if self._silent is not None and self._addresses.get(leader_id) == self._silent:
@@ -93,7 +93,7 @@ class KnownControllers:
         return True
 
     def take_address(self, node_id: int, address: Address) -> None:
-        """Takes where a controller is reached, as another one says."""
+        """Notes the address of a controller, as a response gives it."""
         self._addresses[node_id] = address
 
     def failed(self, address: Address) -> None:

@@ -25,8 +25,8 @@ from ..metadata.image import Endpoint
 from .permissions import described
 
 BUSY_DELAY_MS = 50
-"""Between heartbeats while a next state is near, unless one has something new to say. Kafka's brokers send the next one
-at once; one costs the controller 6 ms."""
+"""The pause between heartbeats while a change of state is near, unless a heartbeat has news. Kafka's brokers send the
+next one at once; each costs the controller 6 ms."""
 
 
 class BrokerState(Enum):
@@ -38,7 +38,7 @@ class BrokerState(Enum):
     """Registered and fenced: it catches up, and opens its logs."""
     RUNNING = 3
     PENDING_CONTROLLED_SHUTDOWN = 6
-    """It has asked to be relieved of its leaderships."""
+    """It has asked the controllers to move its leaderships."""
     SHUTTING_DOWN = 7
 
 
@@ -75,7 +75,7 @@ class Wait(NamedTuple):
 
 
 class EndBroker(NamedTuple):
-    """This broker must stop: the controllers do not know that one of its directories has failed."""
+    """This broker must stop: it could not report a failed directory to the controllers in time."""
 
     reason: str
 
@@ -84,7 +84,7 @@ Action = Register | Heartbeat | Wait | EndBroker
 
 
 class Lifecycle:
-    """The state machine of one start of one broker."""
+    """The state machine of one broker process."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Lifecycle:
         self.is_shutdown_granted = False
         """Whether the controllers have moved everything that this broker led."""
         self.problem: str | None = None
-        """Why the controllers do not accept the registration, as they said last; None once they have."""
+        """Why the controllers refused the last registration; None once one is accepted."""
         self.fatal: str | None = None
         """Why this broker can never be registered as it is configured, None if it may be."""
         self._registrant = registrant
@@ -119,7 +119,7 @@ class Lifecycle:
         """Directories that failed -> until when the controllers must know, in milliseconds; None once they do."""
         self._must_register_again = False
         self._asked_to_be_unfenced = False
-        """Whether the last heartbeat did so."""
+        """Whether the last heartbeat asked to be unfenced."""
         self._reported: tuple[bytes, ...] = ()
         """The failed directories in the last heartbeat."""
         self._cordoned: Sequence[bytes] = ()
@@ -132,15 +132,18 @@ class Lifecycle:
         self._look_whether_caught_up()
 
     def _look_whether_caught_up(self) -> None:
-        """The controllers wait for no more than this broker's registration, whose offset is the epoch: what they would
-        answer is known, and a heartbeat less is in flight when the partitions are served."""
+        """Notes that the broker is caught up once the image holds its registration, whose offset is the broker epoch.
+
+        The controllers use the same condition, so no heartbeat has to ask for it, and none is in flight when the
+        partitions are served.
+        """
         if self.state is BrokerState.RECOVERY and not self._is_caught_up and self._applied_offset >= self.broker_epoch:
             self._is_caught_up = True
             if self._is_ready:
                 self._due_ms = 0
 
     def controller_found(self) -> None:
-        """An active controller is known, after a time without one: the registration waits no longer."""
+        """An active controller was found, after a time without one: the registration is due at once."""
         if self.state is BrokerState.STARTING and self.problem is None:
             self._due_ms = 0
 
@@ -162,13 +165,13 @@ class Lifecycle:
             self._due_ms = 0
 
     def register_again(self) -> None:
-        """The controllers' record of this broker lacks what they can hold since metadata.version was raised."""
+        """Registers again, because metadata.version was raised and the registration record can hold more now."""
         if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
             self._must_register_again = True
             self._due_ms = 0
 
     def begin_shutdown(self, now_ms: int) -> None:
-        """Asks the controllers to move what this broker leads; without a registration there is nothing to move."""
+        """Asks the controllers to move what this broker leads. Before a registration, shuts down at once."""
         if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             self._shutdown_until_ms = now_ms + self._shutdown_timeout_ms
@@ -179,7 +182,7 @@ class Lifecycle:
     # Requests ----------------------------------------------------------------
 
     def next(self, now_ms: int) -> Action:
-        """What to do now."""
+        """The action that is due now."""
         if self._shutdown_until_ms is not None and now_ms >= self._shutdown_until_ms:
             self.state = BrokerState.SHUTTING_DOWN
         if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
@@ -227,10 +230,11 @@ class Lifecycle:
 
     @property
     def _may_be_unfenced(self) -> bool:
-        """Whether a heartbeat may ask for it.
+        """Whether a heartbeat may ask to be unfenced.
 
-        A controller that unfences a broker and hears of a failed directory in one heartbeat elects the broker for the
-        partitions in that directory, too (ReplicationControlManager.processBrokerHeartbeat): one after the other.
+        A starting broker first reports its failed directories in another heartbeat. If one heartbeat did both, the
+        controller would elect the broker for the partitions in those directories, too
+        (ReplicationControlManager.processBrokerHeartbeat).
         """
         is_reported = self.state is not BrokerState.RECOVERY or all(
             until_ms is None for until_ms in self._offline.values()
@@ -247,8 +251,9 @@ class Lifecycle:
             self._due_ms = now_ms
             if self.state is BrokerState.STARTING:
                 self.state = BrokerState.RECOVERY
-                # Before it is applied there is nothing to say, and a heartbeat would delay the one that follows it: a
-                # controller answers it with the records that it writes. A fenced broker has no session to end.
+                # Before the registration is applied, a heartbeat has no news, and the next one would have to wait for
+                # its answer, which comes only when the controller has written its records. A fenced broker has no
+                # session that could end.
                 self._due_ms += self._interval_ms
                 self._look_whether_caught_up()  # the record may have come before this answer
             return
@@ -261,7 +266,7 @@ class Lifecycle:
             self.fatal = self.problem
 
     def heartbeat_answered(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:
-        """Takes the answer to a heartbeat; False if the controller knows this broker or its epoch no longer."""
+        """Takes the answer to a heartbeat. Returns False if the controllers no longer know this broker or its epoch."""
         if response.error_code:
             self._due_ms = now_ms + self._interval_ms
             return response.error_code != ErrorCode.STALE_BROKER_EPOCH

@@ -1,13 +1,13 @@
-"""A broker's membership in a cluster: its two conversations with the controllers, from start to stop.
+"""A broker's membership in a cluster, from start to stop: follows the metadata log, and sends heartbeats.
 
     membership = ClusterMembership(metadata, config, registrant, ...)
     membership.start()
-    await membership.joined()          registered, and the metadata is caught up with that
+    await membership.joined()          registered, and the image holds the registration
     membership.ready_to_unfence()      partitions are served
     await membership.unfenced()
     await membership.leave()           controlled shutdown
 
-Shell. Owns: the tasks. Never does: deciding. Source: BrokerServer.startup and shutdown.
+Shell. Owns: both tasks. Never does: deciding what is sent. Source: BrokerServer.startup and shutdown.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from .metadata_fetcher import MetadataFetcher
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_TIMEOUT_MS = 5 * 60_000
-"""``BrokerServer.shutdown`` waits so long for a controlled shutdown."""
+"""The time that ``BrokerServer.shutdown`` waits for a controlled shutdown."""
 
 
 class NotJoinedError(Exception):
@@ -43,7 +43,7 @@ class LeftError(Exception):
 
 
 class ClusterMembership(BrokerReports):
-    """One broker in one cluster."""
+    """The membership of one broker in its cluster."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class ClusterMembership(BrokerReports):
         ended: Callable[[str], None],
         security: NodeSecurity = PLAINTEXT,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets why the broker can't go on, once it
-        has joined. ``security``: of the connections to the controllers."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``ended`` gets the reason if the broker can't go on
+        after it has joined. ``security``: of the connections to the controllers."""
         self.controllers = KnownControllers.of(config, security)
         self.lifecycle = Lifecycle(
             registrant,
@@ -103,8 +103,8 @@ class ClusterMembership(BrokerReports):
             task.add_done_callback(self.task_ended)
 
     async def joined(self) -> None:
-        """Until the image holds this start's registration and all that was committed before. Raises NotJoinedError,
-        LeftError."""
+        """Returns when the image holds this start's registration and all that was committed before. Raises
+        NotJoinedError, LeftError."""
         await self._until(lambda: self._fetcher.caught_up.is_set() and self._is_registered())
         self._has_joined = True
 
@@ -114,11 +114,11 @@ class ClusterMembership(BrokerReports):
         self._heartbeats.wake()
 
     async def unfenced(self) -> None:
-        """Until the controllers have unfenced this broker, and its own image says so. Raises as :meth:`joined`."""
+        """Returns when the controllers have unfenced this broker and its image shows it. Raises as :meth:`joined`."""
         await self._until(lambda: self.lifecycle.state is BrokerState.RUNNING and self._is_unfenced())
 
     async def reached(self, event: asyncio.Event) -> None:
-        """Until ``event`` is set. Raises as :meth:`joined`."""
+        """Returns when ``event`` is set. Raises as :meth:`joined`."""
         setting = asyncio.ensure_future(event.wait())
         setting.add_done_callback(lambda _: self._notify())
         try:
@@ -144,7 +144,7 @@ class ClusterMembership(BrokerReports):
             raise NotJoinedError("the controllers have not granted it")
 
     async def close(self) -> None:
-        """Ends both conversations at once."""
+        """Cancels both tasks and waits for their end."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -157,7 +157,7 @@ class ClusterMembership(BrokerReports):
     # BrokerReports
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """See :class:`BrokerReports`: every heartbeat from now on says it."""
+        """See :class:`BrokerReports`: every heartbeat from now on reports it."""
         self.lifecycle.directory_failed(directory_id, monotonic_ms())
         self._heartbeats.wake()
 
@@ -166,7 +166,7 @@ class ClusterMembership(BrokerReports):
         self.lifecycle.cordon(directory_ids)
         self._heartbeats.wake()
 
-    # What the tasks say
+    # Events of the tasks
 
     def _controller_found(self) -> None:
         self.lifecycle.controller_found()
@@ -213,7 +213,7 @@ class ClusterMembership(BrokerReports):
         return own is not None and not own.fenced
 
     def _notify(self) -> None:
-        """Something has changed that a method here may wait for."""
+        """Lets :meth:`_until` check its condition again."""
         self._changed.set()
 
     async def _until(self, condition: Callable[[], bool]) -> None:

@@ -1,7 +1,7 @@
 """Copies the controllers' metadata log and applies what is committed, until it is cancelled.
 
 Shell around :class:`.metadata_observer.MetadataObserver`. Owns: one connection, the order of append and apply. Never
-does: deciding what an answer means. Invariant: one turn of the event loop applies for 2 ms at most. Source:
+does: deciding what an answer means. Invariant: one turn of the event loop applies records for 2 ms at most. Source:
 KafkaRaftClient, RaftManager, MetadataLoader.
 """
 
@@ -27,7 +27,7 @@ from .metadata_observer import Append, Fatal, MetadataObserver, Retry, SnapshotP
 logger = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 2.0
-"""``controller.quorum.request.timeout.ms``; an answer may be held back for 500 ms of it."""
+"""``controller.quorum.request.timeout.ms``. A controller may hold a Fetch response back for 500 ms of it."""
 FETCH_MAX_VERSION = 18
 RECONNECT_MS = 100
 TURN_S = 0.002
@@ -46,11 +46,12 @@ class MetadataFetcher:
         led_anew: Callable[[], None] = lambda: None,
         clock_ms: Callable[[], int],
     ) -> None:
-        """``applied`` hears how far the image has come. ``fail`` gets why this broker can't go on. ``led_anew`` is
-        called when another active controller is known. ``clock_ms``: wall clock, milliseconds since the epoch."""
+        """``applied`` gets the last offset that the image holds. ``fail`` gets the reason if this broker can't go on.
+        ``led_anew`` is called when a new active controller is known. ``clock_ms``: wall clock, milliseconds since the
+        epoch."""
         self.arrived_s = time.monotonic()
-        """When metadata arrived last, or the answer that none is new, or when a part of it was applied, by the
-        monotonic clock. Refusals and damaged batches do not count."""
+        """The time of the last progress, by the monotonic clock: an answer (with or without new metadata), or a part
+        that was applied. Refusals and damaged batches do not count."""
         self.caught_up = asyncio.Event()
         """Set once the image holds what was committed when the first leader answered."""
         self._metadata = metadata
@@ -74,7 +75,7 @@ class MetadataFetcher:
         self._complaint = RepeatedComplaint("can't follow the metadata of the controllers", time.monotonic)
 
     async def run(self) -> None:
-        """Fetches and applies, for ever. Ends after :meth:`fail` was called, or when it is cancelled."""
+        """Fetches and applies until it is cancelled. Ends early after a call of ``fail``."""
         try:
             while True:
                 step = await self._ask()
@@ -90,7 +91,7 @@ class MetadataFetcher:
             self._discard_received()
 
     async def _ask(self) -> Step:
-        """One request, and what its answer asks for."""
+        """Sends one request. Returns the step that its answer asks for."""
         address = self._controllers.any()
         client_id = f"broker-{self._metadata.node_id}-metadata"
         self._client = client_at(self._client, address.host, address.port, client_id, self._controllers.security)
@@ -129,9 +130,10 @@ class MetadataFetcher:
                 await self._apply()
 
     def _store(self, step: Append | Truncate | SnapshotPiece) -> bool:
-        """Writes what an answer brings. Returns False if the same must be asked again.
+        """Writes what an answer brings. Returns False if the same must be fetched again: it was damaged, or the disk is
+        full.
 
-        A full disk is a state, as for partitions: until there is space, nothing counts as arrived.
+        A full disk does not end the broker. It fetches again until there is space; none of that counts as progress.
         """
         try:
             self._write(step)
@@ -206,7 +208,7 @@ class MetadataFetcher:
             self._led_anew()
 
     async def _in_turns(self, steps: Iterator[object]) -> None:
-        """Takes all steps, :data:`TURN_S` of them in one turn of the event loop. Each turn is progress."""
+        """Runs all steps, for :data:`TURN_S` in one turn of the event loop. Each turn counts as progress."""
         until_s = time.monotonic() + TURN_S
         for _ in steps:
             if time.monotonic() >= until_s:

@@ -28,19 +28,19 @@ LEADER_MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH,
 
 
 class Append(NamedTuple):
-    """Append these batches behind the end of the log; ``records`` may be empty: only the high watermark is news."""
+    """Append these batches to the log. ``records`` is empty if the answer brought only a high watermark."""
 
     records: bytes
 
 
 class Truncate(NamedTuple):
-    """The log differs from the leader's behind this offset, which is not below the high watermark."""
+    """Truncate the log to this offset, where it differs from the leader's. Never below the high watermark."""
 
     offset: int
 
 
 class SnapshotPiece(NamedTuple):
-    """Write these bytes at ``position`` of a snapshot's file; with the last piece it is whole and replaces the log."""
+    """Write these bytes at ``position`` of a snapshot's file; after the last piece it replaces the log."""
 
     snapshot_id: SnapshotId
     position: int
@@ -67,7 +67,7 @@ EndOfEpoch = Callable[[int], tuple[int, int]]
 
 
 class MetadataObserver:
-    """The observer of one metadata log."""
+    """Decides what an observer of the metadata log asks for, and what the answers mean."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class MetadataObserver:
         end_of_epoch: EndOfEpoch,
         high_watermark: int = 0,
     ) -> None:
-        """``directory_id``: of the directory with the metadata log. ``high_watermark``: what a snapshot on disk has,
-        which was committed."""
+        """``directory_id``: of the directory with the metadata log. ``high_watermark``: the end offset of the snapshot
+        on disk, which is committed; 0 without one."""
         self.high_watermark = high_watermark
         self.is_known = False
         """Whether a leader has sent the high watermark since the start."""
@@ -127,7 +127,7 @@ class MetadataObserver:
         return FetchSnapshotRequest(self._cluster_id, self._node_id, MAX_BYTES, [topic])
 
     def take_fetch(self, response: FetchResponse, said_by: Address | None = None) -> Step:
-        """What a Fetch response asks for. ``said_by``: the controller that has sent it."""
+        """The step that a Fetch response asks for. ``said_by``: the controller that has sent it."""
         for node in response.node_endpoints:
             self._controllers.take_address(node.node_id, Address(node.host, node.port))
         if response.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
@@ -161,8 +161,8 @@ class MetadataObserver:
         return Append(bytes(partition.records or b""))
 
     def _diverged(self, epoch: int, end_offset: int) -> Step:
-        """``RaftLog.truncateToEndOffset``. A leader that has no epoch up to that of the request answers with epoch 0,
-        which no log has: only the leader's offset counts then."""
+        """The truncation that a diverging epoch asks for (``RaftLog.truncateToEndOffset``). A leader without any epoch
+        up to that of the request answers with epoch 0, which no log has: then only the leader's offset counts."""
         if epoch == 0:
             offset = min(self._end_offset, end_offset)
         else:
@@ -182,7 +182,7 @@ class MetadataObserver:
             self.high_watermark = max(self.high_watermark, high_watermark)
 
     def take_snapshot(self, response: FetchSnapshotResponse, said_by: Address | None = None) -> Step:
-        """What a FetchSnapshot response asks for. ``said_by``: the controller that has sent it."""
+        """The step that a FetchSnapshot response asks for. ``said_by``: the controller that has sent it."""
         for node in response.node_endpoints:
             self._controllers.take_address(node.node_id, Address(node.host, node.port))
         partition = next((one for topic in response.topics for one in topic.partitions), None)

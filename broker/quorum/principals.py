@@ -1,6 +1,6 @@
 """The principal of a client, as an Envelope carries it to the controllers.
 
-Pure. Owns: the bytes. Source: KIP-590; ``DefaultKafkaPrincipalBuilder.serialize``.
+Pure. Owns: the encoding. Source: KIP-590; ``DefaultKafkaPrincipalBuilder.serialize``.
 """
 
 from functools import lru_cache
@@ -10,7 +10,7 @@ from ...protocol.messages.security import DefaultPrincipalData
 
 VERSION = 0
 CACHED = 256
-"""Few principals change metadata."""
+"""The number of cached principals: few change metadata."""
 
 
 @lru_cache(CACHED)

@@ -1,4 +1,4 @@
-"""Producer ids in blocks from the controllers. Source: RPCProducerIdManager.
+"""Gets producer ids from the controllers, in blocks. Source: RPCProducerIdManager.
 
 Owns: the block in use, and the next one. Invariant: no id is given out twice; the next block is asked for when nine
 tenths of this one are used, so that producers wait for the controllers only after a start.
@@ -25,7 +25,7 @@ PREFETCH_AT = 0.9
 
 
 class ProducerIdBlocks(ProducerIdSource):
-    """The producer ids of this broker."""
+    """Gives out the producer ids of this broker."""
 
     def __init__(self, node_id: int, broker_epoch: Callable[[], int], channel: ControllerChannel) -> None:
         self._node_id = node_id

@@ -1,6 +1,6 @@
-"""Topics that this broker wants, created by the controllers. Source: AutoTopicCreationManager.
+"""Asks the controllers to create topics that this broker or its clients need. Source: AutoTopicCreationManager.
 
-Owns: which names have been asked for and are not answered. Invariants: one name is asked for once at a time; a topic
+Owns: the names that are asked for and not answered yet. Invariants: a name is asked for only once at a time; a topic
 that a client names is created with the rights of the client, an internal one with those of this broker.
 """
 
@@ -37,7 +37,8 @@ class ForwardedTopicCreation(TopicCreator):
     def create(
         self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
     ) -> None:
-        """As Kafka's brokers: every name is answered at once with UNKNOWN_TOPIC_OR_PARTITION, which clients retry."""
+        """Asks for topics. As in Kafka, every name is answered at once with UNKNOWN_TOPIC_OR_PARTITION, which clients
+        retry."""
         missing = self._begin(names)
         if missing:
             frame = encode_request(self._request(missing), VERSION, 0, requester.client_id)[4:]
@@ -45,7 +46,8 @@ class ForwardedTopicCreation(TopicCreator):
         done(dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
     def ensure(self, name: str, now_ms: int) -> None:
-        """Raises KafkaError COORDINATOR_NOT_AVAILABLE until the topic is there: clients ask again."""
+        """Asks for a missing internal topic. Raises KafkaError COORDINATOR_NOT_AVAILABLE until it exists: clients
+        retry."""
         if name not in self._metadata.image.topics_by_name:
             missing = self._begin([name])
             if missing:
@@ -53,7 +55,7 @@ class ForwardedTopicCreation(TopicCreator):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created")
 
     def _begin(self, names: Sequence[str]) -> list[str]:
-        """The names that have not been asked for yet; they are from now on."""
+        """Returns the names that are not asked for yet, and marks them as asked for."""
         missing = [name for name in names if name not in self._asked]
         self._asked.update(missing)
         return missing
