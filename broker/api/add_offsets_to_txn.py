@@ -1,6 +1,7 @@
 """AddOffsetsToTxn (25): a transaction will commit offsets of a group.
 
-Versions: 0 to 4. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: for clients that know TRANSACTION_ABORTABLE.
+Versions: 0 to 4. 1: answers are sent before throttling. 2: PRODUCER_FENCED. 3: flexible. 4: the client knows
+TRANSACTION_ABORTABLE.
 Errors: INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2
 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
@@ -28,7 +29,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AddOffsetsToTxnResponse], None],
 ) -> None:
-    """Answers after the group's partition is stored as part of the transaction."""
+    """Answers after the transaction log stores that the group's partition is part of the transaction."""
 
     def answer(error: ErrorCode) -> None:
         if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:

@@ -1,7 +1,8 @@
 """AddPartitionsToTxn (24): a transaction will write to these partitions.
 
-Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: several transactions at once, and
-verification only, between brokers (KIP-890). 5: TRANSACTION_ABORTABLE for partitions that are not part.
+Versions: 0 to 5. 1: answers are sent before throttling. 2: PRODUCER_FENCED. 3: flexible. 4: sent only by brokers, for
+several transactions at once; it may only verify (KIP-890). 5: TRANSACTION_ABORTABLE if verification finds that a
+partition is not part of the transaction.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED (internal topics),
 OPERATION_NOT_ATTEMPTED (another partition has one of these errors), INVALID_REQUEST (no transactional id),
 INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS,
@@ -27,7 +28,7 @@ API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 BATCHES_SINCE = 4
 FEW = 256
-"""Partitions that are looked up in one step. A request with at most this number is served at once."""
+"""The number of partitions looked up in one step. A request with at most as many elements is served in one call."""
 
 Errors = Mapping[TopicPartition, ErrorCode]
 AddPartitionsToTxnTopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -40,7 +41,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
 ) -> Iterator[object] | None:
-    """Answers after every transaction is stored with its partitions."""
+    """Answers after the transaction log stores the partitions of every transaction. Serves large requests in slices."""
     steps = _add_all(broker, request, context, reply)
     topics = [*request.v3_and_below_topics, *(topic for one in request.transactions for topic in one.topics)]
     if len(topics) + sum([len(topic.partitions) for topic in topics]) + len(request.transactions) > FEW:
@@ -89,7 +90,7 @@ def _add_all(
 def _add(
     broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
 ) -> Iterator[object]:
-    """Adds or verifies the partitions of one transaction. ``done`` is called with the error of each."""
+    """Adds or verifies the partitions of one transaction. ``done`` is called with the error code of each partition."""
     named: set[TopicPartition] = set()
     problems: dict[TopicPartition, ErrorCode] = {}
     for topic in transaction.topics:
@@ -133,8 +134,9 @@ def _add(
 
 
 def _problems(image: MetadataImage, partitions: Iterable[TopicPartition], *, from_client: bool) -> Errors:
-    """The partitions that can't be part of a client's transaction, with the error. If there are any, no partition is
-    added.
+    """The partitions that can't be added, with their errors: unknown ones, and internal topics if a client asks.
+
+    If there are any, the caller adds no partition.
     """
     problems = {}
     for topic, index in partitions:

@@ -1,9 +1,12 @@
-"""AlterClientQuotas (49): sets and removes the quotas of users, client ids and addresses; they count before the answer.
+"""AlterClientQuotas (49): sets and removes quotas of users, client ids and IP addresses.
+
+The changes are in effect before the answer is sent.
 
 Versions: 0 to 1. 1: flexible.
-Errors, for each entity: INVALID_REQUEST (an unknown type or key, an address with other types or unknown, a value that
-is not positive, too large or a fraction of a byte, an entity or a key that is named twice), POLICY_VIOLATION (more than
-100 host names). Source: KIP-546; ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager``.
+Errors, for each entity: INVALID_REQUEST (an unknown entity type or key; an ``ip`` entity combined with another type, or
+with a host name that can't be resolved; a value that is not positive, too large or a fraction of a byte; an entity or a
+key that is named twice), POLICY_VIOLATION (more than 100 host names). Source: KIP-546;
+``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager``.
 """
 
 import asyncio
@@ -20,7 +23,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_CLIENT_QUOTAS
 MAX_HOST_NAMES = 100
-"""Each may take seconds on a thread."""
+"""The most host names in one request: looking one up may take a thread for seconds."""
 
 
 def handle(
@@ -29,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterClientQuotasResponse], None],
 ) -> None:
-    """Looks up host names first, if there are any. Then decides, writes the records, answers."""
+    """Resolves host names on a thread, if there are any. Then decides, writes the metadata records and answers."""
     hosts = {name for alteration in request.entries if (name := named(alteration).get(IP))}
     addresses = set(filter(is_address, hosts))
     host_names = sorted(hosts - addresses)

@@ -1,6 +1,8 @@
-"""AlterConfigs (33): replaces all configs of a resource; keys that are not named are deleted. The older API.
+"""AlterConfigs (33): replaces all configs of a resource; keys that the request does not name are deleted.
 
-Versions: 0 to 2. 1: throttled answers. 2: flexible.
+IncrementalAlterConfigs is the newer API.
+
+Versions: 0 to 2. 1: answers are sent before throttling. 2: flexible.
 Errors, for each resource: INVALID_REQUEST, INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
 BROKER_ID_NOT_REGISTERED, POLICY_VIOLATION, KAFKA_STORAGE_ERROR.
 Source: KIP-133; ``ConfigAdminManager``, ``ConfigurationControlManager.legacyAlterConfigs``.
@@ -24,7 +26,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterConfigsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: AlterConfigsResponse | KafkaError) -> None:

@@ -1,10 +1,10 @@
-"""AlterPartitionReassignments (45): moves partitions to other brokers, or ends such a move.
+"""AlterPartitionReassignments (45): moves partitions to other brokers, or cancels such a move.
 
-Versions: 0, 1. 1: whether the replication factor may change (KIP-860).
+Versions: 0, 1. 1: the request says whether the replication factor may change (KIP-860).
 Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
-NO_REASSIGNMENT_IN_PROGRESS. A single broker has no other broker to move a partition to. A request with the present
-replicas gets no error, as in Kafka. AlterReplicaLogDirs moves partitions between log directories. Source: KIP-455;
-``ReplicationControlManager.alterPartitionReassignments``.
+NO_REASSIGNMENT_IN_PROGRESS. A single broker has no other broker to move a partition to. A request that names the
+current replicas gets no error, as in Kafka. AlterReplicaLogDirs moves partitions between log directories.
+Source: KIP-455; ``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterPartitionReassignmentsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: AlterPartitionReassignmentsResponse | KafkaError) -> None:

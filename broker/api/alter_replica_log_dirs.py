@@ -1,11 +1,11 @@
 """AlterReplicaLogDirs (34): moves partitions between the log directories of this broker.
 
 Versions: 0 to 2. 2: flexible.
-Errors, for each partition: INVALID_TOPIC_EXCEPTION (the name is too long for a directory of a move),
+Errors, for each partition: INVALID_TOPIC_EXCEPTION (the name is too long for the directory of a future replica),
 LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (the
 directory is cordoned), UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
-The answer comes when the move has begun; DescribeLogDirs shows its progress. A request with the partition's present
-directory ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
+The answer is sent once the move has begun; DescribeLogDirs shows its progress. A request that names the directory the
+partition is in cancels its move to another one. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
 """
 
 from collections.abc import Callable, Iterator

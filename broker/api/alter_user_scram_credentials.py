@@ -1,9 +1,11 @@
-"""AlterUserScramCredentials (51): sets or deletes passwords of users; they count before the answer.
+"""AlterUserScramCredentials (51): sets or deletes SCRAM credentials of users.
+
+The changes are in effect before the answer is sent.
 
 Versions: 0.
 Errors, for each user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL (no name, too few or too many iterations),
 UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND (nothing to delete), DUPLICATE_RESOURCE (named twice),
-UNSUPPORTED_VERSION (an old metadata.version).
+UNSUPPORTED_VERSION (``metadata.version`` is too old).
 Source: KIP-554; ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManager``.
 """
 
@@ -26,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterUserScramCredentialsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: AlterUserScramCredentialsResponse | KafkaError) -> None:

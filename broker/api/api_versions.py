@@ -1,8 +1,8 @@
 """ApiVersions (18): the APIs that the broker serves, and the features of the cluster.
 
 Versions: 0 to 4. 1: throttle time. 3: flexible (the response's header never is), client software name and version,
-features. 4: a feature's lowest version may be 0. An unserved version is answered in the layout of version 0 with only
-the entry of this API, from which a client learns the supported versions.
+features. 4: a feature's lowest version may be 0. A request of an unknown version is answered in the layout of version
+0, with only the entry of ApiVersions itself, so that the client can retry with a supported version.
 Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (an invalid software name or version). Source: KIP-35, KIP-511, KIP-584;
 ``ApiVersionsRequest``, ``DefaultApiVersionManager``.
 """
@@ -29,7 +29,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ApiVersionsResponse], None],
 ) -> None:
-    """Answers with the table. ``request`` is None if its version is unknown."""
+    """Answers with the served APIs and their versions. ``request`` is None if its version is unknown."""
     if request is None:
         lowest, highest = served_versions(API_KEY)
         entry = ApiVersionsResponse.ApiVersion(api_key=API_KEY, min_version=lowest, max_version=highest)
@@ -50,7 +50,7 @@ def handle(
 def _served(broker: Broker) -> list[ApiVersionsResponse.ApiVersion]:
     versions = {api_key: served_versions(api_key) for api_key in ANNOUNCED}
     if broker.is_cluster_member:
-        # What is passed on is answered in the versions of the controllers, and by no one where they don't know it.
+        # Controllers answer forwarded APIs, so their versions count; an API that they don't support is left out.
         for api_key in FORWARDED:
             versions.pop(api_key, None)
         versions.update(broker.forwarded_versions())

@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ConsumerGroupDescribeResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when every group has been looked up."""
+    """Answers after every group was looked up."""
 
     def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
         return _describe(broker, group_id, authorized(done) if request.include_authorized_operations else done)

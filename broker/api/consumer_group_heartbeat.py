@@ -1,5 +1,4 @@
-"""ConsumerGroupHeartbeat (68): a member of a consumer group joins, stays alive, leaves, and gets its assignment
-(KIP-848).
+"""ConsumerGroupHeartbeat (68): a member joins a consumer group, stays in it, gets its assignment, leaves (KIP-848).
 
 Versions: 0 to 1. 1: regular expressions, and the client creates the member's id.
 Errors: UNSUPPORTED_VERSION (group.version is not finalised), INVALID_REQUEST, UNSUPPORTED_ASSIGNOR,
@@ -8,7 +7,8 @@ GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION, COORDINATOR_LOAD_IN_PROGRESS
 COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleConsumerGroupHeartbeat``, ``GroupCoordinatorService.consumerGroupHeartbeat``.
 
-Costs one decision, one timer and one answer. Records are appended only if something has changed.
+A heartbeat appends records to ``__consumer_offsets`` only if it changes something. Otherwise it costs one decision, one
+timer and one answer.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +57,8 @@ def handle(
         try:
             consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:
-            # No record is stored. Members of a classic group may already have got the request to rejoin.
+            # No record is stored. Effects on members of a classic group stay: they may already have been told to
+            # rejoin.
             effects.discard_records()
             effects.response = _refused(error.error_code, error.message)
 
@@ -65,7 +66,8 @@ def handle(
         coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)
 
     if request.member_epoch < 0 or _is_routine(coordinator, request):
-        # A client that leaves may close its connection, which would end work in slices.
+        # A member that leaves may close its connection at once, which would stop work in slices. So serve it in one
+        # call.
         serve()
         return None
     return in_one_step(context, serve)

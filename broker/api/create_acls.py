@@ -1,9 +1,10 @@
-"""CreateAcls (30): creates ACLs; they count before the answer.
+"""CreateAcls (30): creates ACLs, which are in effect before the answer is sent.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
-Errors, for each ACL: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (a name that is
-empty or not the cluster's, a principal without a colon), UNKNOWN_SERVER_ERROR (ANY or MATCH in one of them),
-POLICY_VIOLATION (more than 10,000). An ACL with a field that is UNKNOWN closes the connection.
+Errors, for each ACL: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (an empty
+resource name, a cluster resource with a name other than ``kafka-cluster``, a principal without a colon),
+UNKNOWN_SERVER_ERROR (for all ACLs of the request, if one of them has ANY or MATCH, which are for filters only),
+POLICY_VIOLATION (more than 10,000). An ACL with a field of value UNKNOWN closes the connection.
 Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.validate``, ``AclControlManager``.
 """
 
@@ -28,7 +29,10 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreateAclsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices. Raises ConnectionRefusal."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers.
+
+    Raises ConnectionRefusal for an ACL with an UNKNOWN field.
+    """
     for acl in request.creations:
         if UNKNOWN in (acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type):
             raise ConnectionRefusal("an ACL to create has a field that is UNKNOWN")
@@ -56,6 +60,6 @@ def _is_for_filters_only(acl: CreateAclsRequest.AclCreation) -> bool:
 
 
 def _refused(request: CreateAclsRequest, error: KafkaError) -> CreateAclsResponse:
-    # One object for all: they are equal, and only encoded.
+    # The results are equal and only encoded, so all entries are one object.
     refused = CreateAclsResponse.AclCreationResult(error.error_code, error.message)
     return CreateAclsResponse(results=[refused] * len(request.creations))

@@ -1,9 +1,9 @@
 """CreateDelegationToken (38): creates a token for the client, or for another user.
 
-Versions: 1 to 3. 2: flexible. 3: the owner and who asked for it (KIP-373).
+Versions: 1 to 3. 2: flexible. 3: the token's owner, and its requester (KIP-373).
 Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (PLAINTEXT, SSL without a certificate, or a client that logged in with a
-token), DELEGATION_TOKEN_AUTHORIZATION_FAILED (without CREATE_TOKENS for the other user), INVALID_PRINCIPAL_TYPE (a
-renewer of another type than User), DELEGATION_TOKEN_AUTH_DISABLED (no ``delegation.token.secret.key``),
+token), DELEGATION_TOKEN_AUTHORIZATION_FAILED (the client lacks CREATE_TOKENS on the other user), INVALID_PRINCIPAL_TYPE
+(a renewer of another type than User), DELEGATION_TOKEN_AUTH_DISABLED (no ``delegation.token.secret.key``),
 UNSUPPORTED_VERSION (``metadata.version`` below 3.6-IV2).
 Source: KIP-48, KIP-373, KIP-900; ``KafkaApis.handleCreateTokenRequest``, ``DelegationTokenControlManager``.
 """
@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreateDelegationTokenResponse], None],
 ) -> None:
-    """Checks, writes the token, answers."""
+    """Checks the request, writes the token's metadata record and answers."""
     refused = refused_creation(broker.security_protocols, request, context)
     if refused is not None:
         reply(refused)

@@ -1,7 +1,7 @@
-"""CreatePartitions (37): adds partitions to topics; they are served before the answer.
+"""CreatePartitions (37): adds partitions to topics. They can be used before the answer is sent.
 
-Versions: 0 to 3. 1: throttled answers. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED.
-Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are),
+Versions: 0 to 3. 1: answers are sent before throttling. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED.
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (the count is not larger than the current one),
 INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), POLICY_VIOLATION,
 KAFKA_STORAGE_ERROR.
 Source: KIP-195; ``ControllerApis.createPartitions``, ``ReplicationControlManager.createPartitions``.
@@ -26,7 +26,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreatePartitionsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: CreatePartitionsResponse | KafkaError) -> None:

@@ -1,4 +1,4 @@
-"""CreateTopics (19): creates topics; they are served before the answer.
+"""CreateTopics (19): creates topics. They can be used before the answer is sent.
 
 Versions: 0 to 7. 1: validate only, error messages. 2: throttle time. 4: -1 for the default number of partitions and
 replicas. 5: flexible; the topic's configs, partitions and replicas in the answer. 7: the topic's id.
@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreateTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: CreateTopicsResponse | KafkaError) -> None:

@@ -1,8 +1,8 @@
-"""DeleteAcls (31): deletes the ACLs that filters mean; they no longer count before the answer.
+"""DeleteAcls (31): deletes the ACLs that match filters. They stop having effect before the answer is sent.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
 Errors, for each filter: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (more than
-10,000 ACLs). A filter with a field that is UNKNOWN closes the connection.
+10,000 ACLs). A filter with a field of value UNKNOWN closes the connection.
 Source: KIP-140, KIP-290; ``AclApis.handleDeleteAcls``, ``DeleteAclsRequest.normalizeAndValidate``,
 ``AclControlManager``.
 """
@@ -27,7 +27,10 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteAclsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices. Raises ConnectionRefusal."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers.
+
+    Raises ConnectionRefusal for a filter with an UNKNOWN field.
+    """
     for one in request.filters:
         if UNKNOWN in (one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type):
             raise ConnectionRefusal("a DeleteAcls filter has a field that is UNKNOWN")
@@ -43,6 +46,6 @@ def handle(
 
 
 def _refused(request: DeleteAclsRequest, error: KafkaError) -> DeleteAclsResponse:
-    # One object for all: they are equal, and only encoded.
+    # The results are equal and only encoded, so all entries are one object.
     refused = DeleteAclsResponse.DeleteAclsFilterResult(error.error_code, error.message)
     return DeleteAclsResponse(filter_results=[refused] * len(request.filters))

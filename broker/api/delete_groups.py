@@ -28,7 +28,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
 ) -> Iterator[object]:
-    """Deletes one group in each step. Answers after the tombstones of all are stored."""
+    """Deletes the groups one after the other, in steps. Answers after the tombstones of all groups are stored."""
     group_ids = list(dict.fromkeys(request.groups_names))
     results: dict[str, DeletableGroupResult] = {}
 

@@ -1,4 +1,4 @@
-"""DeleteRecords (21): moves a partition's log start offset up.
+"""DeleteRecords (21): deletes the records below an offset, by raising the partition's log start offset.
 
 Versions: 0 to 2. 2: flexible.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE (beyond the high watermark), POLICY_VIOLATION (a topic that is
@@ -33,7 +33,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],
 ) -> Iterator[None]:
-    """Deletes up to each partition's offset; answers when all replicas that are there have done so."""
+    """Deletes each partition's records below its offset. Answers once all live replicas have done so, or time is up."""
     topics = []
     deletions: list[_Deletion] = []
     for topic in request.topics:

@@ -1,9 +1,9 @@
-"""DeleteTopics (20): deletes topics; they are gone before the answer.
+"""DeleteTopics (20): deletes topics. They no longer exist when the answer is sent.
 
 Versions: 0 to 6. 1: throttle time. 3: TOPIC_DELETION_DISABLED. 4: flexible. 5: error messages. 6: topics by id.
-Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, both ways or not at
-all), THROTTLING_QUOTA_EXCEEDED (from version 5 on), TOPIC_DELETION_DISABLED (delete.topic.enable; INVALID_REQUEST
-before version 3), KAFKA_STORAGE_ERROR.
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (a topic named twice, by name and
+id together, or by neither), THROTTLING_QUOTA_EXCEEDED (from version 5 on), TOPIC_DELETION_DISABLED
+(``delete.topic.enable`` is false; INVALID_REQUEST before version 3), KAFKA_STORAGE_ERROR.
 Source: ``ControllerApis.deleteTopics``, ``ReplicationControlManager.deleteTopics``.
 """
 
@@ -26,7 +26,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: DeleteTopicsResponse | KafkaError) -> None:

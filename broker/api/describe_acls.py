@@ -1,7 +1,7 @@
-"""DescribeAcls (29): the ACLs that a filter means.
+"""DescribeAcls (29): the ACLs that match a filter.
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
-Errors: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED. A filter with a field that is UNKNOWN closes
+Errors: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED. A filter with a field of value UNKNOWN closes
 the connection.
 Source: KIP-140, KIP-290; ``AclApis.handleDescribeAcls``, ``DescribeAclsRequest.normalizeAndValidate``.
 """
@@ -27,7 +27,7 @@ def handle(
     _context: RequestContext,
     reply: Callable[[DescribeAclsResponse], None],
 ) -> Iterator[object] | None:
-    """Answers with the ACLs by resource, in slices. Raises ConnectionRefusal."""
+    """Answers with the matching ACLs grouped by resource, in slices. Raises ConnectionRefusal for an UNKNOWN field."""
     wanted = filter_of(request)
     if UNKNOWN in (wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission):
         raise ConnectionRefusal("a DescribeAcls filter has a field that is UNKNOWN")

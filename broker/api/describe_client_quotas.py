@@ -1,7 +1,7 @@
-"""DescribeClientQuotas (48): the quotas that are set for users, clients and addresses.
+"""DescribeClientQuotas (48): the quotas that are set for users, client ids and IP addresses.
 
 Versions: 0 to 1. 1: flexible.
-Errors: INVALID_REQUEST (an impossible filter), UNSUPPORTED_VERSION (an unknown entity type).
+Errors: INVALID_REQUEST (a malformed filter), UNSUPPORTED_VERSION (an unknown entity type).
 Source: KIP-546; ``ClientQuotasImage.describe``.
 """
 
@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeClientQuotasResponse], None],
 ) -> None:
-    """Answers from the image."""
+    """Answers from the metadata image."""
     try:
         exact, any_name = _filter(request.components)
     except KafkaError as error:

@@ -1,8 +1,8 @@
-"""DescribeCluster (60): the cluster's id, its brokers, its controller.
+"""DescribeCluster (60): the cluster id, the brokers and the controller.
 
 Versions: 0 to 2. 1: the type of endpoint (brokers 1, controllers 2). 2: fenced brokers, if asked for.
-Errors: INVALID_REQUEST (version 0), UNSUPPORTED_ENDPOINT_TYPE, MISMATCHED_ENDPOINT_TYPE (brokers only are served here).
-As in Kafka, the controller in the answer is the broker that takes requests for it. Source: KIP-700, KIP-919, KIP-1073;
+Errors: UNSUPPORTED_ENDPOINT_TYPE, MISMATCHED_ENDPOINT_TYPE (a request for controllers: only brokers are served here).
+As in Kafka, ``controller_id`` is a broker that takes requests for the controller. Source: KIP-700, KIP-919, KIP-1073;
 ``AuthHelper.computeDescribeClusterResponse``.
 """
 
@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeClusterResponse], None],
 ) -> None:
-    """Answers from the image."""
+    """Answers from the metadata image."""
     version = context.api_version
     if version >= 1 and request.endpoint_type != BROKERS:
         reply(_refusal(request.endpoint_type))

@@ -2,9 +2,8 @@
 
 Versions: 0 to 4. 1: synonyms, and the source of a value (0: only whether it is the default). 3: types and
 documentation. 4: flexible.
-Errors, for each resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, no
-name where one is needed, an unknown type).
-The empty broker name means the configs for all brokers. This broker has no loggers that requests can describe.
+Errors, for each resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker's id, a
+missing name, an unknown resource type). An empty broker name means the cluster-wide defaults of all brokers.
 Source: KIP-133, KIP-226; ``ConfigHelper``.
 """
 
@@ -35,7 +34,7 @@ DescribeConfigsResult = DescribeConfigsResponse.DescribeConfigsResult
 Entry = DescribeConfigsResponse.DescribeConfigsResourceResult
 NAMES_A_STEP = 500
 LISTS_KNOWN = 100
-"""Lists of entries that one answer shares between its resources."""
+"""The most lists of entries that one answer keeps for sharing between resources."""
 
 
 def handle(
@@ -44,7 +43,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeConfigsResponse], None],
 ) -> Iterator[None]:
-    """Answers from the configuration and the image."""
+    """Answers from the broker's configuration and the metadata image."""
     served = frozenset(ResourceType) - {ResourceType.UNKNOWN}
     for count, one in enumerate(request.resources):
         if not count % NAMES_A_STEP:
@@ -75,8 +74,9 @@ def handle(
 
 
 class Entries:
-    """The entries of one answer. Topics, or groups, with equal settings share theirs. In a large request these are
-    most, and each list would cost 0.5 ms and 10 kB.
+    """The config entries of one answer. Resources of a type with equal settings share one list of entries.
+
+    A list costs 0.5 ms and 10 kB, and most resources of a large request have equal settings.
     """
 
     def __init__(self, broker: Broker, request: DescribeConfigsRequest, version: int) -> None:
@@ -86,14 +86,14 @@ class Entries:
         self._known: dict[tuple[object, ...], list[Entry]] = {}
 
     def of(self, resource: DescribeConfigsRequest.DescribeConfigsResource) -> list[Entry] | None:
-        """The entries of a resource; None for an unknown topic. Raises KafkaError."""
+        """The config entries of a resource; None for an unknown topic. Raises KafkaError."""
         described = _describe(self._broker, resource)
         if described is None:
             return None
         kind, keys = resource.resource_type, resource.configuration_keys
         key: tuple[object, ...] = (kind, None if keys is None else tuple(keys))
         if kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS):
-            # The other layers are the same for all of an answer, unless they change while it is built.
+            # The broker's own configs are part of the key, as they may change while the answer is built in steps.
             metadata = self._broker.metadata
             image = metadata.image
             layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(metadata.node_id)))

@@ -1,6 +1,6 @@
 """DescribeDelegationToken (41): the tokens that the client may see, with their HMACs.
 
-Versions: 1 to 3. 2: flexible. 3: who asked for the token (KIP-373).
+Versions: 1 to 3. 2: flexible. 3: the token's requester (KIP-373).
 Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (PLAINTEXT, SSL without a certificate, or a client that logged in with a
 token), DELEGATION_TOKEN_AUTH_DISABLED (no ``delegation.token.secret.key``).
 Source: KIP-48, KIP-373; ``KafkaApis.handleDescribeTokensRequest``, ``DelegationTokenManager.filterToken``.
@@ -20,7 +20,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_DELEGATION_TOKEN
 TOKENS_A_STEP = 50
-"""Each is up to two decisions of the authorizer, of 4 us, with a log line."""
+"""The number of tokens in one step. Each takes up to two authorizer decisions of 4 us, with a log line."""
 Described = DescribeDelegationTokenResponse.DescribedDelegationToken
 Renewer = DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer
 
@@ -31,7 +31,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeDelegationTokenResponse], None],
 ) -> Iterator[object] | None:
-    """Answers from the image, in slices."""
+    """Answers from the metadata image, in slices."""
     if not allows_token_requests(broker.security_protocols, context):
         reply(DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED))
     elif broker.token_hmacs is None:

@@ -2,8 +2,8 @@
 
 Versions: 0 to 6. 1: throttle time. 3: authorized operations. 4: group.instance.id. 5: flexible. 6: error message, and
 GROUP_ID_NOT_FOUND instead of only the state Dead (KIP-1043).
-Errors of each group (also of the invalid group ""): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
-COORDINATOR_NOT_AVAILABLE. Source: ``KafkaApis.handleDescribeGroupsRequest``,
+Errors of each group (the empty group id gets them too): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. Source: ``KafkaApis.handleDescribeGroupsRequest``,
 ``GroupCoordinatorService.describeGroups``.
 """
 
@@ -33,7 +33,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeGroupsResponse], None],
 ) -> Iterator[object] | None:
-    """Answers when every group has been looked up."""
+    """Answers after every group was looked up."""
 
     def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object]:
         respond = authorized(done) if request.include_authorized_operations else done
@@ -43,7 +43,10 @@ def handle(
 
 
 def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
-    """Adds the operations that a client may do with a group, which are all, before ``done`` gets its description."""
+    """Wraps ``done``: sets all group operations as authorized in a group's description before ``done`` gets it.
+
+    With an authorizer, ``authorization/shown.py`` removes those that the client may not do.
+    """
 
     def respond(group: Group) -> None:
         if not group.error_code:

@@ -3,8 +3,8 @@
 Versions: 0 to 5. 2: flexible. 3: an error of the whole answer. 4: total and usable bytes. 5: cordoned directories
 (KIP-1066).
 Errors, for each directory: KAFKA_STORAGE_ERROR (offline).
-Null topics mean all. A replica that is being moved to a directory is listed there with ``is_future_key``, and its lag
-is the rest of the copy. ``__cluster_metadata`` is not listed. Source: KIP-113, KIP-827;
+Null topics mean all partitions. A replica that is being moved to a directory is listed there with ``is_future_key``;
+its lag is the number of offsets still to copy. ``__cluster_metadata`` is not listed. Source: KIP-113, KIP-827;
 ``ReplicaManager.describeLogDirs``.
 """
 
@@ -36,7 +36,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeLogDirsResponse], None],
 ) -> Iterator[None]:
-    """Answers for every directory of the configuration, in its order."""
+    """Answers for every directory in ``log.dirs``, in that order."""
     wanted: Wanted | None = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
@@ -74,7 +74,10 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> St
 def _partitions(
     log_dirs: LogDirectories, directory: LogDirectory, wanted: Wanted | None
 ) -> Iterator[tuple[str, DescribeLogDirsPartition | None]]:
-    """Each partition; None for one that the request does not name. Partitions removed in between are left out."""
+    """Each partition of a directory, with None if the request does not name it.
+
+    Leaves out partitions that are removed while the answer is built in steps.
+    """
     for topic, index in sorted([*directory.logs, *directory.found]):
         if topic == METADATA_TOPIC or (wanted is not None and (topic, index) not in wanted):
             yield topic, None

@@ -1,4 +1,4 @@
-"""DescribeProducers (61): the producers with ids that write to partitions, and their open transactions.
+"""DescribeProducers (61): the producers with producer ids that write to partitions, and their open transactions.
 
 Versions: 0.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, KAFKA_STORAGE_ERROR.

@@ -1,7 +1,8 @@
-"""DescribeQuorum (55): the quorum of the metadata log, which is only this node.
+"""DescribeQuorum (55): the quorum of the metadata log. The only voter is this node.
 
 Versions: 0 to 2. 1: times of the last fetch. 2: directory ids, listeners, error messages.
-Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION for anything but partition 0 of ``__cluster_metadata`` alone.
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, unless the request names only partition 0 of
+``__cluster_metadata``.
 Source: KIP-595, KIP-853; ``KafkaRaftClient.handleDescribeQuorumRequest``, ``LeaderState.describeQuorum``.
 """
 

@@ -1,9 +1,10 @@
 """DescribeTopicPartitions (75): topics and their partitions in pages (KIP-966).
 
-Versions: 0. Topics come in alphabetical order; ``next_cursor`` is the start of the next page. A page holds at most
+Versions: 0. Topics are in alphabetical order; ``next_cursor`` is the start of the next page. A page holds at most
 ``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``. Errors, for each
-topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor that is not in the list, or a
-negative partition). Source: ``DescribeTopicPartitionsRequestHandler``, ``KRaftMetadataCache.describeTopicResponse``.
+topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (the cursor's topic is not one of the
+requested topics, or its partition is negative). Source: ``DescribeTopicPartitionsRequestHandler``,
+``KRaftMetadataCache.describeTopicResponse``.
 """
 
 from collections.abc import Callable, Iterator
@@ -72,7 +73,10 @@ def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitions
 def _page(
     image: MetadataImage, names: list[str], everything: bool, first: str, start: int, limit: int, listener_name: str
 ) -> Steps[DescribeTopicPartitionsResponse]:
-    """The topics of ``names`` from partition ``start`` of the topic ``first`` on."""
+    """One page: the topics of ``names``, beginning with partition ``start`` of the topic ``first``.
+
+    ``everything``: all topics are requested, so deleted ones are left out. ``limit``: of partitions.
+    """
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     remaining = limit
     for name in names:

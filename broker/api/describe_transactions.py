@@ -1,7 +1,7 @@
-"""DescribeTransactions (65): the state of transactional ids.
+"""DescribeTransactions (65): the state of the transaction of each transactional id.
 
 Versions: 0.
-Errors of each id: INVALID_REQUEST (an empty one), TRANSACTIONAL_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
+Errors of each id: INVALID_REQUEST (an empty id), TRANSACTIONAL_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
 NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: KIP-664; ``KafkaApis.handleDescribeTransactionsRequest``.
 """

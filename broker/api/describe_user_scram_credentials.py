@@ -2,8 +2,8 @@
 
 Versions: 0.
 Errors: CLUSTER_AUTHORIZATION_FAILED; for each user: RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE (named twice).
-Source: KIP-554; ``ScramImage.describe``. What differs from Kafka: a request for all users that is not allowed gets an
-answer (4.3.1 sends none).
+Source: KIP-554; ``ScramImage.describe``. Unlike Kafka 4.3.1, which sends no answer, a denied request for all users gets
+an error.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[DescribeUserScramCredentialsResponse], None],
 ) -> Iterator[object]:
-    """Answers from the image; no users in the request means all."""
+    """Answers from the metadata image. A request without users means all users."""
     image = broker.metadata.image.view()
     asked = yield from counted([one.name for one in request.users or ()])
     names = asked or dict.fromkeys(name for name, _ in image.scram_credentials)

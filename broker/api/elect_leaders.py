@@ -1,4 +1,4 @@
-"""ElectLeaders (43): makes the preferred replica the leader, or any replica of a partition without a leader.
+"""ElectLeaders (43): elects the preferred replica as leader, or any live replica of a partition without a leader.
 
 Versions: 0 to 2. 1: unclean elections, an error of the whole answer. 2: flexible.
 Errors: INVALID_REQUEST (an unknown election type); for each partition: ELECTION_NOT_NEEDED, UNKNOWN_TOPIC_OR_PARTITION,
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ElectLeadersResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: ElectLeadersResponse | KafkaError) -> None:

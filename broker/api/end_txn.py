@@ -1,9 +1,9 @@
 """EndTxn (26): commits or aborts a transaction.
 
-Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: for clients that know TRANSACTION_ABORTABLE.
-5: transaction version 2: each end gives the client its next epoch (KIP-890).
+Versions: 0 to 5. 1: answers are sent before throttling. 2: PRODUCER_FENCED. 3: flexible. 4: the client knows
+TRANSACTION_ABORTABLE. 5: transaction version 2: the answer has the producer's next epoch (KIP-890).
 Errors: INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2
-INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS (the markers of this or the last end are being written),
+INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS (markers of this or the last transaction are being written),
 INVALID_TXN_STATE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: KIP-98, KIP-890; ``KafkaApis.handleEndTxnRequest``.
 """
@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[EndTxnResponse], None],
 ) -> None:
-    """Answers after the outcome is stored. The markers follow."""
+    """Answers after the outcome (commit or abort) is stored. The markers are written after that."""
 
     def decide(core: TransactionCore, effects: TransactionEffects) -> None:
         end_transaction(

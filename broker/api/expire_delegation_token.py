@@ -1,4 +1,4 @@
-"""ExpireDelegationToken (40): sets the expiry of a token, or removes it.
+"""ExpireDelegationToken (40): sets the expiry of a token, or removes the token (a negative period).
 
 Versions: 1 and 2. 2: flexible.
 Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (PLAINTEXT, SSL without a certificate, or a client that logged in with a
@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ExpireDelegationTokenResponse], None],
 ) -> None:
-    """Checks, writes the token, answers."""
+    """Checks the request, writes or removes the token's metadata record and answers."""
     if not allows_token_requests(broker.security_protocols, context):
         reply(ExpireDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, NO_TIME_MS))
         return

@@ -1,20 +1,21 @@
 """Fetch (1): reads record batches of partitions, waiting for new ones.
 
 Versions: 0 to 18. 0, 1: messages of format 0 (1: throttle time). 2, 3: of format 1 (3: the maximum size of the answer);
-Kafka 3.9 still converted to these, 4 does not. 4: record batches, isolation level, aborted transactions. 5: log start
-offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4 sends
-in any version with batches. 11: rack (KIP-392). 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the
-replica's state is a field of its own. 16: node endpoints. 17, 18: for followers.
-A consumer with a rack may get the id of another replica to read from. A follower serves consumers of version 11 and
-later up to its high watermark; between that and its end they get nothing, beyond the end OFFSET_OUT_OF_RANGE.
+records are converted to these formats, as in Kafka up to 3.9. 4: record batches, isolation level, aborted transactions.
+5: log start offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: the client knows
+zstd; as in Kafka 4, zstd batches are sent from version 4 on. 11: rack (KIP-392). 12: flexible, diverging epochs. 13:
+topic ids instead of names. 15: the replica's state is a field of its own. 16: node endpoints. 17, 18: for followers. A
+consumer with a rack may get the id of another replica to read from. A follower serves consumers of version 11 and later
+up to its high watermark. Offsets between the high watermark and its log end get an empty answer, offsets beyond the log
+end OFFSET_OUT_OF_RANGE.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (the replica id of a client that is not a replica; up to version 5 instead
-of KAFKA_STORAGE_ERROR, too), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk), UNSUPPORTED_COMPRESSION_TYPE
-(zstd up to version 3); for the whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
-FETCH_SESSION_TOPIC_ID_ERROR.
+UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (also for a replica id that is not a replica of the partition, and up to
+version 5 instead of KAFKA_STORAGE_ERROR), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk),
+UNSUPPORTED_COMPRESSION_TYPE (zstd up to version 3); for the whole request FETCH_SESSION_ID_NOT_FOUND,
+INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 
-Small reads are one pread; large ones are sent by sendfile and cost 0.2 CPU seconds a GB.
+A small read is one pread. A large one is sent with sendfile and costs 0.2 CPU seconds a GB.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -49,17 +50,19 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
 ReadAgain = Callable[[], None]
-"""Evaluated once: an annotation of an inner function is evaluated whenever that function is made."""
+"""Reads a second time, after a wait. A name for the type, because the annotations of an inner function are evaluated
+each time the function is created.
+"""
 
 FEW = 64
-"""Up to this many partitions are read at once, more in slices."""
+"""Up to this many partitions are read in one call; more are read in slices."""
 LOOKS_A_STEP = 512
-"""Partitions with nothing new for a follower that are looked at in one step: each takes 0.3 us."""
+"""The number of partitions without new records for a follower that are checked in one step: 0.3 us each."""
 
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
 RACK_SINCE = 11
-"""Only clients of this version and later are served from a copy, or sent to one (KIP-392)."""
+"""Consumers of this version and later may read from followers, or be directed to one (KIP-392)."""
 REPLICA_STATE_SINCE = 15
 UNKNOWN_BROKER_EPOCH = -1
 
@@ -67,8 +70,9 @@ UNKNOWN_BROKER_EPOCH = -1
 def handle(
     broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
 ) -> Iterator[object] | None:
-    """Answers at once if there is enough data, an error, or no time to wait; otherwise when data arrives or time is
-    up.
+    """Answers immediately if there are ``min_bytes``, an error, or ``max_wait_ms`` is 0.
+
+    Otherwise answers when enough data has arrived or the time is up.
     """
     if context.in_slices:
         return _serve_large(broker, request, context, reply)
@@ -99,7 +103,7 @@ def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> F
         consumer = RackedConsumer(request.rack_id, context.listener_name)
     max_bytes = min(request.max_bytes, broker.fetch_max_bytes)
     if context.charge is not None:
-        # More than the quota allows would only be throttled.
+        # An answer over the client's quota would be throttled, so limit its size to the quota.
         max_bytes = int(min(max_bytes, context.charge.fetch_max_bytes(follower is not None)))
     return FetchLimits(
         max_bytes=max_bytes,
@@ -113,7 +117,7 @@ def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> F
 
 
 def _reading(access: Access, is_follower: bool) -> Callable[[str], bool]:
-    """Who may read a topic: a broker that copies it needs CLUSTER_ACTION, a consumer READ."""
+    """The check whether a topic may be read: a follower needs CLUSTER_ACTION on the cluster, a consumer READ."""
     if is_follower:
         allowed = access.cluster(AclOperation.CLUSTER_ACTION)
         return lambda _: allowed
@@ -140,7 +144,8 @@ def _serve(
         elif read.follower is not None and (
             any(map(_has_more_to_copy, read.reads)) or any(map(_is_moving, read.still))
         ):
-            # This fetch completed a write, and the producer's next one went to a partition that was read before.
+            # This fetch let a write with acks=all complete. The producer's next write may already be in a partition
+            # that this pass had read before.
             wait.complete()
 
     if context.api_version < len(MAGIC_OF_VERSION):
@@ -164,7 +169,7 @@ def _response(
 def _charged(
     broker: Broker, fetch: FetchContext, reads: list[PartitionRead], response: FetchResponse, context: RequestContext
 ) -> FetchResponse:
-    """Charges a consumer for its answer: over its quota it gets another one, without records."""
+    """Charges a consumer's answer to its quota. If it is over the quota, returns an answer without records instead."""
     if context.charge is None:
         return response
     from ..fetch.charged import charged  # only for clients with quotas
@@ -180,7 +185,7 @@ def _wait(
     read: FetchRead,
     read_again: Callable[[], None],
 ) -> FetchWait | None:
-    """Waits for data, and then calls ``read_again``; None if the result must be answered at once."""
+    """Waits for data and then calls ``read_again``. Returns None if the result must be answered immediately."""
     missing_bytes = min(request.min_bytes, limits.max_bytes) - read.total_bytes
     if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
         return None
@@ -189,7 +194,7 @@ def _wait(
 
 
 def _growing(read: FetchRead) -> list[Source]:
-    """What a fetch waits for: the high watermarks of partitions, or the ends of their logs for a follower."""
+    """What notifies a waiting fetch: partitions (of their high watermarks), or for a follower leaders (of log ends)."""
     if read.follower is None:
         return [one.partition for one in read.reads if one.partition is not None]
     partitions = [one.partition for one in read.reads if not one.is_throttled] + [one.still for one in read.still]
@@ -218,7 +223,7 @@ def _serve_large(
 def _serve_many(
     broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
 ) -> Iterator[object]:
-    """:func:`_serve` in steps, those after the wait included."""
+    """:func:`_serve` in steps. The read after a wait runs in steps too."""
     if fetch.error:
         reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
         return
@@ -248,7 +253,7 @@ def _serve_many(
     if wait is None:
         yield from answer(read)
         return
-    # Partitions that were read first may have grown since then.
+    # The partitions were read in several steps, so the first ones may have grown before the wait began.
     for start in range(0, len(read.reads), FEW):
         yield None
         if wait.is_over:
@@ -267,7 +272,7 @@ def _serve_many(
 
 
 def _has_grown(read: PartitionRead) -> bool:
-    """Whether a partition has grown since it was read, or is not served any more."""
+    """Whether a partition's high watermark has risen since it was read, or this broker stopped serving it."""
     partition = read.partition
     if partition is None:
         return False
@@ -284,7 +289,7 @@ def _has_more_to_copy(read: PartitionRead) -> bool:
 
 
 def _is_moving(one: SessionPartition) -> bool:
-    """:func:`_has_more_to_copy` for a partition with nothing new when it was looked at."""
+    """:func:`_has_more_to_copy` for a partition that was not read because it had nothing new for the follower."""
     leading = None if one.still is None else one.still.leading
     return leading is None or leading.has_more(one.fetch_offset)
 
@@ -297,7 +302,7 @@ def _read_converted(
     answer: Callable[[FetchRead], None],
     answer_or_wait: Callable[[FetchRead, Callable[[], None]], None],
 ) -> None:
-    """Reads for a client that does not support record batches."""
+    """Reads for a client that does not support record batches: converts records to the older message formats."""
     from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # rarely needed
 
     limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)

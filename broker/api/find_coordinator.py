@@ -1,9 +1,9 @@
-"""FindCoordinator (10): which broker coordinates a group, a transactional id or a share group.
+"""FindCoordinator (10): the broker that coordinates a group or a transactional id.
 
-Versions: 0 to 6. 1: key type, error message, throttle time. 3: flexible. 4: several keys at once (KIP-699). 5: for
-clients that know TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932).
-Errors: COORDINATOR_NOT_AVAILABLE (no leader), INVALID_REQUEST (share coordinators, and unknown key types). Source:
-``KafkaApis.handleFindCoordinatorRequest``.
+Versions: 0 to 6. 1: key type, error message, throttle time. 3: flexible. 4: several keys at once (KIP-699). 5: the
+client knows TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932), which this broker does not serve.
+Errors: COORDINATOR_NOT_AVAILABLE (the coordinator's partition has no leader), INVALID_REQUEST (share coordinators, and
+unknown key types). Source: ``KafkaApis.handleFindCoordinatorRequest``.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[FindCoordinatorResponse], None],
 ) -> Iterator[object] | None:
-    """Creates the coordinator's topic if it is missing. Answers at once unless there are many keys."""
+    """Answers, in slices if there are many keys. Creates the coordinator's internal topic if it is missing."""
     if context.api_version >= BATCHES_SINCE:
 
         def look_up(key: str, done: Callable[[Coordinator], None]) -> None:

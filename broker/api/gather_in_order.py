@@ -1,7 +1,7 @@
 """Looks up several keys, perhaps in different shards, and answers once, in the order of the request.
 
 Owns: the results so far. Never does: looking up. Invariants: there is exactly one answer; equal keys are looked up once
-and share their result, so that a name repeated a thousand times costs the same as one.
+and share their result, so a repeated key costs almost nothing.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -12,7 +12,7 @@ Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
 
 FEW = 8
-"""Up to this many keys are looked up at once, without slices."""
+"""Up to this many keys are looked up without a pause between two keys."""
 
 
 def gather_in_order(
@@ -20,10 +20,10 @@ def gather_in_order(
     look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
     answer: Callable[[list[Result]], None],
 ) -> Iterator[object] | None:
-    """Calls ``look_up`` with each key and a callback for its result, and ``answer`` with all results.
+    """Calls ``look_up`` with each key and a callback for its result. Calls ``answer`` once with all results.
 
-    ``look_up`` may return steps to run. Returns the steps of all for the dispatcher, unless everything was looked up at
-    once.
+    ``look_up`` may return steps to run. Returns steps for the dispatcher to run, or None if every key was looked up
+    inside the call.
     """
     steps = _look_up(keys, look_up, answer)
     if len(keys) > FEW:

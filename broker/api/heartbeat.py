@@ -1,9 +1,9 @@
-"""Heartbeat (12): a member is alive, and asks whether there is a rebalance.
+"""Heartbeat (12): a member shows that it is alive, and learns whether there is a rebalance.
 
 Versions: 0 to 4. 1: throttle time. 3: group.instance.id. 4: flexible.
 Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS,
-NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. While the partition is loading, the answer is NONE: a member should not give
-up its partitions because the broker restarts. Source: ``GroupCoordinatorService.heartbeat``.
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. While the group's partition of ``__consumer_offsets`` is loading, the answer
+is NONE, so that a member keeps its partitions while the broker restarts. Source: ``GroupCoordinatorService.heartbeat``.
 
 Costs one decision, one timer and one answer, but no append.
 """

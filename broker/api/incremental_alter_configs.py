@@ -25,7 +25,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[IncrementalAlterConfigsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers: after earlier changes are done, and in slices."""
+    """Decides and writes the metadata records in slices, after earlier metadata changes are done, then answers."""
     metadata = broker.own_metadata
 
     def answer(outcome: IncrementalAlterConfigsResponse | KafkaError) -> None:

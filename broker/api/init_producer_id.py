@@ -1,8 +1,8 @@
-"""InitProducerId (22): a producer id and epoch, for idempotent producing and for transactions.
+"""InitProducerId (22): assigns a producer id and epoch, for idempotent producers and for transactions.
 
-Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4:
-PRODUCER_FENCED for fencing. 5: for clients that know TRANSACTION_ABORTABLE.
-Errors: INVALID_REQUEST (an empty transactional id; a producer id without its epoch), INVALID_TRANSACTION_TIMEOUT,
+Versions: 0 to 5 (version 6 is unstable in Kafka). 2: flexible. 3: the request has the client's current producer id and
+epoch. 4: PRODUCER_FENCED. 5: the client knows TRANSACTION_ABORTABLE.
+Errors: INVALID_REQUEST (an empty transactional id; only one of producer id and epoch), INVALID_TRANSACTION_TIMEOUT,
 CONCURRENT_TRANSACTIONS (the last transaction is still ending), PRODUCER_FENCED (before version 4
 INVALID_PRODUCER_EPOCH), COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. Without a
 transactional id, each request gets a new producer id with epoch 0. Source: KIP-98, KIP-360;

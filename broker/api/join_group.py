@@ -2,13 +2,13 @@
 
 Versions: 0 to 9. 1: rebalance timeout. 2: throttle time. 4: a new member first gets an id and must join again with it
 (KIP-394). 5: group.instance.id (KIP-345). 6: flexible. 7: protocol type in the answer, protocol name null on errors. 8:
-reason (KIP-800). 9: a returning leader may be told to skip the assignment (KIP-814).
+reason (KIP-800). 9: ``skip_assignment``, for a static leader that rejoins (KIP-814).
 Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, INCONSISTENT_GROUP_PROTOCOL,
 GROUP_MAX_SIZE_REACHED, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.joinGroup``.
 
-The answer waits until all members have joined or the rebalance timeout is over.
+The answer is sent after all members have joined, or after the rebalance timeout.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,9 +32,9 @@ def handle(
     context: RequestContext,
     reply: Callable[[JoinGroupResponse], None],
 ) -> Iterator[object] | None:
-    """Answers an error at once; otherwise the member keeps the reply until the rebalance ends.
+    """Answers an error immediately. Otherwise the group keeps ``reply`` and calls it when all members have joined.
 
-    It is served in slices: thousands of members join at once if their broker comes back.
+    Requests are served in slices, because thousands of members may join at once after a broker's restart.
     """
 
     def answer(response: JoinGroupResponse) -> None:
@@ -58,7 +58,7 @@ def handle(
         answer(refused(ErrorCode.INVALID_SESSION_TIMEOUT))
         return None
     for protocol in request.protocols:
-        # The frame is not valid any more when another turn of the event loop serves the request.
+        # The request may be served in a later turn of the event loop, when the frame's bytes are no longer valid.
         protocol.metadata = bytes(protocol.metadata)
 
     def serve() -> None:

@@ -2,7 +2,7 @@
 
 Versions: 0 to 5. 1: throttle time. 3: several members, each with an error of its own (KIP-345). 4: flexible. 5: reason
 (KIP-800).
-Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (a member's, or the whole answer's before version 3), FENCED_INSTANCE_ID,
+Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (of a member; before version 3 of the whole answer), FENCED_INSTANCE_ID,
 COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 """
@@ -20,7 +20,7 @@ from ..server.broker import Broker
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
 FEW = 64
-"""Members that leave in one step."""
+"""The number of members removed in one step."""
 
 
 def handle(
@@ -29,7 +29,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
 ) -> Iterator[object] | None:
-    """Answers after the departure is stored, if it needs a record."""
+    """Answers after the members are removed. If that writes a record, answers after the record is stored."""
     identities = request.members
     if context.api_version < MEMBERS_SINCE:
         identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
@@ -46,7 +46,7 @@ def _leave_in_portions(
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
 ) -> Iterator[object]:
-    """Removes members in portions. The rebalance begins with the first one that leaves."""
+    """Removes the members in portions of ``FEW``. The first removal starts the rebalance."""
     members: dict[int, list[LeaveGroupResponse.MemberResponse]] = {}
     starts = range(0, len(identities), FEW)
     error = 0
@@ -73,7 +73,7 @@ def _leave(
 ) -> None:
     def answer(response: LeaveGroupResponse) -> None:
         if context.api_version < MEMBERS_SINCE:
-            # One member: its error is that of the answer.
+            # These versions have one member, and only the top-level error field.
             error = response.error_code or response.members[0].error_code
             response = LeaveGroupResponse(error_code=error)
         reply(response)

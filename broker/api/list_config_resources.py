@@ -1,7 +1,8 @@
 """ListConfigResources (74): the names of resources that have or can have configs.
 
-Versions: 0 to 1. 0: client metrics subscriptions (when it was ListClientMetricsResources). 1: the requested types, all
-if none is named: topics, brokers and their loggers, client metrics subscriptions, groups that have configs.
+Versions: 0 to 1. 0: client metrics subscriptions only (the API was ListClientMetricsResources). 1: resources of the
+requested types, or of all types if the request names none: topics, brokers and their loggers, client metrics
+subscriptions, groups that have configs.
 Errors: UNSUPPORTED_VERSION (a type that can't be listed).
 Source: KIP-714, KIP-1142; ``KafkaApis.handleListConfigResources``.
 """
@@ -32,7 +33,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListConfigResourcesResponse], None],
 ) -> Iterator[None]:
-    """Answers from the image."""
+    """Answers from the metadata image."""
     if context.api_version == 0:
         types = [int(ResourceType.CLIENT_METRICS)]
     else:

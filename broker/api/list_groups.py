@@ -2,7 +2,8 @@
 
 Versions: 0 to 5. 1: throttle time. 3: flexible. 4: states, and a filter by them (KIP-518). 5: types, and a filter by
 them (KIP-848).
-Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINATOR_NOT_AVAILABLE.
+Errors: COORDINATOR_LOAD_IN_PROGRESS (until all led partitions of ``__consumer_offsets`` are loaded),
+COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.listGroups``.
 """
 
@@ -26,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListGroupsResponse], None],
 ) -> Iterator[object]:
-    """Answers after every partition was queried. Partitions that are led elsewhere are skipped."""
+    """Answers after all partitions of ``__consumer_offsets`` that this broker leads were queried."""
     states, types = normalised(request.states_filter), normalised(request.types_filter)
 
     def answer(groups: list[ListedGroup], error: ErrorCode) -> None:

@@ -1,13 +1,13 @@
-"""ListOffsets (2): the offset for a timestamp, or the first or last one.
+"""ListOffsets (2): the offset for a timestamp, or the earliest or latest offset.
 
 Versions: 0 to 11. 0: a list of offsets, one for each segment. 1: one offset and its timestamp. 2: isolation level. 4:
 leader epochs. 7: the record with the largest timestamp (-3). 8: the first local offset (-4). 9: the last tiered one
 (-5). 10: a timeout, for tiered storage. 11: the first offset not yet tiered (-6).
 Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION (a special timestamp
 that the version does not have), INVALID_REQUEST (a duplicate partition), KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
-OFFSET_NOT_AVAILABLE (just elected; LEADER_NOT_AVAILABLE up to version 4).
-A time is compared with each record's timestamp, never with that of its batch. Tiered storage is not served, so no
-offset is tiered. Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
+OFFSET_NOT_AVAILABLE (the leader was just elected; LEADER_NOT_AVAILABLE up to version 4). A time is compared with each
+record's timestamp, never with that of its batch. Tiered storage is not served, so no offset is tiered. Source: KIP-79,
+KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from ..server.broker import Broker
 API_KEY = ApiKey.LIST_OFFSETS
 
 CONSUMER = -1
-"""The replica id of all but brokers and debugging tools, which see the log to its end."""
+"""The replica id of consumers. Brokers and debugging tools send others, and see the log up to its end."""
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
@@ -36,7 +36,7 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FEW = 8
-"""Up to this many partitions are looked up at once: slices would double the cost of such a request."""
+"""Up to this many partitions are looked up in one call, as slices would double the cost of a small request."""
 OFFSET_NOT_AVAILABLE_SINCE = 5
 LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
@@ -50,7 +50,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
 ) -> Iterator[None] | None:
-    """Looks up each partition's offset. Answers at once, unless a timestamp must be searched in batches."""
+    """Looks up each partition's offset. Answers in the call, unless timestamps must be searched in record batches."""
     steps = _answer(broker, request, context, reply)
     if _count(request) > FEW:
         return steps
@@ -102,7 +102,7 @@ def _count(request: ListOffsetsRequest) -> int:
 def _partition(
     partitions: Partitions, topic: str, wanted: ListOffsetsRequest.ListOffsetsPartition, version: int
 ) -> Partition:
-    """The partition, if the request for it is valid. Raises KafkaError."""
+    """Returns the partition after checking timestamp, version and leader epoch. Raises KafkaError."""
     if version < SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     partition = partitions.get(topic, wanted.partition_index)
@@ -142,7 +142,7 @@ def _look_up(
     def found(result: Found) -> None:
         if isinstance(result, KafkaError):
             answer.error_code = result.error_code
-        # A record that is not visible at this isolation level has no offset in the answer.
+        # Answer only with a record that is visible at this isolation level.
         elif result is not None and result.offset < readable:
             fill(*result)
         elif result is not None and not is_settled:
@@ -159,15 +159,15 @@ def _look_up(
 
 
 def _not_available(version: int) -> ErrorCode:
-    """The high watermark of a leader that was just elected may lie below what consumers have seen (KIP-207)."""
+    """The error while a new leader's high watermark may be below one that consumers have already seen (KIP-207)."""
     return ErrorCode.OFFSET_NOT_AVAILABLE if version >= OFFSET_NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def _offsets_before(partition: Partition, timestamp: int, max_count: int, now_ms: int) -> list[int]:
-    """Version 0: the base offsets of segments that were last modified by ``timestamp``, newest first, and the log's
-    end.
+    """Version 0: at most ``max_count`` base offsets of segments last modified at or before ``timestamp``, in ms.
 
-    Source: ``legacyFetchOffsetsBefore`` of Kafka before 4.0.
+    The newest is first. The high watermark counts as the base offset of a segment modified now. Source:
+    ``legacyFetchOffsetsBefore`` of Kafka before 4.0.
     """
     log = partition.log
     begins = [(max(base_offset, log.log_start_offset), modified_ms) for base_offset, modified_ms in log.segment_times()]

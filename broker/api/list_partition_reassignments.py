@@ -1,7 +1,8 @@
 """ListPartitionReassignments (46): the partitions whose replicas are being moved.
 
-Versions: 0. Null lists all of them; unknown topics are left out.
-Errors: none of its own. A single broker has no reassignments of its own, but a directory from a cluster may have some.
+Versions: 0. Null topics list all reassignments; unknown topics are left out.
+Errors: no error of its own. A single broker starts no reassignments, but a data directory that comes from a cluster may
+hold unfinished ones.
 Source: KIP-455; ``ReplicationControlManager.listPartitionReassignments``.
 """
 
@@ -14,7 +15,7 @@ from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 PARTITIONS_A_STEP = 500
-"""The number of partitions in one step: below 1 us each."""
+"""The number of partitions looked up in one step: below 1 us each."""
 
 
 def handle(
@@ -23,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListPartitionReassignmentsResponse], None],
 ) -> Iterator[None]:
-    """Answers from the image."""
+    """Answers from the metadata image."""
     image = broker.metadata.image
     asked: list[tuple[str, Iterable[int]]]
     if request.topics is None:

@@ -1,7 +1,7 @@
 """ListTransactions (66): the transactional ids that this broker coordinates.
 
-Versions: 0 to 2. 1: only transactions that are open longer than a duration (KIP-994). 2: only ids that match a pattern.
-Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINATOR_NOT_AVAILABLE,
+Versions: 0 to 2. 1: a filter by the time a transaction is open (KIP-994). 2: a filter by a pattern of ids.
+Errors: COORDINATOR_LOAD_IN_PROGRESS (until all partitions are loaded), COORDINATOR_NOT_AVAILABLE,
 INVALID_REGULAR_EXPRESSION.
 Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
 """
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],
 ) -> Iterator[object]:
-    """Answers after every partition was queried."""
+    """Answers after all partitions of ``__transaction_state`` that this broker leads were queried."""
     try:
         wanted = ListFilter(
             request.state_filters,

@@ -2,13 +2,13 @@
 
 Versions: 0 to 13. 0: an empty list means all topics, and unavailable replicas are left out. 1: null means all, empty
 none; rack, controller, internal topics. 2: cluster id. 3: throttle time. 4: the client says whether topics may be
-created. 5: offline replicas. 6: LISTENER_NOT_FOUND instead of LEADER_NOT_AVAILABLE. 7: leader epoch. 8: authorized
-operations. 9: flexible. 10: topic ids in the answer. 11: no operations on the cluster. 12: topics by id. 13: an error
-of the whole answer.
+created. 5: offline replicas. 6: LISTENER_NOT_FOUND if the leader lacks the client's listener. 7: leader epoch. 8:
+authorized operations. 9: flexible. 10: topic ids in the answer. 11: no cluster operations any more. 12: topics by id.
+13: an error of the whole answer.
 Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
-INVALID_REPLICATION_FACTOR (creation), INVALID_REQUEST (an id, or no name, before version 12), KAFKA_STORAGE_ERROR; for
-each partition: LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND, REPLICA_NOT_AVAILABLE.
-For a topic that this request creates, the answer has its leaders. Kafka first answers UNKNOWN_TOPIC_OR_PARTITION.
+INVALID_REPLICATION_FACTOR (of a topic to create), INVALID_REQUEST (a topic id or a null name, before version 12),
+KAFKA_STORAGE_ERROR; for each partition: LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND, REPLICA_NOT_AVAILABLE. If the request
+creates a topic, its answer already has the topic's leaders; Kafka answers UNKNOWN_TOPIC_OR_PARTITION first.
 Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicMetadata``, ``AutoTopicCreationManager``.
 """
 
@@ -45,15 +45,15 @@ PARTITIONS_A_STEP = 100
 """The number of partitions described in one step: 4 us each."""
 NAMES_A_STEP = 500
 BrokerLists = dict[tuple[int, ...], list[int]]
-"""The lists of broker ids in an answer. Equal ones are one object: of 15,000 partitions they would take 4 MB."""
+"""The lists of broker ids in an answer, each kept once: separate lists for 15,000 partitions would take 4 MB."""
 FEW = 8
-"""Up to this many topics with few partitions are described at once: slices would double the cost of such a request."""
+"""Up to this many topics with few partitions are described in one call: slices would double a small request's cost."""
 
 
 def handle(
     broker: Broker, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
 ) -> Iterator[None] | None:
-    """Answers from the image, after creating missing topics if allowed."""
+    """Answers from the metadata image, after creating missing topics if that is allowed."""
     version = context.api_version
     asked = request.topics
     if version == 0 and not asked:
@@ -113,7 +113,7 @@ def _answer(
     context: RequestContext,
     reply: Callable[[MetadataResponse], None],
 ) -> Steps[None]:
-    """``created``: the result for each topic that was to be created."""
+    """Builds the answer and sends it. ``created``: topics that this request tried to create, with the error codes."""
     metadata, version = broker.metadata, context.api_version
     image = metadata.image
     answers: list[MetadataResponseTopic] = []
@@ -173,7 +173,7 @@ def _by_name(
     context: RequestContext,
     lists: BrokerLists,
 ) -> Steps[list[MetadataResponseTopic]]:
-    """The topics requested by name: those that existed before, then the others."""
+    """The answers for topics requested by name: first those that existed before the request, then the others."""
     answers: list[MetadataResponseTopic] = []
     others: list[str] = []
     for name in names:
@@ -214,7 +214,7 @@ def _describe(
 
 
 def _shared(lists: BrokerLists, brokers: Iterable[int]) -> list[int]:
-    """The list of these brokers, which must not be changed."""
+    """The one list with these broker ids for the whole answer. The caller must not change it."""
     key = tuple(brokers)
     found = lists.get(key)
     if found is None:
@@ -228,7 +228,7 @@ def _partition(
     listener, version = context.listener_name, context.api_version
     replicas, isr = _shared(lists, partition.replicas), _shared(lists, partition.isr)
     if version == 0:
-        # In this version, an unavailable replica must be missing from the list, with an error.
+        # Version 0 leaves unavailable replicas out of the lists and sets REPLICA_NOT_AVAILABLE.
         replicas = [one for one in replicas if image.endpoint(one, listener)]
         isr = [one for one in isr if image.endpoint(one, listener)]
     error = ErrorCode.NONE

@@ -1,13 +1,13 @@
 """OffsetCommit (8): stores the committed offsets of a group.
 
-Versions: 0 to 10. 1: member and generation, a timestamp for each partition. 2: a retention for all instead of the
-timestamps. 3: throttle time. 5: no retention any more. 6: leader epochs. 7: group.instance.id. 8: flexible. 9: member
-epochs of the new consumer protocol, GROUP_ID_NOT_FOUND. 10: topic ids instead of names.
+Versions: 0 to 10. 1: member and generation, a timestamp for each partition. 2: a retention time for all partitions
+instead of the timestamps. 3: throttle time. 5: no retention time any more. 6: leader epochs. 7: group.instance.id. 8:
+flexible. 9: member epochs of the new consumer protocol, GROUP_ID_NOT_FOUND. 10: topic ids instead of names.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, INVALID_GROUP_ID,
 GROUP_ID_NOT_FOUND (before version 9 ILLEGAL_GENERATION), UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
 REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 was once stored in ZooKeeper; here it is a commit without a
-member.
+Source: ``KafkaApis.handleOffsetCommitRequest``. Kafka once stored offsets of version 0 in ZooKeeper; here such a
+request is a commit without a group member.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ OffsetCommitResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartiti
 def handle(
     broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
 ) -> Iterator[object] | None:
-    """Answers after the valid offsets are stored. Unknown topics get an error each."""
+    """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
     if are_few(request.topics):
         _commit(broker, request, request.topics, context, reply)
         return None
@@ -94,7 +94,7 @@ def _commit(
 def _look_up(
     image: MetadataImage, topics: list[OffsetCommitRequestTopic], api_version: int
 ) -> tuple[list[TopicCommit], list[OffsetCommitResponseTopic]]:
-    """The valid commits, and the errors of the others."""
+    """The commits for known partitions, and the errors of unknown ones."""
     commits = []
     unknown = []
     for topic in topics:

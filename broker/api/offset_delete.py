@@ -33,7 +33,7 @@ def _refused(error: ErrorCode) -> OffsetDeleteResponse:
 def handle(
     broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
 ) -> Iterator[object] | None:
-    """Answers after the tombstones are stored."""
+    """Answers after the tombstones of the deleted offsets are stored."""
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
         return None
@@ -90,7 +90,7 @@ def _delete(
 def _look_up(
     image: MetadataImage, topics: list[OffsetDeleteRequestTopic]
 ) -> tuple[list[OffsetDeleteRequestTopic], list[OffsetDeleteResponseTopic]]:
-    """The offsets to delete, and the errors of unknown partitions."""
+    """The known partitions, whose offsets to delete, and the errors of unknown partitions."""
     known = []
     unknown = []
     for topic in topics:

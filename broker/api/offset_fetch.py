@@ -3,11 +3,11 @@
 Versions: 0 to 10. 2: all topics at once (null), an error of the whole answer. 3: throttle time. 5: leader epochs.
 6: flexible. 7: require_stable (KIP-447). 8: several groups, an error for each. 9: member id and epoch of the new
 consumer protocol. 10: topic ids instead of names.
-Errors: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: of the group (version 8 on), of the
-answer (2 to 7), on every partition (0 and 1, where an empty answer would mean "nothing committed"); of a consumer group
-(version 9 on) UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION; of a partition UNSTABLE_OFFSET_COMMIT,
-UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION if nothing is committed. Source:
-``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
+Errors of a group: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, and from version 9 on
+UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION. They are set on the group (version 8 on), on the whole answer
+(2 to 7), or on every partition (0 and 1, which have no other field for them).
+Errors of a partition: UNSTABLE_OFFSET_COMMIT, UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION if nothing
+is committed. Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -43,10 +43,10 @@ FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 def handle(
     broker: Broker, request: OffsetFetchRequest, context: RequestContext, reply: Callable[[OffsetFetchResponse], None]
 ) -> Iterator[object] | None:
-    """Answers when every group has been looked up."""
+    """Answers after every group was looked up."""
     version = context.api_version
     groups = _normalised(request, version)
-    # All offsets of a group are read once, even if requested several times; other entries are read separately.
+    # Entries that request all offsets of the same group are read once. Entries that name topics are read one by one.
     whole = {(one.group_id, one.member_id, one.member_epoch): at for at, one in enumerate(groups) if not _is_part(one)}
     keys = [
         at if _is_part(one) else whole[one.group_id, one.member_id, one.member_epoch] for at, one in enumerate(groups)
@@ -59,7 +59,7 @@ def handle(
 
 
 def _is_part(group: OffsetFetchRequest.OffsetFetchRequestGroup) -> bool:
-    """Whether topics are named; otherwise all offsets are requested."""
+    """Whether the entry names topics; otherwise it requests all offsets of the group."""
     return group.topics is not None
 
 
@@ -142,7 +142,7 @@ def _failed(index: int, error: ErrorCode) -> FetchedPartition:
 
 
 def _with_ids(image: MetadataImage, topics: list[FetchedTopic], version: int) -> list[FetchedTopic]:
-    """All topics of a group. If the version has topic ids, they are added, and deleted topics are left out."""
+    """The topics of a group. In versions with topic ids, adds the ids and leaves out deleted topics."""
     if version < TOPIC_IDS_SINCE:
         return topics
     known = []
@@ -163,7 +163,7 @@ def _response(
     topics = group.topics
     error = ErrorCode(group.error_code)
     if error and version < TOP_LEVEL_ERROR_SINCE:
-        # Only partitions have a field for the error. Without the error, the client would find no committed offsets.
+        # Only partitions have a field for the error. An empty answer would mean that nothing is committed.
         topics = [
             FetchedTopic(name=topic.name, partitions=[_failed(index, error) for index in topic.partition_indexes])
             for topic in groups[0].topics or []
@@ -182,7 +182,7 @@ def _response(
 def _old_partition(partition: FetchedPartition, version: int) -> OffsetFetchResponse.OffsetFetchResponsePartition:
     error = partition.error_code
     if version == 0 and not error and partition.committed_offset == NO_OFFSET:
-        # Version 0 read ZooKeeper, where a missing offset was a missing node.
+        # In Kafka, version 0 read offsets from ZooKeeper, and a missing node gave this error.
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return OffsetFetchResponse.OffsetFetchResponsePartition(
         partition_index=partition.partition_index,

@@ -1,9 +1,9 @@
-"""OffsetForLeaderEpoch (23): the end offset of a leader epoch in our log.
+"""OffsetForLeaderEpoch (23): the end offset of a leader epoch in this replica's log.
 
-Versions: 0 to 4 (2 and up for consumers). 2: the epoch that the client knows. 3: replica id. 4: flexible.
-Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. For an unknown
-epoch, the answer has the largest smaller epoch and the start of the next one; for one before the log's first, the
-requested epoch and the start of the first one, as in Kafka. Source: KIP-101, KIP-320;
+Versions: 0 to 4 (consumers use 2 and later). 2: the leader epoch that the client knows. 3: replica id. 4: flexible.
+Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR. For an epoch that
+the log does not have, the answer is as in Kafka: the next smaller epoch with that epoch's end offset. If the requested
+epoch is before the log's first, the answer is the requested epoch and the start of the first. Source: KIP-101, KIP-320;
 ``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochFileCache.endOffsetFor``.
 """
 
@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[OffsetForLeaderEpochResponse], None],
 ) -> Iterator[None]:
-    """Answers each partition."""
+    """Answers with the epoch and its end offset for each partition."""
     topics = []
     for topic in request.topics:
         answers = []

@@ -1,9 +1,10 @@
 """Cuts a request for many partitions into portions that are served one after the other.
 
-Owns: the division. Never does: serving. Invariant: the portions together are the request, in its order. A portion is
-one batch of records: it is stored completely or not at all, but a crash may come between two portions. Kafka stores a
-request in one batch and refuses one that needs more than ``max.message.bytes``, about 10,000 offsets; the answer has an
-error for each partition in either case.
+Owns: the division. Never does: serving. Invariant: the portions together are the request, in its order.
+
+The coordinator writes each portion as one batch of records, so a portion is stored completely or not at all. A crash
+between two portions leaves only the first ones stored. Kafka instead writes the whole request as one batch, and refuses
+a request of more than ``max.message.bytes`` (about 10,000 offsets).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +22,9 @@ class WithPartitions(Protocol):
 Topic = TypeVar("Topic", bound=WithPartitions)
 
 PORTION = 128
-"""Topics and partitions of a portion: about 1 to 2 ms of work."""
+"""The number of topics and partitions, added up, in a portion: about 1 to 2 ms of work."""
 FEW = 256
-"""A request with at most this number is served in one portion."""
+"""A request with at most this many topics and partitions, added up, is served in one portion."""
 
 
 def are_few(topics: Sequence[WithPartitions]) -> bool:
@@ -34,7 +35,7 @@ def are_few(topics: Sequence[WithPartitions]) -> bool:
 def portions(
     topics: Sequence[Topic], with_partitions: Callable[[Topic, Sequence[Any]], Topic]
 ) -> Iterator[list[Topic]]:
-    """The topics in portions; ``with_partitions`` makes a copy of a topic with a part of its partitions."""
+    """Divides topics into portions. ``with_partitions`` copies a topic with only some of its partitions."""
     portion: list[Topic] = []
     room = PORTION
     for topic in topics:

@@ -6,15 +6,15 @@ AddPartitionsToTxn (KIP-890). 13: topic ids instead of names.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUIRED_ACKS, INVALID_TOPIC_EXCEPTION (internal topics),
 INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
 UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
-INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (not part of the producer's transaction),
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS (the outcome
-of the transaction is not known yet, or fewer replicas are in sync than acks=all requires),
-NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT (in-sync replicas have not fetched the batch in time),
+INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (the partition is not part of the producer's
+transaction), TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS
+(adding to the transaction failed for the moment, or fewer replicas are in sync than ``min.insync.replicas`` with
+acks=all), NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT (in-sync replicas have not fetched the batch in time),
 NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
-With acks=0 a request gets no answer; if it fails, the connection is closed, so that the client notices. Source:
+A request with acks=0 gets no answer. If it fails, the connection is closed, so that the client notices. Source:
 ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 
-The total cost of a request with one small batch is about 33 us; the append is a third of it (docs/benchmarks.md).
+A request with one small batch costs about 33 us in total, of which the append takes a third (docs/benchmarks.md).
 """
 
 import logging
@@ -42,10 +42,10 @@ Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
 """The answers by topic name and topic id."""
 
 FEW = 64
-"""Up to this many batches are appended at once, more in slices."""
+"""Up to this many batches are appended in one call; more are appended in slices."""
 LEADER_SINCE = 10
 APPENDS_A_STEP = 16
-"""Batches that are appended in one step, each in about 15 us."""
+"""The number of batches appended in one step: about 15 us each."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def handle(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Iterator[object] | None:
-    """Appends each partition's batch, answers (after a sync, if required), then wakes up waiting fetches."""
+    """Appends each partition's batch, answers (after fsync or replication, if required), then wakes waiting fetches."""
     if context.in_slices:
         return _run_to_end(broker, _serve_large(broker, request, context, reply))
     found: BatchesByPartition = {}
@@ -105,7 +105,7 @@ def _serve_many(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Iterator[object]:
-    """Appends batches whose bytes stay valid, in steps."""
+    """Appends many batches in steps. Their bytes must stay valid after the handler has returned."""
     if producer is None:
         yield from _append_many(broker, request, batches, context, reply, {})
         return
@@ -121,7 +121,7 @@ def _serve_many(
 
 
 def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
-    """The steps, run to their end even if the connection is lost: with acks=0 the client may disconnect at once."""
+    """Runs the steps to their end even if the connection is lost: with acks=0 a client may send and disconnect."""
 
     def finished() -> Iterator[object]:
         try:
@@ -133,7 +133,7 @@ def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
             raise
 
     begun = finished()
-    next(begun)  # closing a generator that has not begun would skip its except block
+    next(begun)  # close() of a generator that has not begun skips its except block
     return begun
 
 
@@ -188,9 +188,9 @@ def _answer_later(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> Steps[None]:
-    """Appends the remaining batches, syncs and waits for replicas if required, and then answers.
+    """Appends the remaining batches, waits for fsync and in-sync replicas if required, and then answers.
 
-    ``timeout_ms``: how long it waits for replicas.
+    ``timeout_ms``: the longest wait for replicas.
     """
 
     def complete(done: ProduceWork) -> None:
@@ -213,7 +213,10 @@ def _append(
     work: ProduceWork,
     topics: Topics,
 ) -> list[Later]:
-    """Appends batches and sets their answers. Returns those that must be appended later, off the event loop."""
+    """Appends batches and sets their answers. Returns the batches that must be appended later, off the event loop.
+
+    These are large, or have many records to inspect, or a thread still appends to the same partition.
+    """
     later: list[Later] = []
     for topic, data, batch in batches:
         answered = topics.get((topic.name, topic.topic_id))
@@ -227,7 +230,7 @@ def _append(
             if refusals and (partition.topic, partition.index) in refusals:
                 raise refusals[partition.topic, partition.index]
         except KafkaError as error:
-            # Its traceback holds frames whose variables hold the error: a cycle.
+            # Drop the traceback: its frames refer to the error, which would be a reference cycle.
             work.refuse(answer, error.with_traceback(None))
             continue
         if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
@@ -252,7 +255,7 @@ def _join_and_append(
     context: RequestContext,
     reply: Reply[ProduceResponse],
 ) -> None:
-    """Adds the partitions to the transaction first, which may wait for the disk."""
+    """Adds the partitions to the transaction, then appends. Adding may wait for the transaction log's fsync."""
     is_known = False
     kept: Batches = []
 
@@ -289,7 +292,7 @@ def _join(
 def _answer(
     broker: Broker, work: ProduceWork, topics: Topics, context: RequestContext, reply: Reply[ProduceResponse]
 ) -> None:
-    """Answers, after everything is as durable as required."""
+    """Sends the answer. The caller has waited until all batches are as durable as ``acks`` requires."""
     if work.acks != 0:
         response = ProduceResponse(list(topics.values()))
         if work.failed and context.api_version >= LEADER_SINCE:
@@ -302,7 +305,7 @@ def _answer(
 
 
 def _name_leaders(broker: Broker, response: ProduceResponse, listener_name: str) -> None:
-    """Adds the current leader for partitions that another broker leads, and where it is (KIP-951)."""
+    """Adds the current leader and its endpoint for partitions that another broker leads (KIP-951)."""
     leaders = CurrentLeaders(broker.metadata.image, listener_name)
     for topic in response.responses:
         name = topic.name or broker.partitions.topic_name(topic.topic_id) or ""

@@ -1,4 +1,4 @@
-"""RenewDelegationToken (39): moves the expiry of a token, up to its latest time.
+"""RenewDelegationToken (39): extends the expiry of a token, at most to its maximum lifetime.
 
 Versions: 1 and 2. 2: flexible.
 Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (PLAINTEXT, SSL without a certificate, or a client that logged in with a
@@ -27,7 +27,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[RenewDelegationTokenResponse], None],
 ) -> None:
-    """Checks, writes the token, answers."""
+    """Checks the request, writes the token's metadata record and answers."""
     if not allows_token_requests(broker.security_protocols, context):
         reply(RenewDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, NO_TIME_MS))
         return

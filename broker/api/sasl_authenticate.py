@@ -1,8 +1,8 @@
-"""SaslAuthenticate (36): a token of a SASL mechanism.
+"""SaslAuthenticate (36): one message of a SASL mechanism. Answered here with ILLEGAL_SASL_STATE only.
 
 Versions: 0 to 2. 1: the lifetime of the session in the answer. 2: flexible.
-Errors: ILLEGAL_SASL_STATE, SASL_AUTHENTICATION_FAILED. Clients that have not authenticated are served by
-:mod:`..security.sasl_listener`; here come requests of others. Source: KIP-152, KIP-368;
+Errors: ILLEGAL_SASL_STATE, SASL_AUTHENTICATION_FAILED. :mod:`..security.sasl_listener` serves connections that are
+authenticating. This handler gets the requests of all other connections, which are errors. Source: KIP-152, KIP-368;
 ``KafkaApis.handleSaslAuthenticateRequest``.
 """
 
@@ -24,7 +24,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[SaslAuthenticateResponse], None],
 ) -> None:
-    """Answers that it is not the time."""
+    """Answers ILLEGAL_SASL_STATE."""
     reply(
         SaslAuthenticateResponse(
             error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=UNEXPECTED, auth_bytes=b"", session_lifetime_ms=0

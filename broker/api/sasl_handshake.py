@@ -1,9 +1,9 @@
-"""SaslHandshake (17): a client names its SASL mechanism.
+"""SaslHandshake (17): a client names its SASL mechanism. Answered here with ILLEGAL_SASL_STATE only.
 
-Versions: 0 to 1. 1: tokens come in SaslAuthenticate requests.
-Errors: ILLEGAL_SASL_STATE. Clients that have not authenticated are served by :mod:`..security.sasl_listener`; here come
-requests of others, on a listener without SASL or too early to renew a session. Source: KIP-43, KIP-152;
-``KafkaApis.handleSaslHandshakeRequest``.
+Versions: 0 to 1. 1: the client sends the mechanism's messages in SaslAuthenticate requests.
+Errors: ILLEGAL_SASL_STATE. :mod:`..security.sasl_listener` serves connections that are authenticating or that renew a
+session. This handler gets the others: on a listener without SASL, in a session without an end, or less than 1 s after
+the last renewal. Source: KIP-43, KIP-152; ``KafkaApis.handleSaslHandshakeRequest``.
 """
 
 from collections.abc import Callable
@@ -23,5 +23,5 @@ def handle(
     context: RequestContext,
     reply: Callable[[SaslHandshakeResponse], None],
 ) -> None:
-    """Answers that it is not the time."""
+    """Answers ILLEGAL_SASL_STATE."""
     reply(SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE))

@@ -5,7 +5,7 @@ Errors: INVALID_GROUP_ID, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, ILLEGA
 REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleSyncGroupRequest``, ``GroupCoordinatorService.syncGroup``.
 
-The answer waits until the leader's assignment is stored.
+The answer is sent after the leader's assignment is stored.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[SyncGroupResponse], None],
 ) -> None:
-    """Answers an error at once; otherwise the member keeps the reply until the assignment is stored."""
+    """Answers an error immediately. Otherwise the group keeps ``reply`` until the assignment is stored."""
     if context.api_version >= PROTOCOL_REQUIRED_SINCE and None in (request.protocol_type, request.protocol_name):
         reply(_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         return

@@ -1,7 +1,7 @@
-"""Merges the results of partitions from two places: those refused before the coordinator was called, and the
-coordinator's.
+"""Merges results by topic: of partitions that the handler refused, and of those that the coordinator answered.
 
-Owns: the order. Never does: deciding. Source: ``OffsetCommitResponse.Builder.merge`` and its sisters.
+Owns: the order of topics. Never does: deciding. Source: ``OffsetCommitResponse.Builder.merge`` and the ``merge`` of
+similar responses.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -37,7 +37,7 @@ class MergedTopics(Generic[Result]):
         self._answer = answer
         self._by_topic: dict[Hashable, Result] = {}
         self._missing = 1
-        """The number of portions not added yet, plus one until all are known."""
+        """The number of portions whose answers are missing, plus one until :meth:`close` is called."""
 
     def expect(self) -> None:
         """Notes that the answer to one more portion will be added."""

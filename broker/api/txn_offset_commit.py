@@ -1,7 +1,7 @@
 """TxnOffsetCommit (28): stores the committed offsets of a group as part of a transaction.
 
-Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: for clients that
-know TRANSACTION_ABORTABLE. 5: also adds the group's partition to the transaction (KIP-890).
+Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: the client knows
+TRANSACTION_ABORTABLE. 5: also adds the group's partition to the transaction (KIP-890).
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
 FENCED_INSTANCE_ID, INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH,
 INVALID_TXN_STATE, TRANSACTION_ABORTABLE, CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
@@ -45,7 +45,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> Iterator[object] | None:
-    """Answers after the valid offsets are stored. Unknown topics get an error each."""
+    """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
     if are_few(request.topics):
         _commit(broker, request, request.topics, context, reply)
         return None
@@ -110,7 +110,8 @@ def _commit(
     def added(errors: Errors) -> None:
         if errors:
             error = next(iter(errors.values()))
-            # The coordinator of the transaction can't be reached: older clients retry this error without a lookup.
+            # The transaction coordinator can't be reached. Clients retry COORDINATOR_LOAD_IN_PROGRESS without looking
+            # up the group coordinator again.
             answer(refused(LOADING if error is ErrorCode.NETWORK_EXCEPTION else error))
         else:
             write(shard)
@@ -127,7 +128,7 @@ def _commit(
 def _look_up(
     image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic]
 ) -> tuple[list[TransactionalTopicCommit], list[TxnOffsetCommitResponseTopic]]:
-    """The valid commits, and the errors of the others."""
+    """The commits for known partitions, and the errors of unknown ones."""
     commits = []
     unknown = []
     for topic in topics:

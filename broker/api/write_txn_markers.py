@@ -1,12 +1,12 @@
-"""WriteTxnMarkers (27): ends transactions in partitions, on behalf of a coordinator or of an operator.
+"""WriteTxnMarkers (27): writes commit or abort markers to partitions, for a transaction coordinator or an operator.
 
-Versions: 1 to 2. 1: flexible. 2: the transaction version of the client, by which the epoch of the marker is checked
+Versions: 1 to 2. 1: flexible. 2: the client's transaction version, which decides how the marker's epoch is checked
 (KIP-1228).
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a negative producer id or epoch),
 INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER (also for a
 partition of ``__consumer_offsets`` that is not loaded yet), NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND,
 REQUEST_TIMED_OUT.
-``kafka-transactions --abort`` sends it to end hanging transactions. Source: KIP-98, KIP-664;
+``kafka-transactions --abort`` sends this request to end hanging transactions. Source: KIP-98, KIP-664;
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
 
