@@ -1,8 +1,8 @@
 """The log cleaner of a running broker: chooses the filthiest log, has a worker clean it, and swaps the result in.
 
-Owns: the start and the end of rounds, the cleaner-offset-checkpoint. Never does: decoding a batch, the rules of the
-choice (storage/compaction/ has them), blocking the event loop. Invariants: at most log.cleaner.threads rounds at a
-time, and one for a partition; the checkpoint moves only after the round's new segments are durable; the cleaner runs
+Owns: the start and the end of rounds, the cleaner-offset-checkpoint. Never does: decoding a batch, rating how dirty a
+log is (storage/compaction/ does), blocking the event loop. Invariants: at most log.cleaner.threads rounds at a time,
+and one for a partition; the checkpoint moves only after the round's new segments are durable; the cleaner runs
 retention of compacted logs, never during a round of the same log. Source: Kafka's LogCleaner, LogCleanerManager.
 """
 
@@ -35,7 +35,7 @@ LEAST_BACKOFF_MS = 100
 LOGS_A_STEP = 16
 """The number of compacted logs checked in one turn of the event loop: 20 us each. A broker may have thousands."""
 OTHERS_A_STEP = 512
-"""The number of logs looked at in one turn, of which most may not be compacted: 1 us each."""
+"""The number of logs checked in one turn of the event loop if none of them is compacted: 1 us each."""
 SEGMENTS_A_STEP = 4
 """Segments that retention removes in one turn: their files are renamed, 0.2 ms each."""
 FAILURES = (KafkaError, CorruptIndexError, OSError)
@@ -54,7 +54,7 @@ class LogCleaner:
         others_a_step: int = OTHERS_A_STEP,
     ) -> None:
         """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch;
-        ``others_a_step``: the number of logs looked at in one turn, of which most may not be compacted.
+        ``others_a_step``: the number of logs checked in one turn of the event loop if none of them is compacted.
         """
         self.state = CleanerState()
         self._directories = directories
@@ -80,8 +80,8 @@ class LogCleaner:
             await asyncio.wait(tasks)
 
     async def _in_turns(self) -> AsyncIterator[tuple[LogDirectory, TopicPartition, Log]]:
-        """The compacted logs that are usable, with a turn for other work after LOGS_A_STEP of them, or
-        ``others_a_step`` of others. Logs removed in between are left out.
+        """Yields the compacted logs that are usable. After LOGS_A_STEP of them, or ``others_a_step`` other logs, the
+        event loop gets a turn. Logs that were removed during such a turn are skipped.
         """
         looks = 0
         for directory in self._directories:
@@ -97,15 +97,17 @@ class LogCleaner:
                     yield directory, key, log
 
     async def run_once(self) -> None:
-        """Runs one whole pass: cleaning of due logs as far as there are threads, retention, checkpoints."""
+        """Runs one whole pass: cleans the due logs for which a thread is free, applies retention, writes checkpoints.
+        Returns when the rounds have ended.
+        """
         await self._begin_rounds()
         if self._rounds:
             await asyncio.wait(self._rounds)
 
     async def clean_now(self, key: TopicPartition) -> None:
-        """Cleans a compacted log once, even if it is not due: its sealed segments, as far as they may be cleaned.
+        """Cleans the sealed segments of a compacted log once, as far as they may be cleaned, even if it is not due.
 
-        Waits for a round of the same log first. A failure is kept in the state, as that of any round.
+        Waits for a round of the same log first. A failure is recorded in the state, like that of any other round.
         """
         while key in self.state.in_progress:
             await asyncio.wait(self._rounds, return_when=asyncio.FIRST_COMPLETED)
@@ -159,7 +161,9 @@ class LogCleaner:
         return task
 
     def _round_ended(self, directory: LogDirectory, to_clean: LogToClean, task: asyncio.Task[None]) -> None:
-        """Logs an unexpected error, too. The partition then waits for its next try."""
+        """Removes a round that has ended. Logs an unexpected error; the partition is then uncleanable until its next
+        try.
+        """
         self._rounds.discard(task)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
@@ -186,7 +190,7 @@ class LogCleaner:
         return None if best is None else found[best.key]
 
     def _inspect_log(self, directory: LogDirectory, key: TopicPartition, log: Log, now_ms: int) -> LogToClean:
-        """How dirty a log is. Raises FAILURES."""
+        """Measures how dirty a log is, and corrects an invalid checkpoint of its cleaned offset. Raises FAILURES."""
         checkpoint = directory.cleaner_offsets.get(key)
         first_dirty, problem = first_dirty_offset(checkpoint, log.log_start_offset, log.log_end_offset)
         if problem is not None:
@@ -217,7 +221,9 @@ class LogCleaner:
     # A round -------------------------------------------------------------------
 
     async def _clean(self, directory: LogDirectory, log: Log, to_clean: LogToClean) -> None:
-        """Runs one round, from its input to the checkpoint. After a failure, it is tried again later."""
+        """Runs one round: cleans the log, swaps the new segments in, writes the checkpoint. A failure is recorded, and
+        the log is tried again later.
+        """
         key = to_clean.key
         begun_ms = self._clock_ms()
         try:
@@ -282,7 +288,9 @@ class LogCleaner:
     # Between rounds ------------------------------------------------------------
 
     async def delete_old_segments(self) -> None:
-        """Retention of compacted logs. With ``compact`` alone, only segments before the log's start are removed."""
+        """Deletes old segments of compacted logs. With ``cleanup.policy=compact`` alone, only those before the log
+        start offset.
+        """
         async for directory, key, log in self._in_turns():
             try:
                 while self._is_to_shrink(key, log) and (  # noqa: ASYNC110 - not a wait: other work gets a turn
@@ -293,16 +301,16 @@ class LogCleaner:
                 logger.error("%s: %s", directory.path, error)
 
     def _is_to_shrink(self, key: TopicPartition, log: Log) -> bool:
-        """Whether retention may run on a log. Since the last turn it may have been deleted, or its cleaning may have
-        begun.
+        """Whether retention may run on a log. Asked again in each turn of the event loop, because the log may have been
+        deleted, or its cleaning may have begun, since the last one.
         """
         if not log.is_open or log.failure is not None or key in self.state.in_progress:
             return False
         return log.config.is_deleted or log.segments.first.base_offset < log.log_start_offset
 
     async def _checkpoint_removed_partitions(self) -> None:
-        """Removes the offsets of deleted topics from the checkpoint, so that a new topic of the same name does not get
-        them.
+        """Writes the checkpoint without the offsets of deleted topics, so that a new topic of the same name does not
+        get them.
         """
         for directory in self._directories:
             if directory.failure is None and self._written.get(directory, directory.cleaner_offsets).keys() != (

@@ -1,4 +1,4 @@
-"""The cleaner's state: partitions in cleaning, uncleanable partitions with the reason, results of the last rounds.
+"""The cleaner's state: partitions being cleaned, uncleanable partitions with the reason, results of the last rounds.
 
 Pure: the time is passed in, ms since 1970. Never does: choosing (storage/compaction/selection.py). Invariant: an
 uncleanable partition is tried again at growing intervals, and listed until it is cleaned or removed. Source: the states

@@ -1,7 +1,7 @@
 """Runs the slow part of a cleaning round: on a thread if it is small, otherwise in a process of its own.
 
-Never does: changing logs. Invariant: when `carry_out_round` returns or raises, no thread or process works on the order
-any more. See storage/compaction/worker.py for why.
+Never does: changing logs. Invariant: when `carry_out_round` returns or raises, no thread or process works on its
+CleaningOrder any more. See storage/compaction/worker.py for the reason to use a process.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ THREAD_BYTES = 1 << 20
 
 
 async def carry_out_round(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
-    """Runs the slow part of a round. The round's interruption or a cancellation ends it early.
+    """Runs the slow part of a round. It ends early if the round is interrupted or the caller is cancelled.
 
     Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
     """
@@ -42,7 +42,7 @@ async def _on_thread(round_: LiveRound) -> CleaningOutcome:
     except asyncio.CancelledError:
         stop.set()
         await asyncio.wait([work])
-        work.exception()  # retrieved: it is the requested stop
+        work.exception()  # retrieved, so that asyncio does not report the requested stop as an error
         raise
 
 

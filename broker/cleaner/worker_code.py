@@ -63,8 +63,8 @@ class WorkerCode:
         self._modules[name] = spec.submodule_search_locations is not None, marshal.dumps(code)
 
     def command(self) -> tuple[list[str], bytes]:
-        """The arguments of the interpreter, and the beginning of its input. Before `read`, it uses the modules on the
-        disk.
+        """The arguments of the worker's interpreter, and the beginning of its input. Until the last step of `read` has
+        run, the worker loads its modules from the disk.
         """
         if not self._is_complete:
             return ["-m", "odradek.storage.compaction.worker"], b""

@@ -16,7 +16,7 @@ FetchableTopicResponse = FetchResponse.FetchableTopicResponse
 STORAGE_ERROR_SINCE = 6
 LEADER_SINCE = 16
 LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-"""Errors with which the answer has the current leader, from version 16 on (KIP-951)."""
+"""For partitions with these errors the answer names the current leader, from version 16 on (KIP-951)."""
 
 
 def changed_reads(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead]:
@@ -42,14 +42,14 @@ def changed_reads(fetch: FetchContext, reads: list[PartitionRead]) -> list[Parti
 
 
 def in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
-    """The reads in Kafka's order. Errors found without a read come last: unknown topic ids, then partitions."""
+    """The reads in Kafka's order. Errors found without a read come last, in the order of UNKNOWN_PARTITION_ERRORS."""
     if len(reads) == 1:
         return reads
     return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
 
 
 def add_by_topic(topics: list[FetchableTopicResponse], reads: list[PartitionRead]) -> None:
-    """Groups neighbours of one topic, keeping the order."""
+    """Adds the reads to ``topics`` in their order. Consecutive reads of the same topic share one entry."""
     last = (topics[-1].topic_id, topics[-1].topic) if topics else None
     for read in reads:
         key = (read.wanted.topic_id, read.wanted.topic_name)
@@ -71,14 +71,14 @@ def fetch_response(
 
 
 def _count_copied(read: FetchRead) -> None:
-    """Counts what a follower gets for the leader's throttle. Kafka counts the other fields of the answer, too."""
+    """Counts the bytes of records that a follower gets, for the leader's throttle. Kafka counts all fields."""
     for one in read.reads:
         if one.partition is not None and one.partition.leading is not None and one.records_bytes:
             one.partition.leading.copied(one.records_bytes)
 
 
 def name_leaders(image: MetadataImage, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
-    """Adds the current leader for partitions with such an error, and where it is (KIP-951)."""
+    """Adds the current leader of each partition with an error of LEADER_ELSEWHERE, and its address (KIP-951)."""
     leaders = CurrentLeaders(image, listener_name)
     for one in read.reads:
         if one.data.error_code not in LEADER_ELSEWHERE:

@@ -1,7 +1,7 @@
 """Charges consumers for the bytes that they fetch.
 
-Owns: the size that counts, and the answer to a consumer that is over a quota. Never does: judging, sending. Invariant:
-after an answer without records, the session is as before the request. Source: ``KafkaApis.handleFetchRequest``,
+Owns: the size that is charged, and the answer to a consumer that is over a quota. Never does: comparing with a quota,
+sending. Invariant: after an answer without records, the session is as before. Source: ``KafkaApis.handleFetchRequest``,
 ``FetchResponse.sizeOf``, ``FetchContext.getThrottledResponse``; KIP-219.
 """
 
@@ -25,7 +25,7 @@ def charged(
     charge: Charged,
     version: int,
 ) -> FetchResponse:
-    """The response, or one without partitions if the client is over a quota."""
+    """Charges the client for the response. Returns it, or one without partitions if the client is over a quota."""
     if not charge.fetched(_size(response, version)):
         return response
     for one in reads:
@@ -38,7 +38,7 @@ def charged(
 
 
 def _size(response: FetchResponse, version: int) -> int:
-    """The bytes that count: the length field and the body, but not the header."""
+    """The bytes that are charged: the length field and the body, but not the header."""
     encoded = response_encoder(FetchResponse, version)(response, 0)
     header_bytes = CORRELATION_ID_BYTES + response_header_version(ApiKey.FETCH, version)
     return sum(map(len, encoded)) - header_bytes

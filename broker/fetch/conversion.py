@@ -3,7 +3,7 @@
 Owns: one pass over the partitions of such a request. Never does: converting on the event loop
 (:mod:`..replicas.record_work` has a thread), converting more than one answer needs (plus at most a batch). Invariants:
 the first batch with records is returned whole; control batches, which these formats don't have, are skipped, so that a
-reader before one can proceed; one partition is converted at a time. Source: Kafka 3.9's
+consumer whose next record is one can proceed; one partition is converted at a time. Source: Kafka 3.9's
 KafkaApis.maybeConvertFetchedData and LazyDownConversionRecords (KIP-283).
 """
 
@@ -105,7 +105,7 @@ class ConvertedRead:
         source: bytes | FileRegion,
         result: ConvertedRecords | KafkaError,
     ) -> None:
-        """Adds the converted records, or continues after control batches."""
+        """Adds the converted records. If all batches were control batches, reads on after them."""
         if isinstance(source, FileRegion):
             source.close()  # here, not on the thread: holders of a descriptor are counted on one thread only
         try:
@@ -148,7 +148,8 @@ def _convertible(read: PartitionRead) -> Log | None:
 
 
 def converted(data: bytes | FileRegion, magic: int, fetch_offset: int, limit: int) -> Steps[ConvertedRecords]:
-    """Messages of format ``magic`` for the batches in ``data``; a region of a file is read first, and not closed.
+    """Converts the batches in ``data`` to messages of format ``magic``. Reads a region of a file first, and does not
+    close it.
 
     Raises KafkaError as ``down_convert``; KAFKA_STORAGE_ERROR if the file can't be read.
     """

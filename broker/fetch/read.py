@@ -22,7 +22,7 @@ READ_COMMITTED = 1
 READS_A_STEP = 16
 """Partitions that are read in one step: each takes about 5 us, or 30 us if it has records."""
 LOOKS_A_READ = 8
-"""Partitions with nothing new for a follower that count as one read: each takes 0.6 us."""
+"""The number of unchanged partitions of a follower that take as long as one read: 0.6 us each."""
 NO_RECORDS = b""
 UNKNOWN_PARTITION_ERRORS: dict[int, int] = {
     ErrorCode.UNKNOWN_TOPIC_ID: 1,
@@ -34,12 +34,12 @@ UNKNOWN_PARTITION_ERRORS: dict[int, int] = {
 
 @dataclass(slots=True)
 class FetchLimits:
-    """The limits of one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked
-    first.
-    ``max_partition_bytes``: of one partition, even if the client requests more. ``follower``: who copies
-    the partitions. ``only_leader``: a copy is not read, for followers and for clients from before version 11.
-    ``consumer``: who may be sent to another replica; None for followers and for clients without a rack.
-    ``may_read``: decides by the topic's name; None if everything is allowed.
+    """The limits of one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether the checksum of each batch
+    is verified before it is sent.
+    ``max_partition_bytes``: of one partition, even if the client requests more. ``follower``: the broker that fetches;
+    None for a consumer. ``only_leader``: reads only partitions that this broker leads, for followers and for clients
+    before version 11. ``consumer``: a consumer that may be sent to another replica; None for followers and for clients
+    without a rack. ``may_read``: whether the client may read a topic, by name; None if everything is allowed.
 
     Not frozen: a frozen one takes 1 us to make, and each request makes one.
     """
@@ -55,7 +55,8 @@ class FetchLimits:
 
 
 class FetchingFollower(NamedTuple):
-    """The broker that fetches to copy. ``is_second_read``: the read after a wait, whose offsets count already."""
+    """The broker that follows the partitions. ``is_second_read``: True for the read after a wait; the first read has
+    already noted the follower's offsets."""
 
     broker_id: int
     broker_epoch: int
@@ -96,7 +97,7 @@ class PartitionRead:
 
 
 class ThrottledRead(PartitionRead):
-    """The result for a throttled follower: no records. It does not wait for this partition either."""
+    """The result for a throttled follower: no records. Its fetch does not wait for this partition either."""
 
     __slots__ = ()
     is_throttled = True
@@ -104,8 +105,8 @@ class ThrottledRead(PartitionRead):
 
 @dataclass(slots=True)
 class FetchRead:
-    """The result of one pass. ``completes``: it must be answered at once (an error, a diverging epoch, a preferred read
-    replica). ``follower``: who has asked, if it was a broker."""
+    """The result of one pass. ``completes``: the request must be answered at once (an error, a diverging epoch, a
+    preferred read replica). ``follower``: the broker that fetches; None for a consumer."""
 
     reads: list[PartitionRead]
     total_bytes: int
@@ -147,9 +148,9 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
 
 
 def _passes_over(want: SessionPartition, follower: FetchingFollower) -> bool:
-    """Whether a partition of a follower's session is as it was at its last fetch; if so, this fetch is noted.
+    """Whether nothing has changed in a partition since the follower's last fetch of it. If so, notes this fetch.
 
-    A session has all partitions that a broker follows here, and most of them are idle.
+    This is the fast path: a session has all partitions that a broker follows here, and most of them are idle.
     """
     partition = want.still
     if partition is None or want.current_leader_epoch != partition.leader_epoch:
@@ -165,10 +166,10 @@ def _passes_over(want: SessionPartition, follower: FetchingFollower) -> bool:
 
 
 def _is_at_end(want: SessionPartition, limits: FetchLimits, follower: FetchingFollower) -> bool:
-    """Whether a follower has just appended all there is; if so, this fetch is noted. Needs no read and no answer.
+    """Whether the follower's log now ends where this one does. If so, notes this fetch, and the partition is not read.
 
-    A produce with acks=all waits for such a fetch. False also if a whole read has to judge. A high watermark that the
-    follower does not know yet is in the answer to this fetch if it waits, and otherwise in the next one.
+    A produce with acks=all waits for such a fetch. Also False if only a whole read can decide. A high watermark that
+    the follower does not know yet is in the answer to this fetch if the fetch waits, otherwise in the next answer.
     """
     partition = want.known
     if (
@@ -193,9 +194,11 @@ def _is_at_end(want: SessionPartition, limits: FetchLimits, follower: FetchingFo
 
 
 def _grown(want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool) -> PartitionRead | None:
-    """What was appended while a follower's fetch waited; None if a whole read has to judge. Raises KafkaError.
+    """Reads what was appended while a follower's fetch waited. Returns None if a whole read is needed. Raises
+    KafkaError.
 
-    The first read has checked everything that does not end the leadership or begin another epoch.
+    The other checks of the first read still hold: their outcome changes only with the leadership or its epoch, and
+    both are checked again here.
     """
     partition, follower = want.still, limits.follower
     if partition is None or follower is None or not follower.is_second_read or limits.check_crcs:
@@ -223,7 +226,7 @@ def _grown(want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: 
 
 
 def second_read(limits: FetchLimits) -> FetchLimits:
-    """The limits of the read after a wait, in which a follower's offsets count no more (they are old by then)."""
+    """The limits of the read after a wait. It does not note a follower's offsets again, which are old by then."""
     if limits.follower is None:
         return limits
     broker_id, broker_epoch, _ = limits.follower
@@ -280,7 +283,8 @@ def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaErr
 
 
 def _error_of_unknown_id(limits: FetchLimits) -> ErrorCode:
-    """A broker that may not copy anything does not learn which ids are unknown; a consumer does, as in Kafka."""
+    """The error for an unknown topic id. A broker without permission to copy does not learn that the id is unknown; a
+    consumer does, as in Kafka."""
     if limits.follower is not None and limits.may_read is not None and not limits.may_read(""):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.UNKNOWN_TOPIC_ID
@@ -357,7 +361,7 @@ def _aborted(log: Log, first: int, bound: int, check_crcs: bool) -> list[FetchRe
 
 
 def _check_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:
-    """Raises KafkaError if a fetch comes from no follower of this partition."""
+    """Raises KafkaError if the sender of a fetch does not follow this partition."""
     if partition.leading is None:
         # Only brokers that the metadata names as replicas are followers; a client's claim does not count
         # (CVE-2018-1288).
@@ -366,7 +370,8 @@ def _check_follower(partition: Partition, want: SessionPartition, follower: Fetc
 
 
 def _note_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:
-    """The follower has what lies below its fetch offset. The answer has the high watermark after that."""
+    """Notes that the follower has everything below its fetch offset. This may raise the high watermark, so the answer
+    takes it afterwards."""
     if partition.leading is not None and not follower.is_second_read:
         partition.leading.fetched(follower.broker_id, follower.broker_epoch, want.fetch_offset, want.log_start_offset)
 
@@ -374,7 +379,7 @@ def _note_follower(partition: Partition, want: SessionPartition, follower: Fetch
 def _reads_elsewhere(
     partition: Partition, want: SessionPartition, consumer: RackedConsumer, data: FetchResponse.PartitionData
 ) -> bool:
-    """Names another replica in ``data`` if the consumer should read there (KIP-392)."""
+    """Whether the consumer should read from another replica (KIP-392). If so, names that replica in ``data``."""
     if partition.leading is None:
         return False
     preferred = partition.leading.preferred_read_replica(consumer.rack, consumer.listener_name, want.fetch_offset)
@@ -385,9 +390,11 @@ def _reads_elsewhere(
 
 
 def _diverges(log: Log, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
-    """If the client's last fetched epoch ends earlier here, sets the offset to truncate to in ``data`` (KIP-595).
+    """Whether the client's log differs from this one before its fetch offset: its last fetched epoch ends earlier here
+    (KIP-595). If so, sets ``diverging_epoch`` in ``data``.
 
-    Below the start of the log the offset is out of range even then (KAFKA-12996).
+    Raises KafkaError OFFSET_OUT_OF_RANGE if that epoch is later than all in this log, or if the fetch offset is below
+    the log start, even if the logs differ (KAFKA-12996).
     """
     end = log.offsets.epoch_end_offset(want.last_fetched_epoch)
     if end is None or want.fetch_offset < log.log_start_offset:

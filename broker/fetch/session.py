@@ -1,8 +1,8 @@
 """Incremental fetch sessions: the broker stores what a consumer fetches, and answers only with changes.
 
 Pure. Owns: the cache of sessions and the values last sent to each client. Never does: I/O, reading logs, a clock.
-Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist, with MOST_PARTITIONS together; a
-session belongs to requests with topic ids or to requests with names, never both. Source: KIP-227, KIP-516;
+Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist, with at most MOST_PARTITIONS
+partitions together; a session has requests with topic ids or requests with names, never both. Source: KIP-227, KIP-516;
 ``FetchSession.scala`` and ``FetchManager``.
 """
 
@@ -21,7 +21,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 MOST_PARTITIONS = 1 << 17
-"""Partitions of all sessions together, about 50 MB. Kafka limits only the number of sessions."""
+"""The maximum of partitions of all sessions together: about 50 MB. Kafka limits only the number of sessions."""
 
 PartitionKey = tuple[bytes, str, int]
 """(topic id or 16 zero bytes, topic name or "", partition index): identifies a partition in the request."""
@@ -74,9 +74,9 @@ class SessionPartition:
         self.sent_high_watermark = -1
         self.sent_log_start_offset = -1
         self.still: Partition | None = None
-        """The partition, if a follower has read it at this offset before: there may be nothing new since."""
+        """Set once a follower has read the partition at this offset, else None: there may be nothing new since."""
         self.known: Partition | None = None
-        """The partition, if a follower has read it in this session."""
+        """Set once a follower has read the partition in this session, else None."""
 
     @property
     def key(self) -> PartitionKey:
@@ -93,7 +93,7 @@ class SessionPartition:
         self.still = None
 
     def unsent(self) -> None:
-        """What :meth:`must_answer` stored was not sent: the next answer includes this partition."""
+        """Forgets what :meth:`must_answer` stored, because it was not sent. The next answer includes this partition."""
         self.sent_high_watermark = self.sent_log_start_offset = -1
 
     def must_answer(
@@ -188,9 +188,9 @@ class FetchSessionCache:
         uses_topic_ids: bool,
         now_ms: int,
     ) -> FetchContext:
-        """What a request with this session id and epoch fetches; opens, continues or closes its session.
+        """Opens, continues or closes the session of a request. Returns what the request fetches.
 
-        A new session keeps ``wanted``.
+        A new session stores ``wanted`` itself, not a copy.
         """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION_ID:
@@ -216,7 +216,7 @@ class FetchSessionCache:
         return FetchContext(list(session.partitions.values()), session, incremental=True)
 
     def discard(self, session: FetchSession) -> None:
-        """Removes a session that its client will not hear of."""
+        """Removes a new session whose id is not sent to the client."""
         self._sessions.pop(session.session_id, None)
 
     def _update(

@@ -10,11 +10,11 @@ from typing import Protocol
 from ..timers.timers import Timer
 
 Waiter = Callable[[int], None]
-"""Called with the bytes that can be read in addition; 0: something else has changed."""
+"""Called with the number of bytes that have become readable; 0: the partition has changed in another way."""
 
 
 class Source(Protocol):
-    """What grows."""
+    """The log that a fetch waits for, or what stands for it."""
 
     def wait(self, waiter: Waiter) -> None:
         """Calls ``waiter`` whenever more can be read, until :meth:`stop_waiting`."""

@@ -55,14 +55,16 @@ def check(
             if header.attributes & TRANSACTIONAL_FLAG and request.transactional_id is None:
                 raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
             size = header.batch_length + LOG_OVERHEAD
-            # An incomplete batch after the batch is trimmed, as Kafka does.
+            # Cuts off what follows the first batch: it can only be an incomplete batch. Kafka does the same.
             batch = (header, records if size == len(records) else records[:size])
         # If a partition is named twice, the last batch counts, as in Kafka.
         batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
 
 
 def transactional_producer(request: ProduceRequest, batches: Batches) -> tuple[int, int] | None:
-    """The producer whose transaction has the batches, if any. Raises KafkaError for several producers."""
+    """The id and epoch of the producer of the transactional batches; None without any. Raises KafkaError if they come
+    from several producers.
+    """
     if request.transactional_id is None:
         return None
     return producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
@@ -76,7 +78,9 @@ def accept(
     batch: Batch,
     context: RequestContext,
 ) -> tuple[Partition, BatchHeader, Buffer]:
-    """The partition and its batch. Raises KafkaError if it is refused before the log checks it."""
+    """The partition, the header of its batch, and the batch. Raises KafkaError if the batch is refused here, before the
+    log checks it.
+    """
     name = topic.name
     if context.api_version >= 13:
         name = partitions.topic_name(topic.topic_id) or ""
@@ -98,7 +102,7 @@ def accept(
 def accepted(
     partitions: Partitions, request: ProduceRequest, batches: Batches, context: RequestContext
 ) -> list[Partition]:
-    """The partitions of acceptable batches. The other batches are refused in their turn."""
+    """The partitions of acceptable batches. Skips the others: they get their errors later, in :func:`accept`."""
     found = []
     for topic, data, batch in batches:
         with suppress(KafkaError):
@@ -108,7 +112,7 @@ def accepted(
 
 
 def copied(batches: Batches) -> Batches:
-    """The batches, to be appended when their frame is gone."""
+    """Copies the batches, so that they can be appended after the request's buffer is gone."""
     return [
         (topic, data, batch if isinstance(batch, KafkaError) else (batch[0], memoryview(bytes(batch[1]))))
         for topic, data, batch in batches

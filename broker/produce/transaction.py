@@ -1,4 +1,4 @@
-"""Adds the partitions of transactional batches to their transaction before any batch is appended (KIP-890).
+"""Adds the partitions of transactional batches to their transaction, or checks them, before any append (KIP-890).
 
 Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppend``.
 """
@@ -25,7 +25,8 @@ _UNSURE = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-"""Transient errors. An old producer fails at these; at NOT_ENOUGH_REPLICAS it retries, as it should."""
+"""Transient errors, which are answered as NOT_ENOUGH_REPLICAS: an old producer retries after that, but not after these.
+"""
 
 Refusals = Mapping[TopicPartition, KafkaError]
 
@@ -52,11 +53,12 @@ def join(
     verifies: bool,
     then: Callable[[Refusals], None],
 ) -> None:
-    """Adds the partitions to the producer's transaction. ``then`` is called with the errors of partitions, at once or
-    later.
+    """Makes sure that the partitions are in the producer's transaction. Calls ``then`` with the errors of partitions,
+    at once or later.
 
-    Partitions in which the transaction already has records are skipped. ``verifies``: for older clients, only checks
-    that they have added the others (transaction.partition.verification.enable); for newer clients, adds them.
+    Partitions in which the transaction already has records are skipped. From version ADDS_IMPLICITLY_SINCE of the
+    request on, the others are added. Older clients must have added them: this is checked if ``verifies``
+    (transaction.partition.verification.enable) is True.
     """
     support = Support.of(
         context.api_version,
@@ -75,8 +77,8 @@ def join(
 
 
 def _is_missing(partition: Partition, producer: tuple[int, int]) -> bool:
-    """Whether the producer's transaction may have no records there. A partition that is not served gets none: its
-    append is refused."""
+    """Whether the producer's transaction has no records in the partition yet. False if the partition is not served,
+    because its append is refused anyway."""
     try:
         return not partition.log.producer_state.has_open_transaction(*producer)
     except KafkaError:

@@ -1,8 +1,8 @@
-"""The appends of one Produce request, and the appends and syncs that must end before its answer.
+"""The appends of one Produce request, and the syncs and the replication that must end before its answer.
 
-Owns: the answers of the partitions, the appends and syncs that they wait for. Never does: deciding what is accepted
-(``api/produce.py`` does). Invariant: completes exactly once, after the last append and the last required sync have
-ended or failed. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``, with syncs instead of replicas.
+Owns: the answers of the partitions, and the count of what they wait for. Never does: deciding what is accepted
+(``api/produce.py`` does). Invariant: completes exactly once, after each append, required sync and required replication
+has ended, failed or timed out. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``; the syncs are our own.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from ..timers.timers import Timer
 
 PartitionProduceResponse = ProduceResponse.PartitionProduceResponse
 Later = tuple[Partition, BatchHeader, Buffer, PartitionProduceResponse]
-"""A batch that is not appended inside the call, with its header and its answer."""
+"""A batch to append after the request handler has returned: its partition, header, bytes, and the answer to fill."""
 Grown = tuple[Partition, int, int]
 """A partition, its new end offset, and the bytes that were appended."""
 Unsynced = tuple[Partition, int, PartitionProduceResponse]
@@ -51,7 +51,7 @@ WITHOUT_LOG_START = frozenset(
 
 
 class _LongAppend(NamedTuple):
-    """A batch whose append does not end inside the call. ``records`` stay valid until it has ended."""
+    """A batch whose append may end after the call that begins it. ``records`` stay valid until the end."""
 
     partition: Partition
     records: Buffer
@@ -122,7 +122,7 @@ class ProduceWork:
     ) -> Steps[None]:
         """Appends batches that are too large for the event loop, and those that follow them: one in each step.
 
-        ``wait_for_replicas`` sets the timer after which missing replicas end the wait (the request's ``timeout.ms``).
+        ``wait_for_replicas`` sets the timer that ends the wait for replicas (the request's ``timeout.ms``).
         ``complete`` is called once, after the last step and the last append, with this object as its argument, since a
         closure that holds it would be a reference cycle.
         """
@@ -169,7 +169,8 @@ class ProduceWork:
         if isinstance(result, KafkaError):
             self._appended(batch, result)
             return
-        # The records as received may be gone. If the topic's configuration has changed, these are inspected again.
+        # From here on the batch holds the inspected records; the buffer of the received ones may be gone. If the
+        # topic's configuration changes before the append, the inspected ones are inspected again.
         inspected = batch._replace(records=result.batch)
         batch.partition.append_later(result.batch, self._context.now_ms, result, partial(self._appended, inspected))
 
@@ -201,7 +202,7 @@ class ProduceWork:
         self._one_less()
 
     def _await_replicas(self) -> Steps[None]:
-        """Wakes the followers, and waits until they have what was appended."""
+        """Wakes the waiting fetches of followers, and waits until the in-sync replicas have what was appended."""
         unreplicated, self.unreplicated = self.unreplicated, []
         self._missing += len(unreplicated)
         for count, (partition, end_offset, size, answer) in enumerate(unreplicated, 1):
@@ -219,7 +220,7 @@ class ProduceWork:
             self._synced(answer, failure)
 
     def _time_is_up(self) -> None:
-        """The appends stay, and the producer gets REQUEST_TIMED_OUT: an in-sync replica may lack them."""
+        """Answers REQUEST_TIMED_OUT for the appends that an in-sync replica still lacks. They stay in the log."""
         for answer in list(self._replicating.values()):
             self._replicated(answer, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
 
@@ -232,7 +233,7 @@ class ProduceWork:
 
 
 def _always() -> bool:
-    """The ``is_wanted`` of work that must be done even if the client, which wants no acknowledgement, disconnects."""
+    """The ``is_wanted`` of a request with acks=0: its batches are appended even if the client disconnects."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""What the hosted replicas ask of replication, which stands above them: to follow other brokers' partitions.
+"""The interface through which the hosted replicas follow other brokers' partitions; :mod:`..replication` implements it.
 
 Source: ReplicaManager's use of its ReplicaFetcherManager.
 """
@@ -13,8 +13,8 @@ from ..metrics.replica_state import FetcherState, FollowedReplica
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A partition to follow, with its log. ``visible`` gets the bytes that consumers of this copy see from now on, 0 if
-    the copy was truncated."""
+    """A partition to follow, with its log. ``visible`` is called with the number of bytes that consumers of this copy
+    can read in addition; 0 if the copy was truncated."""
 
     topic: str
     topic_id: bytes
@@ -30,21 +30,22 @@ class ReplicaFollowing(ABC):
 
     @abstractmethod
     def follow(self, following: Following) -> None:
-        """Copies a partition from its leader from now on; a later epoch replaces an earlier one."""
+        """Starts to copy a partition from its leader. If it is followed already, the new leader and epoch replace the
+        old ones."""
 
     @abstractmethod
     def use_log(self, topic: str, index: int, log: Log) -> None:
-        """Goes on in another log with the same records: the replica was moved to another directory. Harmless if the
-        partition is not followed."""
+        """Continues in another log with the same records, after the replica was moved to another directory. Does
+        nothing if the partition is not followed."""
 
     @abstractmethod
     def followed(self) -> Iterator[FollowedReplica]:
-        """All that are followed now."""
+        """The partitions that are followed now."""
 
     @abstractmethod
     def fetchers(self) -> Iterator[FetcherState]:
-        """The leaders that are or were followed."""
+        """The state of the fetcher of each leader that is or was followed."""
 
     @abstractmethod
     def unfollow(self, topic: str, index: int) -> None:
-        """Copies a partition no longer; harmless if it is not followed."""
+        """Stops copying a partition. Does nothing if it is not followed."""

@@ -27,9 +27,9 @@ from ..timers.timers import Timers
 logger = logging.getLogger(__name__)
 
 MOST_LOGS = 32
-"""Logs of one round, by default."""
+"""The maximum number of logs in one round, by default."""
 RETRY_MS = 200
-"""The pause before logs are synced again that the process had no descriptor for."""
+"""The pause in ms before a sync is repeated that failed because the process had no file descriptor left."""
 Synced = Callable[[KafkaError | None], None]
 """Called with None after the sync, or with the error."""
 
@@ -44,8 +44,8 @@ class GroupCommit:
         clock_ms: Callable[[], int],
         most_logs: int = MOST_LOGS,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch. ``most_logs``: of one round in a directory, which are prepared in
-        one turn of the event loop.
+        """``clock_ms``: milliseconds since the epoch. ``most_logs``: the maximum number of logs in one round of a
+        directory. They are prepared in one turn of the event loop.
         """
         self._directories = directories
         self._most_logs = most_logs
@@ -62,7 +62,9 @@ class GroupCommit:
         self._is_closed = False
 
     def appended(self, log: Log) -> None:
-        """Schedules the sync of an append as the log's configuration requires, and of a rolled segment at once."""
+        """Schedules the sync that the log's configuration requires after an append, and the sync of a segment that the
+        append has rolled.
+        """
         policy = log.offsets.flush_policy
         if log.log_end_offset - log.offsets.synced_offset >= policy.unseen_from:
             self.request(log)
@@ -142,7 +144,7 @@ class GroupCommit:
             if not queue:
                 del self._queues[path]
             elif path not in self._running:
-                self._schedule()  # no round has begun whose end would begin the next one
+                self._schedule()  # the end of a round starts the next one, but no round has begun here
 
     def _begin_round(self, directory: LogDirectory, logs: dict[Log, bool]) -> None:
         flushes: list[tuple[Log, Flush]] = []
@@ -209,7 +211,7 @@ class GroupCommit:
                 waiting.popleft()
                 callback(outcome)
         except BaseException:
-            self.request(log)  # for the others
+            self.request(log)  # the next round calls the remaining waiters
             raise
         if not waiting:
             del self._waiting[log]

@@ -57,10 +57,10 @@ class HostedReplicas:
         """Called with topic and index if a replica was moved to other brokers."""
 
     def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
-        """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others.
+        """Leads, follows or refuses the partitions of a topic, as the metadata says.
 
-        ``indexes``: the partitions to serve, None for all. Continues after a partition that can't be opened, and raises
-        its KafkaError at the end.
+        ``indexes``: the partitions, None for all. Continues after a partition that can't be opened, and raises its
+        KafkaError at the end.
         """
         refusal: KafkaError | None = None
         for index in topic.partitions if indexes is None else indexes:
@@ -103,7 +103,7 @@ class HostedReplicas:
             partition.serve(image.leader_epoch, open_log)
             self._open_where_needed(partition)
             self._lead_followers(partition, image)
-            partition.notify(0)  # consumers that have waited on a follower
+            partition.notify(0)  # wakes consumers that wait since this broker was a follower
         else:
             partition.leader_epoch = image.leader_epoch
             if partition.refusal is None:
@@ -134,9 +134,9 @@ class HostedReplicas:
         self.leaders.lead(partition, image, self.logs.config_of(partition.topic), high_watermark)
 
     def _follow(self, replication: ReplicaFollowing, partition: Partition, image: PartitionImage) -> None:
-        """Follows a partition of which one of several replicas is here. Raises KafkaError.
+        """Follows the leader of a partition with several replicas. Raises KafkaError if its log can't be opened.
 
-        Without a leader the copy stays as it is, and consumers may read it.
+        While the partition has no leader, the copy stays as it is, and consumers may read it.
         """
         topic, index = partition.topic, partition.index
         is_new_epoch = partition.leader_epoch != image.leader_epoch
@@ -148,7 +148,7 @@ class HostedReplicas:
             return
         log = partition.copy
         if log is None or is_new_epoch:
-            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # its appends end before the log follows another
+            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # ends its own appends before it copies the leader's
             log = self.logs.open(topic, index, partition.topic_id)
             if not log.offsets.has_high_watermark:
                 log.offsets.set_high_watermark(self.logs.checkpointed_high_watermark(topic, index))
@@ -161,7 +161,9 @@ class HostedReplicas:
         )
 
     def _drop_replica(self, topic: str, index: int) -> None:
-        """The partition was moved to other brokers: its files are removed after ``file.delete.delay.ms``."""
+        """Removes the replica of a partition that was moved to other brokers. Its files are deleted after
+        ``file.delete.delay.ms``.
+        """
         self.logs.forget_directory(topic, index)
         if self.replication is not None:
             self.replication.unfollow(topic, index)
@@ -177,9 +179,11 @@ class HostedReplicas:
         directory.delete_log(topic, index, self._clock_ms(), self.logs.config_of(topic).file_delete_delay_ms)
 
     def _open_where_needed(self, partition: Partition) -> None:
-        """Creates new logs, and opens those that must be read at once. Others are opened on first use.
+        """Creates the log of a new partition, and opens an existing log of an internal topic, which is read at once.
+        Other logs are opened on first use.
 
-        The 50 partitions of the offsets topic exist from the start; their files are created with the first group.
+        A partition of an internal topic is not created here: the 50 partitions of __consumer_offsets get their files
+        with the first group.
         """
         holder = self._directories.holder(partition.topic, partition.index)
         # A kill can leave a directory without a topic id. A Kafka that starts next would take it for a stray.
@@ -205,7 +209,7 @@ class HostedReplicas:
         return partition
 
     def use_log(self, partition: Partition, log: Log) -> None:
-        """The replica was moved to another directory of this broker, where its log is now."""
+        """Continues with ``log``, after the replica was moved to another directory of this broker."""
         if partition.refusal is None:
             partition.use_log(log)
         elif self.replication is not None:
@@ -214,7 +218,8 @@ class HostedReplicas:
             self.replication.use_log(partition.topic, partition.index, log)
 
     def open_some(self, count: int) -> bool:
-        """Opens up to ``count`` partitions that were not used since the start. Returns whether there are more.
+        """Opens the logs of up to ``count`` partitions that were not used since the start. Returns whether there are
+        more.
 
         Retention and the cleaner work on open logs only, and damage should be found early.
         """

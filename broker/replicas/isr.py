@@ -1,17 +1,17 @@
 """The leader's half of one partition: what its followers have, the in-sync replicas, and the high watermark.
 
     isr = InSyncReplicas(node_id, lag_max_ms, registration)
-    isr.lead(image, end_offset, now_ms)                 elected, or the metadata has changed
-    isr.fetched(replica_id, broker_epoch, ...)          a follower has asked for what follows its end
-    isr.appended(end_offset)                            the log has grown
-    isr.time_passed(end_offset, now_ms)                 who has not caught up for too long leaves
-    isr.answered(proposal, outcome)                     what the controllers say to a proposal
+    isr.lead(image, end_offset, ...)                    this broker was elected, or the metadata has changed
+    isr.fetched(replica_id, broker_epoch, ...)          a follower fetches from the end of its log
+    isr.appended(end_offset, now_ms)                    the leader's log has grown
+    isr.time_passed(end_offset, now_ms)                 proposes to remove lagging followers from the ISR
+    isr.answered(proposal, outcome, ...)                the controllers have answered a proposal
 
 After each call :attr:`InSyncReplicas.high_watermark` may be higher, and :attr:`InSyncReplicas.unsent` may hold a change
 of the ISR to send. Pure. Owns: the state of the followers, the committed and the proposed ISR. Never does: I/O, reading
-a clock. Invariants: the high watermark never falls, and is at most the end of each replica that is in the ISR or may be
-(the maximal ISR); one proposal is under way. Source: Partition.scala, Replica.scala, PartitionState; KIP-497, KIP-841,
-KIP-903.
+a clock. Invariants: the high watermark never falls, and does not pass the end of a replica in the maximal ISR (the
+committed ISR and the proposed one together); at most one proposal is under way. Source: Partition.scala, Replica.scala,
+PartitionState; KIP-497, KIP-841, KIP-903.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ UNKNOWN_OFFSET = -1
 NO_EPOCH = -1
 
 _LEAVES_IT = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
-"""The controllers have changed nothing: the committed ISR holds, and another proposal may follow."""
+"""Errors after which the committed ISR is unchanged: the proposal is dropped, and another one may follow."""
 _METADATA_TELLS = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -37,11 +37,11 @@ _METADATA_TELLS = frozenset(
         ErrorCode.NEW_LEADER_ELECTED,
     }
 )
-"""The controllers know a later state: the proposal counts as open until the metadata brings that state."""
+"""Errors which show that the controllers have a later state. The proposal stays open until the metadata brings it."""
 
 
 class Follower:
-    """What the leader knows of one follower. Offsets, and times in ms of a monotonic clock."""
+    """The state of one follower, as the leader knows it. Times are ms of a monotonic clock."""
 
     __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "last_fetch_ms", "leader_end_offset", "log_start_offset")
 
@@ -50,10 +50,10 @@ class Follower:
         self.log_start_offset = UNKNOWN_OFFSET
         self.broker_epoch = NO_EPOCH
         self.caught_up_ms = 0
-        """When it last had all that the leader had."""
+        """When the follower last had all that the leader had."""
         self.last_fetch_ms = 0
         self.leader_end_offset = UNKNOWN_OFFSET
-        """The end of the leader's log at its last fetch."""
+        """The end of the leader's log at the follower's last fetch."""
 
     def reset(self, now_ms: int, leader_end_offset: int, *, is_new_leader: bool, is_in_sync: bool) -> None:
         """Begins a leader epoch (``Replica.resetReplicaState``). A new leader knows nothing of its followers' logs."""
@@ -69,9 +69,10 @@ class Follower:
     def fetched(
         self, offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int, now_ms: int
     ) -> None:
-        """Takes the end of its log from a fetch (``Replica.updateFetchStateOrThrow``).
+        """Notes a fetch at ``offset``, the end of the follower's log (``Replica.updateFetchStateOrThrow``).
 
-        It was caught up now if it has everything, and at its last fetch if it has what the leader had then.
+        A follower that has everything is caught up now. One that has all that the leader had at the follower's previous
+        fetch was caught up at the time of that fetch.
         """
         if offset >= leader_end_offset:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
@@ -84,12 +85,12 @@ class Follower:
         self.broker_epoch = broker_epoch
 
     def is_caught_up(self, leader_end_offset: int, now_ms: int, lag_max_ms: int) -> bool:
-        """Whether it has everything, or had within ``replica.lag.time.max.ms``."""
+        """Whether the follower has everything now, or was caught up within the last ``lag_max_ms``."""
         return self.end_offset == leader_end_offset or now_ms - self.caught_up_ms <= lag_max_ms
 
 
 class Proposal(NamedTuple):
-    """An ISR that the controllers are asked for. ``isr``: broker id and the broker epoch of its last fetch."""
+    """An ISR that the leader asks the controllers to commit. ``isr``: (broker id, broker epoch of its last fetch)."""
 
     leader_epoch: int
     partition_epoch: int
@@ -132,13 +133,13 @@ class InSyncReplicas:
         self.min_isr = 1
         """``min.insync.replicas`` of the topic."""
         self.pending: Proposal | None = None
-        """The change of the ISR that is under way."""
+        """The proposal that the controllers have not decided yet."""
         self.unsent: Proposal | None = None
-        """The same until it is handed to the sender, which sets this to None."""
+        """The same proposal as long as it has to be sent. The sender sets this to None."""
 
     @property
     def maximal_isr(self) -> frozenset[int]:
-        """All that are in the ISR, or may be if the controllers have accepted the proposal already."""
+        """The committed ISR and the members of the pending proposal, which may have been accepted already."""
         return self.isr if self.pending is None else self.isr | self.pending.members
 
     @property
@@ -153,15 +154,16 @@ class InSyncReplicas:
 
     @property
     def are_offsets_settled(self) -> bool:
-        """Whether the high watermark has reached the begin of this epoch. Before, LATEST could go back (KIP-207)."""
+        """Whether the high watermark has reached the start of this leader epoch. Until then, ListOffsets for LATEST
+        could return less than a former leader has returned (KIP-207)."""
         return self.high_watermark >= self.epoch_start_offset
 
     def lead(self, image: PartitionImage, end_offset: int, high_watermark: int, now_ms: int) -> None:
         """Takes the partition's state from the metadata: an election, or a change of replicas or ISR.
 
-        ``high_watermark``: of the log. A state that the controllers have answered already changes nothing, and an older
-        one neither. Kafka takes the same state again and forgets the proposal under way. If the controllers accept
-        that proposal, the high watermark can pass a member of the ISR. Source: ``Partition.makeLeader``.
+        ``high_watermark``: of the log. Does nothing if the partition epoch is not newer than the known one. Here Kafka
+        differs: it takes the same state again, and forgets the proposal under way. If the controllers then accept that
+        proposal, the high watermark can pass the end of an ISR member. Source: ``Partition.makeLeader``.
         """
         if image.partition_epoch <= self.partition_epoch:
             return
@@ -188,11 +190,12 @@ class InSyncReplicas:
         self._advance(end_offset, now_ms)
 
     def check_follower(self, replica_id: int, broker_epoch: int, leader_epoch: int) -> None:
-        """Refuses a fetch in the name of a replica that this is not. Raises KafkaError.
+        """Refuses a fetch whose sender is not a follower, or is an earlier start of that broker. Raises KafkaError.
 
-        UNKNOWN_LEADER_EPOCH: the sender may know of a reassignment that this broker has not heard of.
-        NOT_LEADER_OR_FOLLOWER: a start of that broker before the present one, or a client that claims to be a broker
-        (CVE-2018-1288). Kafka asks for CLUSTER_ACTION and lets an epoch of -1 pass.
+        UNKNOWN_LEADER_EPOCH: not a follower; the sender may know of a reassignment that this broker has not heard of.
+        NOT_LEADER_OR_FOLLOWER: the broker epoch is that of an earlier start; or not a follower and without a leader
+        epoch, such as a client that claims to be a broker (CVE-2018-1288). Kafka requires CLUSTER_ACTION instead, and
+        accepts a broker epoch of -1.
         """
         if replica_id not in self.followers:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_epoch < 0 else ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -203,9 +206,9 @@ class InSyncReplicas:
     def fetched(
         self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int, end_offset: int, now_ms: int
     ) -> None:
-        """A follower asks for what follows ``offset``: it has everything below. See :meth:`check_follower`.
+        """Notes that a follower fetches at ``offset``, so it has everything below. See :meth:`check_follower`.
 
-        ``end_offset``: of the leader's log.
+        May propose to add the follower to the ISR. ``end_offset``: of the leader's log.
         """
         follower = self.followers[replica_id]
         follower.fetched(offset, log_start_offset, end_offset, broker_epoch, now_ms)
@@ -214,11 +217,15 @@ class InSyncReplicas:
         self._advance(end_offset, now_ms)
 
     def appended(self, end_offset: int, now_ms: int) -> None:
-        """The leader's log has grown: alone in the ISR, it moves the high watermark."""
+        """Notes that the leader's log has grown. The high watermark follows at once if the leader is alone in the ISR.
+        Otherwise it waits for followers.
+        """
         self._advance(end_offset, now_ms)
 
     def time_passed(self, end_offset: int, now_ms: int) -> None:
-        """Proposes to remove who has not caught up for ``replica.lag.time.max.ms`` (``Partition.maybeShrinkIsr``)."""
+        """Proposes to remove from the ISR the followers that have not caught up for ``replica.lag.time.max.ms``
+        (``Partition.maybeShrinkIsr``).
+        """
         if self.pending is not None:
             return
         lagging = frozenset(
@@ -230,10 +237,11 @@ class InSyncReplicas:
             self._propose(self.isr - lagging)
 
     def answered(self, proposal: Proposal, outcome: Committed | ErrorCode, end_offset: int, now_ms: int) -> None:
-        """Takes the controllers' answer. An answer to anything but the proposal under way counts only as news.
+        """Takes the controllers' answer. An answer to another proposal than the pending one counts only if it commits a
+        newer state.
 
-        Other errors than those above are the sender's to retry: it sends :attr:`unsent` again. Source:
-        ``Partition.handleAlterPartitionUpdate``, ``handleAlterPartitionError``.
+        An error that is neither in _LEAVES_IT nor in _METADATA_TELLS makes the proposal :attr:`unsent` again, so that
+        the sender retries it. Source: ``Partition.handleAlterPartitionUpdate``, ``handleAlterPartitionError``.
         """
         if isinstance(outcome, Committed):
             if outcome.leader_epoch != self.leader_epoch or outcome.partition_epoch < self.partition_epoch:
@@ -252,7 +260,7 @@ class InSyncReplicas:
                 self.unsent = proposal
 
     def enough_in_sync(self) -> None:
-        """Raises KafkaError NOT_ENOUGH_REPLICAS if acks=all can't be promised now."""
+        """Raises KafkaError NOT_ENOUGH_REPLICAS if too few replicas are in sync for acks=all."""
         if self.is_under_min_isr:
             raise KafkaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
@@ -263,14 +271,14 @@ class InSyncReplicas:
     def followers_with(self, offset: int) -> Iterator[ReplicaView]:
         """The followers in the committed ISR that a consumer can read from at this offset (KIP-392).
 
-        Others may lag for long: a consumer that reads there would fall behind.
+        Followers outside the ISR may lag for long, and a consumer that reads from one would lag as well.
         """
         for replica, follower in self.followers.items():
             if replica in self.isr and follower.log_start_offset <= offset <= follower.end_offset:
                 yield ReplicaView(follower.end_offset, follower.caught_up_ms, replica)
 
     def low_watermark(self, log_start_offset: int) -> int:
-        """The lowest log start offset of the leader and of the followers whose brokers are there."""
+        """The lowest log start offset of the leader and of the followers whose brokers are not fenced."""
         followers = self.followers.items()
         return min([log_start_offset, *(one.log_start_offset for replica, one in followers if self._is_there(replica))])
 
@@ -288,7 +296,8 @@ class InSyncReplicas:
         )
 
     def _is_eligible(self, replica_id: int, follower: Follower) -> bool:
-        """Whether the controllers would take it: its broker is there, stays, and has fetched since its last start."""
+        """Whether the controllers would accept the follower in the ISR: its broker is registered, neither fenced nor
+        shutting down, and has fetched since its last start."""
         registration = self._registration(replica_id)
         return registration is not None and registration.is_active and follower.broker_epoch == registration.epoch
 
@@ -299,7 +308,8 @@ class InSyncReplicas:
         self.pending = self.unsent = Proposal(self.leader_epoch, self.partition_epoch, tuple(sorted(epochs.items())))
 
     def _advance(self, end_offset: int, now_ms: int) -> None:
-        """Moves the high watermark up as far as all that count have the log (``maybeIncrementLeaderHW``)."""
+        """Raises the high watermark to the lowest end offset of the replicas that count: the maximal ISR, and followers
+        that may join the ISR because they are caught up (``maybeIncrementLeaderHW``)."""
         if self.high_watermark >= end_offset or self.is_under_min_isr:
             return
         lowest, maximal_isr = end_offset, self.maximal_isr

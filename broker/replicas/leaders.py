@@ -1,6 +1,6 @@
-"""What all partitions with several replicas that this broker leads have in common. Source: ReplicaManager.
+"""The partitions with several replicas that this broker leads. Source: ReplicaManager.
 
-Owns: which partitions are led so, and the look for followers that lag. Never does: deciding who is in sync.
+Owns: the set of these partitions, the periodic check for followers that lag. Never does: deciding which are in sync.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,9 +17,10 @@ from .leading import Leading, LeadingCommon
 from .partition import Partition
 
 WAKE_AFTER_S = 0.05
-"""From an election here until the followers are woken: they hear of it from the controllers at about the same time."""
+"""Seconds between an election of this broker and the answer to followers' waiting fetches. The followers learn of the
+election from the controllers at about the same time as this broker."""
 LOOKS_A_STEP = 64
-"""Partitions looked at in one step: each takes 2 us."""
+"""The number of partitions checked in one step: each takes 2 us."""
 
 
 class Leaders:
@@ -42,18 +43,17 @@ class Leaders:
         self._call_later = call_later
         self._will_wake = False
         self._led: dict[Partition, None] = {}
-        """Those that have ended are forgotten at the next look."""
+        """The led partitions. :meth:`look_for_lagging` removes those whose leadership has ended."""
 
     @property
     def isr_changes(self) -> IsrChanges:
-        """The changes of their ISRs."""
+        """The counts of ISR changes of these partitions."""
         return self._common.isr_changes
 
     def lead(self, partition: Partition, image: PartitionImage, config: LogConfig, high_watermark: int) -> None:
         """Leads a partition with several replicas in the state that the metadata has.
 
-        ``high_watermark``: where the log's is not known yet, from its checkpoint. Raises KafkaError if the log can't be
-        opened.
+        ``high_watermark`` is used if the log does not have one yet. Raises KafkaError if the log can't be opened.
         """
         log = partition.log
         leading = partition.leading
@@ -72,15 +72,18 @@ class Leaders:
         leading.lead(image, config.min_insync_replicas)
 
     def _wake_followers(self) -> None:
-        """Answers the fetches that wait, so that the next ones have the partitions that this broker leads since.
+        """Answers the waiting fetches of followers, so that their next fetches include the partitions that this broker
+        has begun to lead.
 
-        A write with acks=all would wait for the end of such a fetch (``replica.fetch.wait.max.ms``), as in Kafka.
+        Otherwise a write with acks=all would wait until such a fetch times out (``replica.fetch.wait.max.ms``), as in
+        Kafka.
         """
         self._will_wake = False
         self._wake_some(iter(list(self._led)))
 
     def _wake_some(self, partitions: Iterator[Partition]) -> None:
-        """Wakes the followers of the next ones in this turn of the event loop, and of the others in later turns."""
+        """Wakes the followers of the next LOOKS_A_STEP partitions now, and of the others in later turns of the event
+        loop."""
         some = list(islice(partitions, LOOKS_A_STEP))
         for partition in some:
             if partition.leading is not None:
@@ -115,9 +118,11 @@ class Leaders:
 
     @staticmethod
     def lead_alone(partition: Partition, image: PartitionImage, log: Log | None) -> None:
-        """This is the only replica: what waits for followers is answered, and consumers see the log to its end.
+        """Leads a partition with no other replica: answers the requests that wait for followers, and lets consumers
+        read to the end of the log.
 
-        ``log``: None if it is not open. A copy whose leader was removed has the high watermark that the leader told.
+        ``log``: None if it is not open. If this broker was a follower until now, its log still has the high watermark
+        that its former leader sent.
         """
         if partition.leading is not None:
             partition.leading.lead(image, 1)

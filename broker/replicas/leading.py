@@ -1,9 +1,9 @@
 """A partition with several replicas that this broker leads, and the requests that wait for its followers.
 
 Shell around :class:`.isr.InSyncReplicas`. Owns: the requests that wait for the high watermark, for the log's end
-(followers) or for the low watermark. Never does: deciding who is in sync. Invariants: the log's high watermark is that
-of the core after every event; a request that waits is called back once, in the order of the offsets, or with
-NOT_LEADER_OR_FOLLOWER when the leadership ends. Source: Partition.scala; DelayedProduce, DelayedDeleteRecords.
+(followers) or for the low watermark. Never does: deciding which replicas are in sync. Invariants: after every event the
+log has the high watermark of InSyncReplicas; each waiting request is called back once, in the order of the offsets, or
+with NOT_LEADER_OR_FOLLOWER when the leadership ends. Source: Partition.scala; DelayedProduce, DelayedDeleteRecords.
 """
 
 from collections import deque
@@ -28,20 +28,20 @@ ChangeAnswer = AlterPartitionResponse.PartitionData | ErrorCode
 Waiter = Callable[[int], None]
 """Called with the bytes appended; 0: the partition has changed in another way."""
 SendChange = Callable[[bytes, Change, Callable[[ChangeAnswer], None]], None]
-"""Sends a change of an ISR to the controllers: topic id, change, and who gets the answer."""
+"""Sends a change of an ISR to the controllers: called with topic id, change, and the callback for the answer."""
 SHARED_BYTES = 16 * 1024
-"""The most bytes of a read that are kept for the other followers."""
+"""A read of at most this many bytes is kept for the other followers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeadingCommon:
-    """What all leaderships of a broker share. ``clock_ms``: a monotonic clock."""
+    """The objects that all leaderships of a broker share. ``clock_ms``: a monotonic clock."""
 
     send: SendChange
     clock_ms: Callable[[], int]
     isr_changes: IsrChanges
     throttle: ReplicationThrottle
-    """Of what followers get."""
+    """Limits the rate at which followers get records."""
     selector: RackAwareReplicaSelector | None
     """None: consumers read from the leader."""
 
@@ -76,7 +76,7 @@ class Leading:
         visible: Callable[[int], None],
         common: LeadingCommon,
     ) -> None:
-        """``visible`` gets the bytes that consumers see from now on."""
+        """``visible`` is called with the number of bytes that consumers can read in addition."""
         self._topic = topic
         self._topic_id = topic_id
         self._index = index
@@ -88,23 +88,24 @@ class Leading:
         self._waiting: deque[tuple[int, Replicated]] = deque()
         self._unseen = UnseenAppends()
         self._shared: tuple[int, int, bytes] | None = None
-        """What a follower has read last, for the others: its offset, the end of the log then, and the bytes."""
+        """The last small read of a follower, for the other followers: the offset, the log end offset at that time, and
+        the bytes."""
         self.is_reassigning = False
         self._followers: dict[Waiter, None] = {}
         self._deletions: list[tuple[int, Replicated]] = []
 
     @property
     def isr(self) -> InSyncReplicas:
-        """The followers and the ISR, to be read."""
+        """The followers and the ISR, for reading only."""
         return self._isr
 
     @property
     def low_watermark(self) -> int:
-        """The lowest log start offset among the replicas whose brokers are there (KIP-107)."""
+        """The lowest log start offset among the replicas whose brokers are not fenced (KIP-107)."""
         return self._isr.low_watermark(self._log.log_start_offset)
 
     def use_log(self, log: Log) -> None:
-        """Goes on in another log with the same records and offsets: the replica was moved to another directory."""
+        """Continues in another log with the same records and offsets, after a move to another directory."""
         self._log = log
 
     def lead(self, image: PartitionImage, min_isr: int) -> None:
@@ -131,7 +132,7 @@ class Leading:
             waiter(size)
 
     def fetched(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> None:
-        """A follower has everything below ``offset``. See :meth:`InSyncReplicas.check_follower`."""
+        """Notes that a follower has everything below ``offset``. Call :meth:`InSyncReplicas.check_follower` first."""
         self._isr.fetched(
             replica_id, broker_epoch, offset, log_start_offset, self._log.log_end_offset, self._common.clock_ms()
         )
@@ -148,13 +149,14 @@ class Leading:
         return self._common.throttle.leaves_out(self._topic, self._index, is_in_sync, self._common.clock_ms())
 
     def copied(self, size: int) -> None:
-        """A follower gets this many bytes of records."""
+        """Counts the bytes of records that a follower gets, for the throttle."""
         self._common.throttle.copied(self._topic, self._index, size, self._common.clock_ms())
 
     def is_still(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> bool:
-        """Whether a member of the ISR that has everything below ``offset`` has all there is, and has fetched so before.
+        """Whether a follower's fetch at ``offset`` changes nothing but the time of its last fetch: the follower is in
+        the ISR, has fetched at this offset before, and nothing was appended since.
 
-        ``log_start_offset``: the leader's, as the follower knows it.
+        ``log_start_offset``: the leader's, as it was last sent to the follower.
         """
         isr, offsets = self._isr, self._log.offsets
         follower = isr.followers.get(replica_id)
@@ -167,7 +169,7 @@ class Leading:
         )
 
     def fetched_again(self, replica_id: int) -> None:
-        """Does the same as :meth:`fetched` if :meth:`is_still`: only the time has changed."""
+        """A faster :meth:`fetched` for a follower for which :meth:`is_still` is True: notes only the time."""
         follower = self._isr.followers[replica_id]
         follower.caught_up_ms = follower.last_fetch_ms = self._common.clock_ms()
 
@@ -194,7 +196,7 @@ class Leading:
         return self._has_ended or self._log.log_end_offset > offset
 
     def time_passed(self) -> None:
-        """Looks for followers that lag (every half of ``replica.lag.time.max.ms``)."""
+        """Checks for followers that lag. Called every half of ``replica.lag.time.max.ms``."""
         self._isr.time_passed(self._log.log_end_offset, self._common.clock_ms())
         self._carry_out()
 
@@ -217,7 +219,7 @@ class Leading:
         self._deletions = [one for one in self._deletions if one[1] is not callback]
 
     def wait(self, waiter: Waiter) -> None:
-        """Calls ``waiter`` at each append, until :meth:`stop_waiting`: a follower reads up to the log's end."""
+        """Calls ``waiter``, a fetch of a follower, at each append until :meth:`stop_waiting`."""
         self._followers[waiter] = None
 
     def stop_waiting(self, waiter: Waiter) -> None:
@@ -230,7 +232,7 @@ class Leading:
             waiter(0)
 
     def resign(self) -> None:
-        """The leadership has ended: all that wait are answered."""
+        """Ends the leadership: waiting requests get NOT_LEADER_OR_FOLLOWER, and waiting followers are woken."""
         self._has_ended = True
         failure = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         waiting, self._waiting = self._waiting, deque()
@@ -242,7 +244,8 @@ class Leading:
         self.wake_followers()
 
     def _outcome(self) -> KafkaError | None:
-        """What an append with acks=all is answered that has reached the high watermark."""
+        """The result of an append with acks=all that the high watermark has reached: None, or the error if too few
+        replicas are in sync."""
         if not self._isr.is_under_min_isr:
             return None
         return KafkaError(
@@ -251,7 +254,8 @@ class Leading:
         )
 
     def _carry_out(self) -> None:
-        """What the core has decided: a higher high watermark, a change of the ISR to send."""
+        """Carries out what InSyncReplicas has decided: moves the log's high watermark, sends a change of the ISR. Also
+        answers DeleteRecords requests that the low watermark has reached."""
         isr = self._isr
         if isr.high_watermark != self._log.high_watermark:
             self._log.offsets.set_high_watermark(isr.high_watermark)

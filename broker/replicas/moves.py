@@ -1,8 +1,8 @@
 """Moves replicas between the log directories of this broker (AlterReplicaLogDirs), in the background.
 
 Owns: the moves in progress. Never does: copying on the event loop. Invariants: a partition has at most one move; the
-metadata names the new directory before the files are renamed; the copy has all appends of the time of the copy before
-it takes over. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread; KIP-113, KIP-858.
+metadata names the new directory before the files are renamed; a copy takes over only once it has the records that were
+appended during the copying. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread; KIP-113, KIP-858.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ UNIQUE_CHARACTERS = 32
 TAIL_OFFSETS = 10_000
 """If at most this number of offsets is left, appends wait while the rest is copied."""
 THROTTLE_LOOK_S = 1.0
-"""How often a throttled move looks at its limit, which may have been raised."""
+"""Seconds after which a throttled move reads its limit again, which may have been raised."""
 THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 _NO_REPLICA = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -69,9 +69,10 @@ class ReplicaMoves:
         max_bytes_per_second: Callable[[], int],
         threads: int | None,
     ) -> None:
-        """``announce`` returns when the controllers know the directory that a replica is about to lie in; ``assign``
-        is called in one step with the exchange. ``clock_ms``: milliseconds since the epoch. ``threads``: the number of
-        partitions that are copied at a time (``num.replica.alter.log.dirs.threads``); None: the number of directories.
+        """``announce`` tells the controllers the new directory of a replica, and returns when they know it. ``assign``
+        sets the directory in the metadata of a broker that is its own controller, in the turn of the event loop in
+        which the copy takes over. ``clock_ms``: milliseconds since the epoch. ``threads``: the number of partitions
+        that are copied at a time (``num.replica.alter.log.dirs.threads``); None: the number of directories.
         """
         self._directories = directories
         self._hosting = hosting
@@ -88,8 +89,8 @@ class ReplicaMoves:
         self._turns = asyncio.Semaphore(threads or len(directories.paths))
 
     def alter(self, topic: str, index: int, path: str) -> None:
-        """Moves a partition to a directory. If it is there already, only ends a move elsewhere. Without a replica here,
-        the directory is remembered for one that may come.
+        """Moves a partition to a directory. If it is there already, only cancels a move to another one. Without a
+        replica here, the directory is remembered for one that may be placed here later.
 
         Raises KafkaError: INVALID_TOPIC_EXCEPTION (the name is too long), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the
         directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION,
@@ -160,7 +161,7 @@ class ReplicaMoves:
             self._cancel(key)
 
     def replica_dropped(self, topic: str, index: int) -> None:
-        """Ends the move of a replica that this broker has no more."""
+        """Ends the move of a replica that was moved to other brokers."""
         if (topic, index) in self._moves:
             self._cancel((topic, index))
 
@@ -223,7 +224,8 @@ class ReplicaMoves:
                 self._metadata.turns.release()
 
     async def _announce_target(self, partition: Partition, active: ActiveMove) -> None:
-        """Tells the controllers. Raises _MoveEndedError if the move is cancelled before they know."""
+        """Tells the controllers the new directory, and waits until they know it. Raises _MoveEndedError if the move is
+        cancelled before."""
         directory_id = active.move.target.directory_id
         self._hosting.logs.leaves_for[active.move.key] = directory_id
         active.is_announced = True
@@ -263,7 +265,8 @@ class ReplicaMoves:
         raise _MoveEndedError
 
     def _exchange(self, partition: Partition, active: ActiveMove, done: "asyncio.Future[bool]") -> None:
-        """The last step, between appends. The future gets False if there is still too much to copy."""
+        """The last step, between appends: copies the rest, and lets the copy take over. Sets ``done`` to True, or to
+        False if too much is left to copy or the move was stopped."""
         move = active.move
         try:
             if active.stop.is_set() or move.lag > TAIL_OFFSETS:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 LARGE_APPEND_BYTES = 32 * 1024
 """Batches of at least this size are written on a thread. A hand-over to a thread and back costs 0.1 ms of CPU. A write
 of 32 KiB takes 0.01 ms, one of 1 MiB 1 ms, and several times that while the disk is busy. Measured: two connections
-write at full rate beside one with small requests. The median of the latter, with writes on the event loop and with
-threads: for batches of 1 MB 10 to 15 and 2 to 3 ms, for 64 KB 3 to 5 and 0.5 to 0.8 ms, for 32 KB 1.5 to 2.3 and 0.4
-ms. Its 99th percentile falls to between a fifth and two thirds. Writers of up to 64 KB are faster, too; for larger
-batches the runs do not agree.
+write batches at full rate while a third sends small requests. Median latency of the small requests: for batches of 1 MB
+10 to 15 ms with writes on the event loop and 2 to 3 ms with threads, for 64 KB 3 to 5 and 0.5 to 0.8 ms, for 32 KB 1.5
+to 2.3 and 0.4 ms. Their 99th percentile falls to between a fifth and two thirds of what it was. With batches of up to
+64 KB the writers are faster, too; with larger ones the runs do not agree.
 """
 
 Appended = Callable[[AppendInfo | KafkaError | InspectionNeededError], None]
@@ -37,7 +37,7 @@ inspected.
 """
 
 Waiter = Callable[[int], None]
-"""Called with the bytes that can be read in addition; 0: the partition has changed in another way."""
+"""Called with the number of bytes that have become readable; 0: the partition has changed in another way."""
 
 
 class Partition:
@@ -76,7 +76,7 @@ class Partition:
         self.index = index
         self.leader_epoch = leader_epoch
         self.is_replica = True
-        """Whether this broker is one of its replicas. It answers for the others, too: NOT_LEADER_OR_FOLLOWER."""
+        """Whether this broker has a replica of the partition. If not, it answers with NOT_LEADER_OR_FOLLOWER."""
         self.group_commit = group_commit
         self.appends: AppendQueue | None = None
         """The appends in progress on threads. Later appends queue after them."""
@@ -85,7 +85,7 @@ class Partition:
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
         self.leading: Leading | None = None
-        """The followers and what waits for them; None for a partition with one replica."""
+        """The followers and the requests that wait for them; None for a partition with one replica, or not led here."""
         self.refusal: ErrorCode | None = None
         """The error that every request gets; None if the partition is served."""
         self.copy: Log | None = None
@@ -112,7 +112,7 @@ class Partition:
         return (self.log if log is None else log).offsets.wants_sync
 
     def use_log(self, log: Log) -> None:
-        """Serves this log from now on: the replica was moved to another directory."""
+        """Serves this log from now on, after the replica was moved to another directory."""
         self._log = log
         log.assign_epoch(self.leader_epoch)
         if self.leading is not None:
@@ -120,10 +120,11 @@ class Partition:
         self.notify(0)
 
     def refuse(self, code: ErrorCode) -> None:
-        """Answers every request with this error: the directory has failed, or it has no leader.
+        """Answers every request with this error from now on, for example because the directory has failed or another
+        broker leads the partition.
 
-        The log is out of reach before what waits is answered. An answer lets the connection's next request in, which
-        would otherwise be appended as by a leader without followers, and acknowledged at once.
+        The log is detached before waiting requests are answered. Such an answer lets the connection send its next
+        request, which would otherwise be appended without waiting for followers, and acknowledged at once.
         """
 
         def refuse() -> Log:
@@ -139,7 +140,8 @@ class Partition:
         self.notify(0)
 
     def resign(self) -> None:
-        """Ends the leadership over followers, and answers what waits for them; harmless without followers."""
+        """Ends the leadership over followers, and answers the requests that wait for them. Does nothing without
+        followers."""
         leading, self.leading = self.leading, None
         if leading is not None:
             leading.resign()
@@ -217,8 +219,8 @@ class Partition:
             self.appends.between.append(action)
 
     def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
-        """Calls :meth:`notify` when consumers see the records up to ``end_offset``: after the sync, if they are hidden
-        until then; when the in-sync replicas have them, if there are followers.
+        """Calls :meth:`notify` when consumers can read the records up to ``end_offset``: with followers, once the
+        in-sync replicas have them; otherwise after the sync, if records are hidden until then.
         """
         log = self._log
         if self.leading is not None:
@@ -271,9 +273,10 @@ class AppendQueue:
             self._append_waiting()
 
     def refuse(self, code: ErrorCode) -> None:
-        """The partition is not led any more: what waits is not appended, and what a thread writes is not acknowledged.
+        """Refuses the waiting appends, because the partition is not led any more. A batch that a thread is writing is
+        not acknowledged.
 
-        The caller makes another queue for later appends.
+        Later appends need another queue.
         """
         self._refusal = code
 

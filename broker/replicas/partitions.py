@@ -32,7 +32,7 @@ class Partitions:
         return sum(map(len, self._by_topic.values()))
 
     def counts(self) -> HostedReplicaCounts:
-        """How many replicas there are here, for the metrics. 60 ns each."""
+        """The number of replicas on this broker, of usable and of failed ones, for the metrics. 60 ns for each."""
         refusals = [partition.refusal for partition in self if partition.is_replica]
         return HostedReplicaCounts(len(refusals), refusals.count(None), refusals.count(ErrorCode.KAFKA_STORAGE_ERROR))
 

@@ -127,7 +127,7 @@ class ChargedRecordWork(RecordWork):
     """The work of one client with a quota of time."""
 
     def __init__(self, work: RecordWork, charged: Callable[[Steps[Any]], Steps[Any]]) -> None:
-        """``work`` runs it. ``charged`` makes steps whose time is charged."""
+        """``work`` runs the steps. ``charged`` wraps steps, so that their time is charged to the client's quota."""
         super().__init__()
         self._work = work
         self._charged = charged

@@ -18,9 +18,10 @@ from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, TopicIma
 logger = logging.getLogger(__name__)
 
 ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
-"""Directory ids with which the metadata lets the broker choose."""
+"""Directory ids that stand for no directory: the broker may choose one."""
 MAX_PREFERRED = 10_000
-"""Directories that are remembered for replicas that may come; beyond it the oldest is forgotten. Kafka has no limit."""
+"""The most partitions for which :meth:`ReplicaLogs.prefer` keeps a directory; beyond it the oldest is forgotten. Kafka
+has no limit."""
 
 
 class ReplicaLogs:
@@ -35,7 +36,7 @@ class ReplicaLogs:
         self._clock_ms = clock_ms
         self.placed: Callable[[bytes, int, bytes], None] | None = None
         """Called with topic id, partition index and directory id if a replica lies in another directory than the
-        metadata says; None if nothing asks for it."""
+        metadata says; None for a broker that is its own controller."""
         self.leaves_for: dict[tuple[str, int], bytes] = {}
         """Partition -> the directory id that a move has announced; its log still lies in another directory."""
         self._configs: dict[str, LogConfig] = {}
@@ -51,13 +52,13 @@ class ReplicaLogs:
         return config
 
     def forget_config(self, topic: str) -> None:
-        """A topic's configuration has changed, or the topic is gone."""
+        """Forgets the configuration of a topic that has changed or is gone."""
         self._configs.pop(topic, None)
 
     def take_directory(self, topic: TopicImage, index: int, assigned: bytes) -> None:
-        """Takes the directory that the metadata names, and reports a log that lies in another one.
+        """Stores the directory that the metadata names, and calls :attr:`placed` if the log lies in another one.
 
-        A choice of this broker stays until the metadata names a directory. Source:
+        If the metadata leaves the choice to this broker, the directory it has chosen stays stored. Source:
         ``ReplicaManager.maybeUpdateTopicAssignment``.
         """
         key = topic.name, index
@@ -72,9 +73,9 @@ class ReplicaLogs:
             self.placed(topic.topic_id, index, holder.directory_id)
 
     def prefer(self, topic: str, index: int, directory: LogDirectory) -> None:
-        """Creates the log of a replica in this directory if the controllers place one here later.
+        """Remembers the directory in which to create the log, if the controllers place a replica here later.
 
-        A broker that is its own controller chooses the directories itself. Source:
+        Does nothing for a broker that is its own controller, or if the replica exists. Source:
         ``LogManager.maybeUpdatePreferredLogDir``.
         """
         key = topic, index
@@ -86,7 +87,7 @@ class ReplicaLogs:
             del self._preferred[next(iter(self._preferred))]
 
     def forget_directory(self, topic: str, index: int) -> None:
-        """The replica is gone."""
+        """Forgets the directory of a replica that is gone."""
         self._assigned.pop((topic, index), None)
 
     def checkpointed_high_watermark(self, topic: str, index: int) -> int:
@@ -120,9 +121,10 @@ class ReplicaLogs:
         return log
 
     def _place(self, topic: str, index: int) -> LogDirectory:
-        """The directory for a new partition: the preferred one, the one that the metadata names, or the next.
+        """The directory for a new log: the one of :meth:`prefer`, else the one that the metadata names, else
+        :meth:`LogDirectories.next_directory`.
 
-        Raises StorageError if the metadata names one that is not online.
+        Raises StorageError if the metadata names one that is offline.
         """
         if self._is_offline(topic, index):
             raise StorageError(f"the log directory of {topic}-{index} is offline")
@@ -132,7 +134,8 @@ class ReplicaLogs:
         return self._directories.next_directory() if directory is None else directory
 
     def has_failed(self, topic: str, index: int) -> bool:
-        """Whether a replica of a cluster lies in an offline directory, and the controllers do not know it yet."""
+        """Whether the metadata still names an offline directory for a replica: the controllers do not know of the
+        failure yet. False for a broker that is its own controller."""
         if self.placed is None or self._directories.holder(topic, index) is not None:
             return False
         return self._is_offline(topic, index)
@@ -140,8 +143,8 @@ class ReplicaLogs:
     def _is_offline(self, topic: str, index: int) -> bool:
         """Whether the metadata names a directory that is offline.
 
-        A broker of a cluster copies a replica anew if all its directories are online and none has that id: a disk was
-        replaced. Source: ``Partition.createLogInAssignedDirectoryId``.
+        False for a broker of a cluster if all its directories are online and none has that id: a disk was replaced, and
+        the replica is copied anew. Source: ``Partition.createLogInAssignedDirectoryId``.
         """
         directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
         if directory_id in ANYWHERE or self._directories.by_id(directory_id) is not None:
@@ -156,9 +159,9 @@ class ReplicaLogs:
         directory.open_log(topic, index, config, now_ms, topic_id).release_files()
 
     def stays(self, topic: str, index: int, topic_id: bytes, announced: bytes) -> None:
-        """A move was announced and has failed: tells the controllers where the log still lies.
+        """Tells the controllers where a log still lies, after a move that was announced to them has failed.
 
-        ``announced``: the directory id. Another one may have been announced since.
+        ``announced``: the directory id of that move. Does nothing if another one was announced since.
         """
         if self.leaves_for.get((topic, index)) != announced:
             return
@@ -171,10 +174,10 @@ class ReplicaLogs:
 
 
 def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
-    """Checks the topic id, which a start took from the metadata, on disk. A log of another topic of that name is a
-    stray.
+    """Reads the topic id of a log on disk, which the start has only assumed from the metadata. A log of another topic
+    of the same name is set aside as a stray.
 
-    Restoring an old copy of the directory while the broker is down can bring such a log back. Raises StorageError.
+    Such a log appears if an old copy of the directory is restored while the broker is down. Raises StorageError.
     """
     found = directory.found.get((topic, index))
     if found is None or found.is_read:

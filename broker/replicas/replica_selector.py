@@ -11,12 +11,12 @@ from ..metadata.image import MetadataImage
 
 
 class ReplicaView(NamedTuple):
-    """An in-sync follower that has the offset. The greatest is the one that has caught up most
-    (``ReplicaView.comparator``)."""
+    """An in-sync follower that has the offset. Views are compared as tuples: the one that has caught up most is the
+    largest (``ReplicaView.comparator``)."""
 
     end_offset: int
     caught_up_ms: int
-    """When it last had all that the leader had, by a monotonic clock."""
+    """When the follower last had all that the leader had, in ms of a monotonic clock."""
     broker_id: int
 
 
@@ -24,7 +24,7 @@ class RackAwareReplicaSelector:
     """Chooses a replica in the consumer's rack: the leader if it is there, else the one that has caught up most."""
 
     def __init__(self, node_id: int, image: Callable[[], MetadataImage]) -> None:
-        """``image``: the newest. Brokers that are fenced, or lack the consumer's listener, are not chosen."""
+        """``image`` returns the newest image. Fenced brokers, and those without the listener, are not chosen."""
         self._node_id = node_id
         self._image = image
 

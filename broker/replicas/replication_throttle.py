@@ -1,6 +1,6 @@
-"""The throttles of replication (KIP-73): one for what this broker copies, one for what it hands to followers.
+"""The throttles of replication (KIP-73): one for what this broker copies, one for what it sends to followers.
 
-Pure. Owns: the quota. Never does: reading a clock, holding configs: it looks into the newest image. Invariants: only
+Pure. Owns: the quota. Never does: reading a clock, keeping configs (it reads the newest image). Invariants: only
 replicas that the topic's config names are throttled; their bytes count also while they are in sync; a partition is left
 out only while it is out of sync and the rate is exceeded. Source: ReplicationQuotaManager, ReplicaFetcherThread,
 ``AbstractFetcherThread.shouldFollowerThrottle``, ``ReplicaManager.shouldLeaderThrottle``, TopicConfigHandler.
@@ -18,7 +18,8 @@ from .replication_quota import ReplicationQuota
 
 ALL_REPLICAS = "*"
 THROTTLED_TOPICS_CACHED = 1_000
-"""A config that names thousands of replicas is not parsed for each partition at each fetch."""
+"""The number of parsed configs that are cached. A config may name thousands of replicas, and is read for each partition
+of each fetch."""
 
 
 class ThrottleKeys(NamedTuple):
@@ -30,7 +31,7 @@ class ThrottleKeys(NamedTuple):
 
 FOLLOWER_KEYS = ThrottleKeys("follower.replication.throttled.replicas", "follower.replication.throttled.rate")
 LEADER_KEYS = ThrottleKeys("leader.replication.throttled.replicas", "leader.replication.throttled.rate")
-"""The replicas that it names are the leaders: ``partition:broker`` stands for all followers of that leader."""
+"""This config names leaders: ``partition:broker`` throttles all followers that copy the partition from that broker."""
 
 
 class ReplicationThrottle:
@@ -39,19 +40,19 @@ class ReplicationThrottle:
     def __init__(
         self, node_id: int, image: Callable[[], MetadataImage], quota: ReplicationQuota, keys: ThrottleKeys
     ) -> None:
-        """``image``: the newest."""
+        """``image`` returns the newest image."""
         self._node_id = node_id
         self._image = image
         self._quota = quota
         self._keys = keys
 
     def copied(self, topic: str, index: int, size: int, now_ms: int) -> None:
-        """Counts the bytes of a partition that an answer to a follower had."""
+        """Counts the bytes of a partition's records in an answer to a follower, if the partition is throttled."""
         if self._is_throttled(topic, index):
             self._quota.record(size, now_ms)
 
     def leaves_out(self, topic: str, index: int, is_in_sync: bool, now_ms: int) -> bool:
-        """Whether not to copy a partition now. ``is_in_sync``: the follower."""
+        """Whether a partition must not be copied now. ``is_in_sync``: whether the follower is in sync."""
         if is_in_sync or not self._is_throttled(topic, index):
             return False
         return self._quota.is_exceeded(dynamic_rate(self._image(), self._node_id, self._keys.rate), now_ms)

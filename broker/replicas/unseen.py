@@ -1,16 +1,16 @@
 """The sizes of appends above the high watermark, for the consumers that wait for bytes.
 
-Pure. Owns: end offset and size of each append that consumers do not see yet. Invariant: what is noted is counted once.
+Pure. Owns: end offset and size of each append that consumers do not see yet. Invariant: each append is counted once.
 """
 
 from collections import deque
 
 MOST_SIZES = 1_000
-"""Sizes kept of appends above the high watermark; more are added up."""
+"""The maximum number of appends that are kept; later ones are added to the last."""
 
 
 class UnseenAppends:
-    """Those of one log."""
+    """The appends above the high watermark of one log."""
 
     __slots__ = ("_appended",)
 
@@ -18,7 +18,7 @@ class UnseenAppends:
         self._appended: deque[tuple[int, int]] = deque()
 
     def appended(self, end_offset: int, size: int) -> None:
-        """The log has grown to ``end_offset`` by ``size`` bytes. If replicas are slow, this does not grow for ever."""
+        """Notes that the log has grown to ``end_offset`` by ``size`` bytes."""
         appended = self._appended
         if appended and appended[-1][0] >= end_offset:
             return  # a batch that was sent twice
@@ -27,12 +27,12 @@ class UnseenAppends:
         appended.append((end_offset, size))
 
     def seen(self, high_watermark: int) -> int:
-        """The bytes that consumers see from now on."""
+        """Removes the appends up to the new high watermark. Returns their bytes, which consumers can read now."""
         appended, size = self._appended, 0
         while appended and appended[0][0] <= high_watermark:
             size += appended.popleft()[1]
         return size
 
     def clear(self) -> None:
-        """Forgets all: the log was truncated."""
+        """Forgets all appends, after the log was truncated."""
         self._appended.clear()

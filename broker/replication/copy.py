@@ -1,7 +1,7 @@
-"""The copy of a partition on this broker, and what a follower does to it.
+"""A follower's copy of a partition: appends to it and truncates it.
 
-Owns: the order of append, high watermark and log start. Never does: deciding (:mod:`.follower` does). Invariant: the
-high watermark of a copy is the leader's, or the copy's end if that is lower. Source: ReplicaFetcherThread,
+Owns: the order of append, high watermark and log start. Never does: deciding what to do (:mod:`.follower` does).
+Invariant: a copy's high watermark is the leader's, or the copy's end if that is lower. Source: ReplicaFetcherThread,
 ``ReplicaManager.logManager``, ``Partition.appendRecordsToFollowerOrFutureReplica``.
 """
 
@@ -31,7 +31,7 @@ class Copy:
         group_commit: GroupCommit,
         visible: Callable[[int], None],
     ) -> None:
-        """``visible`` gets the bytes that consumers see from now on; 0: the copy has changed in another way."""
+        """``visible`` is called with the number of bytes that consumers can read in addition; 0: it was truncated."""
         self.topic = topic
         self.partition = partition
         self.log = log
@@ -39,7 +39,7 @@ class Copy:
         self._visible = visible
         self._unseen = UnseenAppends()
         self.lag = 0
-        """How many records up to the leader's high watermark are missing here."""
+        """The number of offsets up to the leader's high watermark that the copy lacks."""
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class Copy:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """Where a request of this moment fetches."""
+        """The position at which a request that is sent now fetches."""
         return FetchPosition(self.log.log_end_offset, self.partition.leader_epoch)
 
     @property
@@ -57,7 +57,7 @@ class Copy:
         return self.log.offsets.latest_epoch
 
     def request(self) -> FetchRequest.FetchPartition:
-        """What a request of this moment fetches."""
+        """This partition's part of a Fetch request that is sent now."""
         return self.partition.request(self.log.log_end_offset, self.last_epoch, self.log.log_start_offset)
 
     def append(self, step: AppendToCopy, now_ms: int) -> None:
@@ -79,7 +79,9 @@ class Copy:
             log.offsets.increment_log_start_offset(min(step.log_start_offset, log.high_watermark))
 
     async def truncate(self, step: TruncateCopy) -> None:
-        """Removes what the leader doesn't have. The event loop does not wait for the disk. Raises KafkaError."""
+        """Removes the records from ``step.offset`` on, which the leader doesn't have. The event loop does not wait for
+        the disk. Raises KafkaError.
+        """
         log = self.log
         if step.offset < log.high_watermark:
             logger.warning(
@@ -100,25 +102,26 @@ class Copy:
             log.complete_truncation(pending, step.offset)
 
     async def truncate_fully(self, step: TruncateFully) -> None:
-        """Begins again, empty, where the leader's log begins. Raises KafkaError as :meth:`truncate`."""
+        """Empties the copy, and starts it again at the leader's log start offset. Raises KafkaError."""
         logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
         start = self.log.log_start_offset
         pending = self.log.begin_truncation(start)
         if pending is not None:
             await asyncio.get_running_loop().run_in_executor(None, pending.write)
             self.log.complete_truncation(pending, start)
-        self.log.truncate_fully_and_start_at(step.offset)  # of one short segment
+        self.log.truncate_fully_and_start_at(step.offset)  # fast: only one short segment is left by now
         self.log.offsets.set_high_watermark(step.offset)
         self._changed()
 
     def _changed(self) -> None:
-        """The log was cut: consumers that wait look again."""
+        """Wakes waiting consumers after a truncation, so that they read again."""
         self._unseen.clear()
         self._visible(0)
 
 
 def _pieces(records: Buffer, most_bytes: int) -> list[Buffer]:
-    """Whole batches in pieces that a segment can hold."""
+    """Splits the records between batches into pieces of at most ``most_bytes``, the size of a segment. A larger batch
+    is a piece of its own."""
     if len(records) <= most_bytes:
         return [records] if records else []
     pieces: list[Buffer] = []

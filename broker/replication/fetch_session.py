@@ -1,4 +1,4 @@
-"""The follower's side of an incremental fetch session: what a request has to name, and whether an answer fits it.
+"""The follower's side of an incremental fetch session: builds the requests, and checks that the answers fit.
 
 Pure. Owns: the session id, the next epoch, the partitions as the leader knows them. Never does: I/O. Invariants: a
 full request comes first, and again after every failure; an incremental one names only the partitions that are new, have
@@ -64,8 +64,9 @@ class FetchSessionHandler:
         return SessionRequest(self._session_id, self._epoch, _topics(changed), _forgotten_topics(forgotten))
 
     def build_changes(self, changed: Partitions, forgotten: Iterable[Key]) -> SessionRequest | None:
-        """The next incremental request if only these partitions differ from the last one: new ones or others to fetch,
-        and those to forget. None as for :meth:`build`. The session must not be at its start (:attr:`is_full`).
+        """The next incremental request, from the differences to the last one: ``changed`` partitions are added or
+        fetched with other values, ``forgotten`` ones are left out from now on. None as for :meth:`build`. Must not be
+        called if :attr:`is_full`.
         """
         known = self._partitions
         changed = {key: partition for key, partition in changed.items() if _differs(known.get(key), partition)}
@@ -97,8 +98,8 @@ class FetchSessionHandler:
         return problem
 
     def handle_error(self) -> None:
-        """The request failed, or its answer was not used to the end: the next one closes the session and opens a new
-        one."""
+        """Notes that the request failed, or that its answer was not processed to the end. The next request closes the
+        session and opens a new one."""
         self._start_new(self._session_id)
 
     def _start_new(self, closes: int) -> None:
@@ -106,7 +107,8 @@ class FetchSessionHandler:
         self._epoch = INITIAL_EPOCH
 
     def _problem(self, response: FetchResponse) -> str | None:
-        """How the partitions of the answer differ from those that may be in it."""
+        """Why the partitions of the answer do not fit the session; None if they do. All must be in the session, and the
+        answer to a full request must have all that are."""
         known, extra = self._partitions, 0
         for topic in response.responses:
             for partition in topic.partitions:
@@ -123,7 +125,8 @@ class FetchSessionHandler:
 
 
 def _differs(known: FetchRequest.FetchPartition | None, wanted: FetchRequest.FetchPartition) -> bool:
-    """Whether to name a partition. Most have a later offset, and comparing all fields takes 3 us."""
+    """Whether a request must name a partition. Compares the offset first, since most differ in it: comparing all fields
+    takes 3 us."""
     return known is None or known.fetch_offset != wanted.fetch_offset or known != wanted
 
 

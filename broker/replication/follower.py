@@ -1,8 +1,8 @@
-"""One followed partition: what to fetch next, and what a leader's answer means for the copy of its log.
+"""One followed partition: decides what to fetch next, and what to do with the copy after a leader's answer.
 
 Pure. Owns: the leader epoch, the pause after an error. Never does: I/O, reading a clock. Invariants: an answer counts
-only at the offset and the epoch at which it was fetched; nothing of a later leader epoch than that is appended
-(KAFKA-18723); the copy never goes beyond the leader's log. Source: AbstractFetcherThread, PartitionFetchState;
+only while the copy has the end offset and the leader epoch that were requested; no batch of a later leader epoch is
+appended (KAFKA-18723); the copy never goes beyond the leader's log. Source: AbstractFetcherThread, PartitionFetchState;
 KIP-101, KIP-279, KIP-595 (truncation by the answer to a fetch).
 """
 
@@ -18,7 +18,7 @@ PARTITION_MAX_BYTES = 1 << 20
 """``replica.fetch.max.bytes``."""
 NO_EPOCH = -1
 NEWS_RETRY_MS = 20
-"""The first pause after an error of :data:`LEADER_LACKS_NEWS`. Each error doubles it."""
+"""The first pause in ms after an error of :data:`LEADER_LACKS_NEWS`. Each further error doubles it."""
 LEADER_LACKS_NEWS = frozenset(
     {
         ErrorCode.UNKNOWN_LEADER_EPOCH,
@@ -27,8 +27,8 @@ LEADER_LACKS_NEWS = frozenset(
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
     }
 )
-"""This broker has heard of a topic or an election before the leader, which hears of it soon. Kafka pauses for
-``replica.fetch.backoff.ms`` (1 s)."""
+"""Errors of a leader that has not received the metadata of a topic or an election yet, which this broker has. It will
+receive them soon. Kafka pauses for ``replica.fetch.backoff.ms`` (1 s)."""
 
 
 class AppendToCopy(NamedTuple):
@@ -40,17 +40,18 @@ class AppendToCopy(NamedTuple):
 
 
 class TruncateCopy(NamedTuple):
-    """The copy differs from the leader's log behind this offset."""
+    """Remove the records from this offset on: the leader's log differs there."""
 
     offset: int
 
 
 class ListOffsets(NamedTuple):
-    """The offset is out of the leader's range: :meth:`FollowedPartition.out_of_range` needs its first and last."""
+    """Ask the leader for its first and last offset, and call :meth:`FollowedPartition.out_of_range` with them: the
+    fetch offset is out of range."""
 
 
 class TruncateFully(NamedTuple):
-    """The leader no longer has what follows the copy: the copy begins again at this offset, empty."""
+    """Empty the copy and start it again at this offset: the leader no longer has the records that follow the copy."""
 
     offset: int
 
@@ -63,18 +64,20 @@ class Pause(NamedTuple):
 
 
 class StopFetching(NamedTuple):
-    """The leader has a later epoch: nothing is fetched before the metadata names it."""
+    """Fetch nothing until the metadata names the leader's epoch, which is later than the one known here."""
 
     code: ErrorCode
 
 
 Step = AppendToCopy | TruncateCopy | ListOffsets | TruncateFully | Pause | StopFetching
 EndOfEpoch = Callable[[int], tuple[int, int] | None]
-"""Leader epoch -> the highest epoch of the copy up to it and where that ends; None where the copy has none so late."""
+"""Leader epoch -> the latest epoch of the copy that is not later, and its end offset. None if the given epoch is later
+than all of the copy, as in OffsetForLeaderEpoch."""
 
 
 class FetchPosition(NamedTuple):
-    """Where a request fetches a partition: an answer to a request at another position is out of date."""
+    """The offset and epoch with which a partition was requested. If they are not those of the copy any more, the answer
+    is out of date."""
 
     offset: int
     leader_epoch: int
@@ -89,7 +92,7 @@ class FollowedPartition:
         self.index = index
         self.leader_epoch = leader_epoch
         self.not_before_ms = 0
-        """When it may be fetched again, by a monotonic clock."""
+        """When it may be fetched again, in ms of a monotonic clock."""
         self.is_stopped = False
         self.is_in_sync = False
         """Whether the copy has reached the leader's high watermark (``PartitionFetchState.isReplicaInSync``)."""
@@ -128,7 +131,8 @@ class FollowedPartition:
         return AppendToCopy(records, data.high_watermark, data.log_start_offset)
 
     def out_of_range(self, end_offset: int, earliest: int, latest: int) -> Step:
-        """What to do where the leader's log has neither the end of the copy nor what follows it.
+        """What to do after OFFSET_OUT_OF_RANGE: truncate if the leader's log ends before the copy, start again if it
+        begins after the copy. Otherwise nothing is appended, and the next fetch tries again.
 
         ``earliest``, ``latest``: the leader's log start and end (``AbstractFetcherThread.fetchOffsetAndTruncate``).
         """
@@ -156,7 +160,8 @@ class FollowedPartition:
 
 
 def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epoch: EndOfEpoch) -> int:
-    """``AbstractFetcherThread.getOffsetTruncationState``: where the copy and the leader's log part at the latest."""
+    """The highest offset up to which the copy and the leader's log can be equal
+    (``AbstractFetcherThread.getOffsetTruncationState``)."""
     own = end_of_epoch(epoch)
     if own is None:
         return min(leaders_end, end_offset)
@@ -165,7 +170,7 @@ def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epo
 
 
 def _of_this_epoch(records: Buffer, leader_epoch: int) -> Buffer:
-    """The whole batches up to the first of a later leader epoch: it was written in a later epoch than was fetched."""
+    """The whole batches before the first one of a later leader epoch than was requested."""
     end, limit = 0, len(records)
     while True:
         size = batch_size(records, end)

@@ -2,8 +2,8 @@
 
 Shell around :class:`.follower.FollowedPartition` and :class:`.fetch_session.FetchSessionHandler`. Owns: one
 connection, which partitions are fetched next. Never does: deciding what an answer means. Invariants: one request is in
-flight; partitions take turns at the start of a full request, and the leader of a session lets them take turns, so that
-none starves behind large ones; one partition's failure stops that partition alone.
+flight; each full request begins with another partition, and in a session the leader rotates them, so that none starves
+behind large ones; one partition's failure stops that partition alone.
 Source: ReplicaFetcherThread, RemoteLeaderEndPoint.
 """
 
@@ -34,15 +34,16 @@ logger = logging.getLogger(__name__)
 
 LATEST, EARLIEST = -1, -2
 LOOK_AT_ALL_MS = 500
-"""How often all partitions of a leader are looked at, for what changes without an answer, such as the start of a log.
-Between these looks, a fetch costs what its answer has, not what the session has."""
+"""The time in ms after which a request is built from all partitions of a leader again. It finds what changes without an
+answer, such as a log start offset. Between these times, a request is built only from the partitions that were answered,
+so it costs nothing for the idle ones."""
 PARTITIONS_A_TURN, BYTES_A_TURN = 16, 64 * 1024
-"""What of an answer is appended in one turn of the event loop: 1 ms. An answer of less is appended, and the next
-request sent, without another turn between them: a produce with acks=all waits for that request."""
+"""The most partitions and bytes of an answer that are appended in one turn of the event loop: 1 ms. If an answer has
+no more than that, the next request is sent in the same turn, because a produce with acks=all waits for it."""
 
 
 class Asked(NamedTuple):
-    """A partition as it was asked for."""
+    """A partition of a request, and the position at which it was requested."""
 
     copy: Copy
     position: FetchPosition
@@ -72,8 +73,8 @@ class LeaderFetcher:
         clock_ms: Callable[[], int],
         security: NodeSecurity = PLAINTEXT,
     ) -> None:
-        """``address``: of the leader, or why it has none. ``clock_ms``: wall clock, milliseconds since the
-        epoch."""
+        """``address`` returns the leader's host and port, or the reason why it has none. ``clock_ms``: wall clock,
+        milliseconds since the epoch."""
         self.copies: dict[Key, Copy] = {}
         self._leader_id = leader_id
         self._address = address
@@ -90,14 +91,14 @@ class LeaderFetcher:
         self._moved: dict[Key, None] = {}
         """Partitions whose part of the next request may differ from that of the last one."""
         self._look_at_all_ms = 0
-        """When to look at all partitions again."""
+        """When to build a request from all partitions again, in ms of the monotonic clock."""
         self._is_held_up = False
-        """Whether partitions pause or are throttled: they are due again by time, not by an event."""
+        """Whether some partitions pause or are throttled. No event tells when they are due again, only the time."""
         self._requests = OneMinuteRate(monotonic_ms())
         self._copied_bytes = 0
         self._changed = asyncio.Event()
         self._handover: asyncio.Future[FetchResponse | None]
-        """Wakes the task while requests are sent without it."""
+        """The future that the task awaits while :meth:`_send_next` and :meth:`_answered` fetch without it."""
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
         self._no_space = RepeatedComplaint(f"can't store what broker {leader_id} leads", time.monotonic)
 
@@ -108,7 +109,7 @@ class LeaderFetcher:
 
     @property
     def state(self) -> FetcherState:
-        """What it has done so far."""
+        """The leader's address and the counts of this fetcher, for the metrics."""
         rate = self._requests.rate(monotonic_ms())
         address = self._address()
         if not isinstance(address, str):
@@ -116,19 +117,19 @@ class LeaderFetcher:
         return FetcherState(self.client_id, *self._last_address, self._requests.count, self._copied_bytes, rate)
 
     def follow(self, copy: Copy) -> None:
-        """Fetches a partition from now on; one of an earlier epoch is replaced."""
+        """Fetches a partition from now on. Replaces its copy of an earlier leader epoch."""
         key = copy.partition.topic_id, copy.partition.index
         self.copies[key] = copy
         self._moved[key] = None
         self._changed.set()
 
     def unfollow(self, key: Key) -> None:
-        """Fetches a partition no longer; an answer that is on its way is dropped."""
+        """Stops fetching a partition. Its part of an answer that is on its way is dropped."""
         self.copies.pop(key, None)
         self._moved[key] = None
 
     async def run(self) -> None:
-        """Fetches, for ever."""
+        """Fetches until it is cancelled."""
         try:
             while True:
                 try:
@@ -144,7 +145,7 @@ class LeaderFetcher:
             self._client.close()
 
     async def _wait(self) -> None:
-        """Until a partition is added, the first pause is over, or it is time to look at the throttle again."""
+        """Waits until a partition is added, the first pause is over, or the throttle must be checked again."""
         self._changed.clear()
         now_ms = monotonic_ms()
         pauses_ms = [
@@ -165,8 +166,8 @@ class LeaderFetcher:
         return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
 
     async def _fetch(self) -> bool:
-        """One request, what its answer asks for, and the requests after it that need no task. Returns False if there is
-        nothing to fetch. Raises NodeUnavailableError."""
+        """Sends a request and processes its answer. Then does the same for small requests, as long as
+        :meth:`_fetch_small` goes on. Returns False if there is nothing to fetch. Raises NodeUnavailableError."""
         request = self._next_request(monotonic_ms())
         if request is None:
             return False
@@ -179,7 +180,7 @@ class LeaderFetcher:
         return True
 
     async def _take(self, response: FetchResponse) -> None:
-        """What an answer asks for. Raises NodeUnavailableError."""
+        """Processes an answer, a part in each turn of the event loop. Raises NodeUnavailableError."""
         if not self._is_usable(response):
             return
         count = size = 0
@@ -196,7 +197,7 @@ class LeaderFetcher:
                     size += len(data.records or b"")
 
     def _is_usable(self, response: FetchResponse) -> bool:
-        """Whether an answer fits the session. Raises NodeUnavailableError if a full request was answered otherwise."""
+        """Whether an answer fits the session. Raises NodeUnavailableError if the answer to a full request does not."""
         is_full = self._session.is_full
         problem = self._session.handle_response(response)
         if problem is None:
@@ -208,7 +209,7 @@ class LeaderFetcher:
         return False
 
     def _asked_for(self, topic_id: bytes, index: int) -> Asked | None:
-        """The partition of an answer as it was asked for; None if it is not followed any more."""
+        """The copy and the requested position of a partition in an answer; None if it is not followed any more."""
         key = topic_id, index
         asked = self._asked.get(key)
         if asked is None or self.copies.get(key) is not asked.copy:
@@ -220,18 +221,20 @@ class LeaderFetcher:
         if not self._is_wanted(copy, monotonic_ms()):
             self._is_held_up = True
 
-    # Without the task: the fetches that a lone produce with acks=all waits for.
+    # Small fetches, for which a produce with acks=all waits: sent and answered in callbacks, without waking the task.
 
     async def _fetch_small(self) -> FetchResponse | None:
-        """Fetches as long as answers are small, each inside the turn of the event loop that brings it.
+        """Fetches as long as the answers are small. Each answer is processed, and the next request sent, in the turn of
+        the event loop in which the answer arrives.
 
-        Returns an answer for the task, or None if the task has to send the next request. Raises NodeUnavailableError.
+        Returns the first answer that is not small, or None if the task must send the next request. Raises
+        NodeUnavailableError.
         """
         self._handover = asyncio.get_running_loop().create_future()
         return await self._handover if self._send_next() else None
 
     def _send_next(self) -> bool:
-        """Sends the next request. Returns False, and sends nothing, if the task must."""
+        """Sends the next request from a callback. Returns False, and sends nothing, if the task must send it."""
         now_ms = monotonic_ms()
         if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms or not self._client.is_ready:
             return False
@@ -244,7 +247,8 @@ class LeaderFetcher:
         return True
 
     def _answered(self, response: FetchResponse | NodeUnavailableError) -> None:
-        """Takes a small answer, and sends the next request; hands everything else over to the task."""
+        """Called with an answer or a failure. Processes a small answer and sends the next request; hands everything
+        else over to the task."""
         handover = self._handover
         if handover.done():
             return  # cancelled
@@ -258,7 +262,7 @@ class LeaderFetcher:
                     self._take_small(response)
                 if not self._send_next():
                     handover.set_result(None)
-        except Exception as error:  # noqa: BLE001 - the task fails of it, as if it had made this call
+        except Exception as error:  # noqa: BLE001 - it is raised in the task
             handover.set_exception(error)
 
     def _take_small(self, response: FetchResponse) -> None:
@@ -277,7 +281,7 @@ class LeaderFetcher:
                 self._look_whether_held_up(asked.copy)
 
     def _next_request(self, now_ms: int) -> FetchRequest | None:
-        """What to ask for now; None if there is nothing to fetch."""
+        """The request to send now; None if there is nothing to fetch."""
         wait_max_ms = self._settings.wait_max_ms
         if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms:
             wait_max_ms = self._first_pause_ms(now_ms, wait_max_ms)
@@ -359,20 +363,20 @@ class LeaderFetcher:
         if not isinstance(error, StorageError):
             logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
-        elif is_passing(error):  # no space: it is fetched again, and the directory says what to do
+        elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
-        else:  # its directory fails with it, and says so
+        else:  # the log directory goes offline because of it, and logs that itself
             partition.is_stopped = True
             logger.error("%s: can't be followed any more: %s", copy.name, error)
 
     def _append(self, copy: Copy, step: AppendToCopy) -> None:
-        """Raises KafkaError."""
+        """Appends records to a copy. Raises KafkaError."""
         copy.append(step, self._clock_ms())
         self._no_space.resolved()
 
     async def _carry_out(self, copy: Copy, step: Step | None) -> None:
-        """Raises KafkaError."""
+        """Carries out what an answer requires. Raises KafkaError."""
         if isinstance(step, AppendToCopy):
             self._append(copy, step)
         elif isinstance(step, TruncateCopy):
@@ -386,7 +390,8 @@ class LeaderFetcher:
             logger.info("%s: broker %d leads in a later epoch, waiting for the metadata", copy.name, self._leader_id)
 
     async def _out_of_range(self, copy: Copy) -> Step:
-        """Asks for the first and last offset of the leader's log. Raises NodeUnavailableError."""
+        """The step after OFFSET_OUT_OF_RANGE: asks the leader for its first and last offset. Raises
+        NodeUnavailableError."""
         earliest = await self._list_offset(copy, EARLIEST)
         latest = await self._list_offset(copy, LATEST)
         if earliest < 0 or latest < 0:
@@ -405,7 +410,8 @@ class LeaderFetcher:
 
 
 def _is_small(response: FetchResponse) -> bool:
-    """Whether an answer is appended in a fraction of a turn, and asks for no step that waits."""
+    """Whether an answer can be processed in one turn of the event loop: it has few records, no error, and requires no
+    truncation."""
     count = size = 0
     for topic in response.responses:
         for data in topic.partitions:

@@ -1,6 +1,6 @@
-"""All partitions that this broker follows, by the brokers that lead them. Source: ReplicaFetcherManager.
+"""All partitions that this broker follows, grouped by leader. Source: ReplicaFetcherManager.
 
-Shell. Owns: one task for each leader that is followed. Never does: knowing who leads (the metadata says).
+Shell. Owns: one task for each leader that is followed. Never does: choosing leaders (the metadata names them).
 """
 
 import asyncio
@@ -34,8 +34,8 @@ class ReplicaFetchers(ReplicaFollowing):
         task_ended: Callable[["asyncio.Task[None]"], None],
         security: NodeSecurity = PLAINTEXT,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``task_ended`` gets the task of a leader that has
-        ended, also by a failure. ``security``: of the inter-broker listener."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``task_ended`` is called with a leader's task that
+        has ended or failed. ``security``: of the inter-broker listener."""
         self._metadata = metadata
         self._listener_name = config.inter_broker_listener_name
         self._broker_epoch = broker_epoch
@@ -54,7 +54,7 @@ class ReplicaFetchers(ReplicaFollowing):
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._followed: dict[tuple[str, int], tuple[Key, int]] = {}
-        """Topic and index -> topic id and index, and the leader."""
+        """(topic, index) -> ((topic id, index), broker id of the leader)."""
 
     def follow(self, following: Following) -> None:
         """See :class:`ReplicaFollowing`."""
@@ -99,7 +99,7 @@ class ReplicaFetchers(ReplicaFollowing):
             yield fetcher.state
 
     def close(self) -> None:
-        """Fetches nothing any more."""
+        """Stops fetching."""
         for task in self._tasks.values():
             task.cancel()
 
