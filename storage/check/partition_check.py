@@ -1,7 +1,7 @@
 """The check of one partition's directory: batches, indexes against the log, snapshots, epochs, unfinished operations.
 
-Reads; never writes, never locks. The files' own checks are those of `dump-log` (storage/dump). Source: the checks of
-Kafka's DumpLogSegments, LogLoader and LogSegment.recover.
+Reads; never writes, never locks. Each single file is checked by the code of `dump-log` (storage/dump). Source: the
+checks of Kafka's DumpLogSegments, LogLoader and LogSegment.recover.
 """
 
 import re
@@ -46,7 +46,10 @@ KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
 
 
 class CheckTask(NamedTuple):
-    """A partition to check. `is_clean`: the last stop was clean; `is_running`: a broker has the directory open."""
+    """A partition to check.
+
+    `is_clean`: the last stop was clean; `is_running`: a broker has the directory open; `is_deep`: records are decoded.
+    """
 
     directory: Path
     topic: str
@@ -76,7 +79,7 @@ class _PartitionCheck:
         self.end_offset = -1
 
     def run(self) -> None:
-        """All files."""
+        """Checks all files of the directory."""
         sizes = {}
         for entry in self.files.list(self.task.directory):
             status = entry.stat(follow_symlinks=False)

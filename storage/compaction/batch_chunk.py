@@ -1,8 +1,8 @@
 """Reads and checks a segment in chunks of whole batches, for a pass over a partition.
 
-Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole
-and does not begin before the end of the previous one; its CRC is right, if CRCs are checked. Source: Kafka's Cleaner
-(readBuffer, which grows to the largest batch: growBuffersOrFail), which does not check CRCs.
+Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole,
+and its base offset is after the previous batch's last offset; its CRC is right, if CRCs are checked. Source: Kafka's
+Cleaner (readBuffer, which grows to the largest batch: growBuffersOrFail), which does not check CRCs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,10 +48,10 @@ class BatchChunk:
         """True if all batches hold data, none is transactional and none is empty."""
 
     def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
-        """Parses the whole batches in the data, which end before `size`, the end of the file.
+        """Parses the whole batches in the data.
 
-        `least`: the lowest valid offset of the first batch. Returns (offset after the last batch, index after it).
-        Raises CorruptRecordError, UnsupportedForMessageFormatError.
+        `least`: the lowest valid offset of the first batch; `size`: the size of the file in bytes. Returns (offset
+        after the last batch, index after it). Raises CorruptRecordError, UnsupportedForMessageFormatError.
         """
         headers: list[BatchHeader] = []
         starts: list[int] = []

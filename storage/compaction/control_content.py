@@ -1,6 +1,6 @@
-"""What the rules ask of the records in a control batch, in one pass that holds one record.
+"""Collects the facts about the records of a control batch that retention needs, with one record in memory at a time.
 
-Pure. Brokers write one marker to a batch, but a log may hold anything: a few kilobytes with millions of records.
+Pure. Brokers write one marker to a batch, but a log may hold a batch of a few kilobytes with millions of records.
 Source: protocol/records/control.py.
 """
 
@@ -11,7 +11,7 @@ from .record_steps import records_in
 
 
 class ControlContent(NamedTuple):
-    """The key of the first record (None without one), how many records there are, whether one has no value."""
+    """The key of the first record (None without one), the number of records, whether one of them has no value."""
 
     first_key: bytes | None
     records: int

@@ -3,9 +3,9 @@
 Keys of control batches and of aborted transactions don't count. If a map of all keys gets too large, there are two
 ways. With a limit of keys, as in Kafka's cleaner, the round ends early and another one follows. With a limit of bytes,
 the keys are split into ranges of their hashes. Each range has its own map, which marks the latest records, and the log
-is read once for each range. The output is then the same as with one map of all keys. (Rounds that end early would
-differ: a tombstone that only the next round finds superseded has already given its batch a delete horizon.) Both ways
-are exact.
+is read once for each range. The output is then the same as with one map of all keys. (With rounds
+that end early it may differ: a tombstone may stay in the first round, which then gives its batch a delete horizon, and
+only the second round finds a later record of its key.) Both ways are exact.
 
 These passes do not check CRCs. The pass that rewrites reads every one of these batches again, checks it before its
 result is used, and ends the round if one is damaged. Source: Kafka's Cleaner.buildOffsetMap.
@@ -93,7 +93,7 @@ def _build(
                 batches = _batches_with_keys(chunk, transactions, start)
                 stopped_at = _put(chunk, batches, offset_map, start, limit, left_out)
             if stopped_at is not None:
-                chunk.check_crcs()  # the last offset may lie before its segment, which is then not rewritten
+                chunk.check_crcs()  # no later pass does if the map ends before this segment: it is not rewritten
             taken = len(chunk.headers) if stopped_at is None else stopped_at
             if taken and chunk.headers[taken - 1].last_offset >= start:
                 offset_map.advance_to(chunk.headers[taken - 1].last_offset)

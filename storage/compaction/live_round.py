@@ -92,7 +92,7 @@ class LiveRound:
             raise
 
     def sync(self) -> None:
-        """Makes the names durable, after each step and on any thread. Raises OSError."""
+        """Makes the renames of the last step durable. Call it after each step, on any thread. Raises OSError."""
         if self.files.exists(self.order.directory):  # it was renamed if the topic was deleted
             self.files.sync_directory(self.order.directory)
 
@@ -161,7 +161,7 @@ class LiveRound:
 
 
 def sealed_and_active(log: Log) -> list[SegmentInfo]:
-    """The segments for the selection, without the sizes of indexes, and with times only if they matter.
+    """All segments of a log, without the sizes of indexes, and with timestamps only if min.compaction.lag.ms is set.
 
     Raises OSError, CorruptRecordError.
     """

@@ -23,7 +23,7 @@ HASH_BITS = 32
 
 
 class KeyLimit(NamedTuple):
-    """The limits of a map: keys, bytes."""
+    """The limits of a map: the number of keys, the bytes of memory."""
 
     entries: int = UNLIMITED
     size: int = UNLIMITED
@@ -57,10 +57,11 @@ class OffsetMap(Protocol):
         ...
 
     def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
-        """Puts the keys of these batches of a chunk, for records from `start_offset` on, with their offsets.
+        """Adds the keys of these batches of a chunk with the offsets of their records, from `start_offset` on.
 
-        Returns how many batches were put completely. If not all, the map is full: as in Kafka, it stops at the record,
-        and `latest_offset` is that of the last one put. Raises InvalidRecordError for records that can't be decoded.
+        Returns how many batches were added completely. If fewer than given, the map is full: as in Kafka, it stops at a
+        record inside the batch, and `latest_offset` is the offset of the last record that was added. Raises
+        InvalidRecordError for records that can't be decoded.
         """
         ...
 
@@ -74,7 +75,7 @@ class OffsetMap(Protocol):
 
 
 class DictionaryOffsetMap:
-    """An OffsetMap in a dictionary: for the core install."""
+    """An OffsetMap in a Python dictionary, for `PlainSteps`."""
 
     __slots__ = ("_limit", "_offsets", "_size", "key_range", "latest_offset")
 

@@ -36,8 +36,8 @@ class PartitionFacts:
 
     segments: list[SegmentInfo]
     next_offsets: dict[int, int]
-    """Segment's base offset -> its end offset: anything from the offset after its last batch to the next segment's
-    base.
+    """Segment's base offset -> its end offset, which is at least the offset after its last batch, and at most the next
+    segment's base offset.
     """
     transaction_indexes: list[tuple[int, TransactionIndex]]
     last_records: dict[int, LastRecord]
@@ -122,7 +122,7 @@ def _read_segment(
     replay_from: int,
     is_active: bool,
 ) -> SegmentInfo:
-    """The facts about one segment. An active segment counts up to its first damage, which a killed broker may leave."""
+    """The facts about one segment. The active one is read up to its first damage, which a killed broker may leave."""
     path = segment_path(directory, base_offset, LOG_SUFFIX)
     largest_timestamp = NO_TIMESTAMP
     next_offset = base_offset

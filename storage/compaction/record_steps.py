@@ -1,8 +1,8 @@
 """The CPU-heavy steps of a cleaning round, as a replaceable interface. The retention rules live in the callers.
 
-`RecordSteps` is the interface. `PlainSteps` works record by record with the core install only; `odradek compact` has
-compiled steps (pipeline/compact/compiled_steps.py) with the same output. Both call one function of plain numbers,
-`record_stays`, to decide about a record. Pure. Source: Kafka's Cleaner.cleanInto and shouldRetainRecord,
+`RecordSteps` is the interface. `PlainSteps` works record by record in pure Python; `odradek compact` has compiled steps
+(pipeline/compact/compiled_steps.py) with the same output. Both decide about a record with the same function,
+`record_stays`. Pure. Source: Kafka's Cleaner.cleanInto and shouldRetainRecord,
 MemoryRecords.filterTo.
 """
 
@@ -22,11 +22,12 @@ from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
 from .record_marks import RecordMarks
 
 MOST_RECORDS_HELD = 1 << 14
-"""Decoded records of one batch that are in memory at once, about 4 MB. A larger batch is decoded twice."""
+"""The most decoded records of one batch in memory at once, about 4 MB. A batch with more is decoded twice."""
 MOST_RECORDS_SIFTED = 1 << 17
 MOST_BYTES_SIFTED = 16 << 20
-"""Records, and bytes of their values, that are kept to be written before more batches are sifted. The records of a
-batch that holds more bytes are not kept: it is decoded twice.
+"""`sift` ends after the batch with which it holds this many records, or this many bytes of decompressed values.
+
+If one batch alone has more bytes, its records are not held: it is decoded again when it is rebuilt.
 """
 
 Latest = OffsetMap | RecordMarks
@@ -85,7 +86,7 @@ class Sifting(Protocol):
 
     @property
     def outcomes(self) -> Sequence[int]:
-        """EMPTY, WHOLE, REBUILT or WITH_HORIZON for each batch; for at least one, and not for all if they hold much."""
+        """EMPTY, WHOLE, REBUILT or WITH_HORIZON for each batch that was sifted: at least the first one."""
         ...
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
@@ -114,7 +115,10 @@ class RecordSteps(Protocol):
         ...
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
-        """Decides for every record of the first of these batches whether it stays; `outcomes` has those batches."""
+        """Decides for every record whether it stays, batch by batch until the records held reach a limit.
+
+        The number of `outcomes` says how many of the batches were sifted.
+        """
         ...
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
@@ -123,8 +127,9 @@ class RecordSteps(Protocol):
 
 
 def record_stays(is_behind_map: bool, has_key: bool, is_latest: bool, has_value: bool, drops_tombstones: bool) -> bool:
-    """Whether a data record stays: it is the latest of its key. A tombstone stays until its horizon; a record without a
-    key does not stay.
+    """Whether a data record stays: it is the latest of its key, or after the map's last offset (`is_behind_map`).
+
+    A tombstone that is the latest of its key stays until its horizon. A record without a key does not stay.
     """
     if is_behind_map:
         return True
@@ -132,7 +137,7 @@ def record_stays(is_behind_map: bool, has_key: bool, is_latest: bool, has_value:
 
 
 def drops_tombstones(has_delete_horizon: bool, base_timestamp: int, now_ms: int) -> bool:
-    """Whether a batch has a delete horizon, which is its base timestamp, that has passed."""
+    """Whether a batch's delete horizon has passed, so that its tombstones go. The base timestamp has the horizon."""
     return has_delete_horizon and now_ms >= base_timestamp
 
 
@@ -179,15 +184,15 @@ class PlainSteps:
 
 
 class PlainSifting:
-    """See Sifting. Keeps the records that stay; of a large batch only which those are."""
+    """See Sifting. Holds the records that stay; for a large batch, one byte for each record instead."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
     def __init__(
         self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, latest_among: LatestAmong | None = None
     ) -> None:
-        """`latest_among` finds the latest among the records of a batch. The default is for a map that is a
-        dictionary.
+        """`latest_among` finds the latest among the records of a batch. The default is for a DictionaryOffsetMap and
+        for marks.
         """
         self._chunk = chunk
         self._batches = batches
@@ -209,7 +214,7 @@ class PlainSifting:
             self._kept.append(sifted.kept)
             if isinstance(sifted.kept, list):
                 held += counts.kept
-                size += _bytes_of(sifted.kept) if header.is_compressed else 0  # else they are no more than the chunk's
+                size += _bytes_of(sifted.kept) if header.is_compressed else 0  # uncompressed: no more than the chunk
             if held >= MOST_RECORDS_SIFTED or size >= MOST_BYTES_SIFTED:
                 break
         self.total = RetentionCounts(all_records, all_kept, all_without_key)
@@ -272,7 +277,7 @@ def _sift_windows(
 def _stays(
     header: BatchHeader, records: Sequence[Record], order: RetentionInput, is_latest: Sequence[bool]
 ) -> tuple[list[bool], int]:
-    """For each record whether it stays; how many have no key."""
+    """(for each record whether it stays, the number of records without a key)."""
     drops = drops_tombstones(header.has_delete_horizon, header.base_timestamp, order.now_ms)
     end = order.latest_offset
     stays = [
@@ -304,8 +309,8 @@ def piece_of(batch: Buffer) -> Piece:
 
 
 def decode(chunk: BatchChunk, index: int, most_bytes: int) -> list[Record]:
-    """The records of a batch. Raises InvalidRecordError with the batch's place; RecordTooLargeError beyond so many
-    decompressed bytes.
+    """The records of a batch. Raises InvalidRecordError with the batch's place; RecordTooLargeError if they have more
+    than `most_bytes` when decompressed.
     """
     try:
         return decode_records(chunk.batch(index), chunk.headers[index], max_decompressed_size=most_bytes)

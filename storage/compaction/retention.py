@@ -49,7 +49,7 @@ class Round:
 
 
 class _Stay(Enum):
-    """Placeholders for an unchanged batch, and for the next one of those that the steps rebuild."""
+    """The outcomes of a batch that stays unchanged, and of one that the steps rebuild."""
 
     VERBATIM = 0
     REBUILT = 1
@@ -62,8 +62,8 @@ _Outcome = bytes | _Stay | None
 def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> Iterator[tuple[Iterator[Piece], bool]]:
     """For each part of a chunk: (the pieces to write, whether anything changes). Pass chunks in the order of offsets.
 
-    Most chunks are one part. Small batches that hold many records make it several: the steps sift no more at once than
-    they may hold. Take the pieces of a part before the next part. Raises InvalidRecordError for records that can't be
+    Most chunks are one part. A chunk whose records exceed the memory limit of the steps is split into several. Take the
+    pieces of a part before the next part. Raises InvalidRecordError for records that can't be
     decoded or rebuilt. The partition then stays unchanged.
     """
     outcomes: list[_Outcome] = [None] * len(chunk.headers)
@@ -137,8 +137,8 @@ def _data_batches(
 
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Outcome:
-    """The bare header of a batch that keeps no record, or None if it need not stay. Counts its `records` in that
-    case.
+    """The bare header of a batch that keeps no record, or None if it need not stay. If it stays, adds `records` to the
+    number of records read.
     """
     if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.upper_bound_offset:
         return None  # the usual case, without reading the header

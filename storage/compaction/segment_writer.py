@@ -1,7 +1,7 @@
-"""Writes the files of one cleaned segment, or only counts their bytes.
+"""Writes the `.cleaned` files of one segment: the log file in pieces, then the indexes.
 
-Owns: the descriptor of the `.cleaned` log file, and the buffered bytes. Invariant: after `flush` all files are complete
-and synced. Source: Kafka's Cleaner.cleanSegments.
+Owns: the descriptor of the `.cleaned` log file, and the buffered bytes. Invariant: after `flush` the log file is
+complete and synced, after `write_indexes` the indexes are. Source: Kafka's Cleaner.cleanSegments.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ MAX_PARTS = 256
 
 
 class SegmentWriter:
-    """The writer of a new segment. Use it as a context manager, which closes the file."""
+    """The writer of a new segment's log file. Use it as a context manager, which closes the file."""
 
     def __init__(
         self, files: Files, directory: Path, indexes: CleanedIndexes, base_offset: int, pace: Pace, buffer_bytes: int
@@ -48,7 +48,7 @@ class SegmentWriter:
             self._write()
 
     def flush(self) -> None:
-        """Writes and syncs everything, the indexes too. Raises OSError."""
+        """Writes the buffered batches and syncs the log file. Raises OSError."""
         if self._parts:
             self._write()
         self._files.truncate(self._descriptor, self._indexes.size)
@@ -64,8 +64,8 @@ class SegmentWriter:
 def write_indexes(
     files: Files, directory: Path, base_offset: int, built: dict[str, bytes], *, is_dry_run: bool
 ) -> bool:
-    """Writes the `.cleaned` index files. Returns whether they differ from the segment's present indexes. Raises
-    OSError.
+    """Writes and syncs the `.cleaned` index files, unless `is_dry_run`. Returns whether they differ from the segment's
+    present indexes. Raises OSError.
     """
     is_changed = False
     for suffix in INDEX_SUFFIXES:

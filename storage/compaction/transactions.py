@@ -1,7 +1,7 @@
 """The transactions in one pass over a log: which batches were aborted, which markers still have data.
 
-A marker may be removed only after the data of its transaction: it is discardable if the pass has seen no data batch
-before it. Pure. Use one object for building the offset map and another for filtering. Source: Kafka's
+A marker may be removed only after the data of its transaction: it is discardable if the pass has seen no data batch of
+its transaction. Pure. Use one object for building the offset map and another for filtering. Source: Kafka's
 CleanedTransactionMetadata; KIP-98, KIP-534.
 """
 

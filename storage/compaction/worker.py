@@ -1,10 +1,11 @@
 """The process that runs one cleaning round: `python -m odradek.storage.compaction.worker`.
 
-Reads one pickled order from its input and writes one pickled answer to its output; both ends are the same broker. Never
-does: outliving the broker, since then two processes could write the same `.cleaned` files. Why a process: decoding
-records holds the interpreter's lock. Beside a thread that decodes, the broker answered a small Produce in 6.4 ms at the
-median instead of 0.5 (1.0 with a shorter switch interval and pauses, which double the time of the round); beside this
-process in 0.4. It costs less than 20 MB and about 0.2 s for each round. Source: Kafka's CleanerThread.
+Reads one pickled order from its input and writes one pickled answer to its output. The broker that started it is the
+other end of both. Never does: outliving the broker, since then two processes could write the same `.cleaned` files. Why
+a process: decoding records holds the interpreter's lock. Beside a thread that decodes, the broker answered a small
+Produce in 6.4 ms at the median instead of 0.5 (1.0 with a shorter switch interval and pauses, which double the time of
+the round); beside this process in 0.4. It costs less than 20 MB and about 0.2 s for each round. Source: Kafka's
+CleanerThread.
 """
 
 import os

@@ -26,8 +26,10 @@ class DirectoryFlusher:
         storage_error: Callable[[OSError], StorageError],
         max_open_files: int,
     ) -> None:
-        """`fail` takes the directory offline; `storage_error` makes the error to raise for a disk error. Each thread
-        needs a descriptor beside the `max_open_files`, so few of these mean few threads.
+        """`fail` takes the directory offline; `storage_error` makes the error to raise for a disk error.
+
+        Each thread opens a file in addition to the `max_open_files`, so there is at most one thread for every
+        OPEN_FILES_A_THREAD of them.
         """
         self._threads = max(1, min(PARALLEL_SYNCS, max_open_files // OPEN_FILES_A_THREAD))
         self._files = files
@@ -69,7 +71,7 @@ class DirectoryFlusher:
     def abort(self, flushes: list[tuple[Log, Flush]], error: OSError) -> StorageError:
         """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise.
 
-        If only a descriptor was missing, nothing has failed, and the flushes may be prepared anew.
+        If only a descriptor was missing, the directory stays online, and the flushes may be prepared anew.
         """
         for log, flush in flushes:
             log.flusher.fail_flush(flush, error)

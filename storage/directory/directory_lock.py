@@ -18,7 +18,7 @@ _held_here: set[Path] = set()
 
 
 class DirectoryLock:
-    """Holds the lock from creation on until `release`."""
+    """Holds the lock from creation on until `close`."""
 
     __slots__ = ("_descriptor", "_files", "_path")
 

@@ -32,7 +32,7 @@ class DirectoryRemoval:
         self._due = DueRemovals(files)
 
     def unique_path(self, key: TopicPartition, suffix: str) -> Path:
-        """A new path for a partition that must not have its own name."""
+        """A new path for a partition's directory: `<topic>-<partition>.<32 hex digits><suffix>`."""
         return self._directory / renamed_directory_name(*key, self._chance.randbytes(UNIQUE_BYTES).hex(), suffix)
 
     def rename(self, path: Path, key: TopicPartition, suffix: str, *, sync: bool = True) -> Path:
@@ -49,7 +49,10 @@ class DirectoryRemoval:
         self._waiting.append((due_ms, path))
 
     def collect(self, logs: Iterable[Log], now_ms: int) -> Steps[DueRemovals]:
-        """`-delete` directories and `.deleted` files of `logs` whose delay has passed, and earlier failures."""
+        """Collects the `-delete` directories, and the `.deleted` files of `logs`, whose delay has passed.
+
+        The result also has the paths whose removal failed before.
+        """
         self._due.add((), [path for due_ms, path in self._waiting if due_ms <= now_ms])
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
         for log in logs:

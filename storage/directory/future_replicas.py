@@ -14,7 +14,7 @@ from .directory_contents import FoundLog
 from .log_directory import LogDirectory
 
 FUTURE_MAX_OPEN = 4
-"""Segments of a copy that are open at once. One is appended to; a sync may hold those that came before it."""
+"""Segments of a copy that are open at once: the one that is appended to, and earlier ones that a sync holds."""
 
 
 def open_future(
@@ -22,8 +22,8 @@ def open_future(
 ) -> Log:
     """Opens the log of a replica that is being moved to `directory`, new or as found at the start.
 
-    The copy has descriptors of its own, and none while nothing is appended to it: a thread writes it, and must neither
-    close a file that another thread is about to use, nor have one of its own closed. Raises StorageError,
+    The copy has a descriptor cache of its own, since another thread appends to it: with a shared cache, each thread
+    could close a file that the other is about to use. No file is open when this returns. Raises StorageError,
     CorruptCheckpointError.
     """
     found = directory.found_futures.get(key)

@@ -1,4 +1,4 @@
-"""Finds the process that has a log directory's lock, without taking it.
+"""Finds the process that has a log directory's lock, without taking the lock.
 
 Never does: locking, changing. Source: POSIX record locks (F_GETLK).
 """

@@ -26,7 +26,7 @@ class LogDirectories:
     """All log directories of a broker. The metadata log lies in one of them or in a directory of its own."""
 
     def __init__(self, paths: Sequence[Path], metadata_path: Path) -> None:
-        """Use `LogDirectories.open`."""
+        """Opens nothing. Callers use `LogDirectories.open`."""
         self.metadata_path = metadata_path
         """The directory of `__cluster_metadata-0`: one of `paths`, or another one."""
         self.own_metadata: LogDirectory | None = None
@@ -241,7 +241,10 @@ class LogDirectories:
         return sorted(directory.directory_id for directory in self.online if directory.path in self.cordoned)
 
     def next_directory(self) -> LogDirectory:
-        """The directory for a new partition: not cordoned, the most free space, then the fewest partitions."""
+        """The directory for a new partition: the one with the least `AppendGate.shortage`, then the fewest partitions.
+
+        A cordoned directory is chosen only if all online ones are cordoned.
+        """
         candidates = [directory for directory in self.online if directory.path not in self.cordoned]
         return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
 
@@ -260,8 +263,8 @@ class LogDirectories:
     def release_metadata(self) -> None:
         """Unlocks the metadata log's own directory.
 
-        Its appends are durable. No marker of a clean stop is written: Kafka neither reads nor removes it there, so it
-        would still exist after a kill of a Kafka on this directory.
+        Its appends are durable already. No marker of a clean stop is written. Kafka neither reads nor removes a marker
+        there, so if Kafka ran on this directory and was killed, we would take its stop for a clean one.
         """
         if self.own_metadata is not None:
             self.own_metadata.abort()

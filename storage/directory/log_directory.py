@@ -44,7 +44,7 @@ from .directory_removal import DirectoryRemoval
 logger = logging.getLogger(__name__)
 
 PASSED_A_STEP = 128
-"""Logs that retention passes over in one step: 40 us."""
+"""The number of logs that `retained_logs` skips in one step, which takes 40 us."""
 
 
 class LogDirectory:
@@ -53,7 +53,7 @@ class LogDirectory:
     def __init__(
         self, path: Path, files: Files, lock: DirectoryLock, max_open_files: int, chance: random.Random
     ) -> None:
-        """Use `LogDirectory.open`."""
+        """Reads the identity, the checkpoints and the marker of a locked directory. Callers use `LogDirectory.open`."""
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
         self.found: dict[TopicPartition, FoundLog] = {}
@@ -359,7 +359,7 @@ class LogDirectory:
             raise self.storage_error(error) from error
 
     def collect_deleted(self, now_ms: int) -> Steps[DueRemovals]:
-        """`-delete` directories and `.deleted` files whose delay has passed, and earlier failures."""
+        """Steps that collect the `-delete` directories and `.deleted` files to remove (`DirectoryRemoval.collect`)."""
         return self.removal.collect(list(self.logs.values()), now_ms)
 
     def remove_deleted(self, now_ms: int) -> int:

@@ -1,11 +1,11 @@
 """Moves a replica from one log directory to another: copies it while it is in use, then exchanges the two.
 
-    move = ReplicaMove.begin(...)       `<topic>-<partition>.<32 hex>-future` in the target
+    move = ReplicaMove.begin(...)       on the loop: opens `<topic>-<partition>.<32 hex>-future` in the target
     chunk = move.next_chunk()           on the loop: the next part to copy; None if the copy has caught up
-    move.append(chunk)                  on a thread
-    move.is_outdated(chunk)             on the loop: the source was truncated meanwhile; then move.undo(chunk)
-    move.catch_up(now_ms)               on the loop; no appends until the exchange move.exchange(now_ms)
-    on the loop, once the metadata names the target
+    move.append(chunk, now_ms)          on any thread
+    move.is_outdated(chunk)             on the loop: whether the source was truncated since; then move.undo(chunk)
+    move.catch_up(now_ms)               on the loop; from here on, nothing is appended to the source
+    move.exchange(now_ms)               on the loop, once the metadata names the target
 
 Owns: the copy. Never does: writing metadata, choosing the time. Invariant: after a crash at any time, one complete log
 exists: under the partition's name, or, fully synced, under `-future` in the directory that the metadata names. Source:
@@ -28,8 +28,10 @@ CHUNK_BYTES = 1 << 20
 
 
 class Chunk(NamedTuple):
-    """Batches of the source. `start`: the log start offset of the source, if it no longer has the records at the copy's
-    end. `end` and `truncations`: the copy's end and the source's truncations at the time of the reading.
+    """Batches of the source to append to the copy.
+
+    `start`: None, or the source's log start offset if that is after the copy's end; the copy then begins anew there.
+    `end`, `truncations`: the copy's end offset and the source's number of truncations when the chunk was chosen.
     """
 
     data: bytes | FileRegion
@@ -42,7 +44,7 @@ class ReplicaMove:
     """One move of a replica. Methods raise KafkaError: StorageError, CORRUPT_MESSAGE for damage in the source."""
 
     def __init__(self, key: TopicPartition, source: LogDirectory, target: LogDirectory, future: Log) -> None:
-        """Use `ReplicaMove.begin`."""
+        """Moves the replica `key` by way of the copy `future`. Callers use `ReplicaMove.begin`."""
         self.key = key
         self.source = source
         self.target = target
@@ -56,7 +58,8 @@ class ReplicaMove:
         """Starts to copy the partition, or continues an earlier copy."""
         log = source.logs[key]
         future = open_future(target, key, config, now_ms, log.topic_id)
-        # A crash lost the unsynced end of the source, or the leader cut it; other records have these offsets.
+        # The source may have lost its unsynced end in a crash, or its leader may have truncated it. Other records may
+        # have the offsets that an earlier copy has.
         cut_where_different(future, log)
         return cls(key, source, target, future)
 
@@ -92,7 +95,7 @@ class ReplicaMove:
         )
 
     def is_outdated(self, chunk: Chunk) -> bool:
-        """Whether the source was truncated since the chunk was chosen: its bytes may be of before, after, or both."""
+        """Whether the source was truncated since the chunk was chosen. Its bytes may then be a mix of old and new."""
         return self.log.offsets.truncations != chunk.truncations
 
     def undo(self, chunk: Chunk) -> None:

@@ -1,8 +1,9 @@
-"""The documents of records: with the consumer protocol's messages inside group records, and without secrets.
+"""Turns the message of a record into a document for JSON: decodes messages inside group records, hides secrets.
 
-Pure. Kafka's tool shows those of GroupMetadataValue. Those in ConsumerGroupMemberMetadataValue (classic members of a
-KIP-848 group) it prints as base64; here they are decoded with `deeper`. Other bytes are unchanged, as in Kafka.
-Kafka's tool shows the keys of SCRAM users; here they are hidden. Source: DumpLogSegments.OffsetsMessageParser.
+Pure. Group records hold messages of the consumer protocol (subscriptions, assignments). Kafka's tool decodes those in
+GroupMetadataValue, but prints those in ConsumerGroupMemberMetadataValue (classic members of a KIP-848 group) as base64;
+here `deeper` decodes them, too. Kafka's tool shows salt and keys of SCRAM users; here they are hidden. Source:
+DumpLogSegments.OffsetsMessageParser.
 """
 
 from typing import Any

@@ -1,8 +1,9 @@
 """Dumps and checks the small files of a segment: offset, time and transaction index, producer snapshot.
 
 Owns: the comparison of entries with the log beside them. Never does: printing. Invariant: entries are those of
-`protocol.reference.disk`; a zero entry after the first one ends an index, since the rest is preallocated. Source:
-Kafka's DumpLogSegments, OffsetIndex.sanityCheck, TimeIndex.sanityCheck, TransactionIndex, ProducerStateManager.
+`protocol.reference.disk`; an entry with relative offset 0 after the first ends an index: the rest is preallocated.
+Source: Kafka's DumpLogSegments, OffsetIndex.sanityCheck, TimeIndex.sanityCheck, TransactionIndex,
+ProducerStateManager.
 """
 
 from collections.abc import Iterator
@@ -192,12 +193,12 @@ class _BatchLookup:
         return self._current
 
     def max_timestamp(self, position: int, header: BatchHeader) -> int:
-        """The largest timestamp of a batch's records. Raises KafkaError for what can't be read."""
+        """The largest timestamp of a batch's records. Raises KafkaError if the records can't be read."""
         records = iterate_records(self.log.batch_at(position, header).data, header)
         return max((record.timestamp for record in records), default=-1)
 
     def has_record(self, position: int, header: BatchHeader, offset: int, timestamp: int) -> bool:
-        """Whether a record of the batch has both: Kafka 3.7 and 3.8 indexed the record, not the end of its batch."""
+        """Whether a record has this offset and timestamp: Kafka 3.7 and 3.8 indexed records, not ends of batches."""
         try:
             records = list(iterate_records(self.log.batch_at(position, header).data, header))
         except KafkaError:

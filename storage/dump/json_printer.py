@@ -25,9 +25,9 @@ class JsonPrinter:
         return event if isinstance(event, DumpFinding) else None
 
     def flush(self) -> None:
-        """Does nothing: events are printed at once."""
+        """Writes the buffered lines."""
         self._out.flush()
 
     def close(self) -> None:
-        """Does nothing: findings were printed with the other events."""
+        """Writes the buffered lines. The findings are among them."""
         self.flush()

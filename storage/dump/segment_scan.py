@@ -1,6 +1,6 @@
 """Reads the batches of a log file one after the other, and reports bytes that are not batches.
 
-Owns: reading a file in windows, finding the batches' bounds. Never does: formatting, decoding of records. Invariant:
+Owns: reading a file in windows, finding the batches' bounds. Never does: formatting, decoding records. Invariant:
 items are yielded in the order of the file and do not overlap; damage is yielded as `DamagedBytes`, not raised. Source:
 Kafka's FileLogInputStream.
 """
@@ -23,7 +23,7 @@ from ...protocol.records.batch import (
 from ..files.regular_files import open_regular
 
 WINDOW_SIZE = 1 << 20  # one read of the disk; larger ones are not faster
-SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0
+SMALLEST_LENGTH = 14  # the least length of a message of format 0: Kafka's LegacyRecord.RECORD_OVERHEAD_V0
 
 
 class DamagedBytes(NamedTuple):

@@ -18,7 +18,7 @@ DEFAULT_MAX_OPEN = 4096
 
 
 class OpenFiles:
-    """The descriptors that one thread has opened, and their number."""
+    """The open descriptors of a cache; within `DescriptorCache.divided`, those of one thread."""
 
     __slots__ = ("by_path", "count", "files", "held", "lock", "max_open")
 
@@ -34,7 +34,7 @@ class OpenFiles:
         self.held = 0
         """Descriptors that have a holder."""
         self.lock = threading.RLock()
-        """Some holders release on other threads, or when they are collected, which may be inside of this lock."""
+        """For holders that release on other threads. Re-entrant: a thread inside may garbage-collect a holder."""
 
     def open(self, path: Path, flags: int) -> "Descriptor":
         """Opens a file, after closing others if there are too many. Raises OSError."""
@@ -44,7 +44,7 @@ class OpenFiles:
         except OSError as error:
             if not lacks_descriptors(error) or not self.by_path:
                 raise
-            # The process has none left: other parts of it use more than their share.
+            # The process has no descriptor left, because other parts of it use more than their share.
             self.make_room(len(self.by_path) // 2)
             fd = self.files.open(path, flags)
         with self.lock:
@@ -53,7 +53,7 @@ class OpenFiles:
         return descriptor
 
     def make_room(self, most: int) -> None:
-        """Closes cached files until at most `most` are open. Held ones stay: their descriptors would stay open."""
+        """Closes cached files until at most `most` are open. Held ones stay: dropping them would not close them."""
         with self.lock:
             for _ in range(len(self.by_path)):
                 if self.count <= most:
@@ -103,7 +103,7 @@ class Descriptor:
                 self._close_if_unused()
 
     def forget(self) -> None:
-        """The cache drops the descriptor."""
+        """Notes that the cache has dropped the descriptor. Closes it unless it has a holder."""
         with self._open_files.lock:
             self._is_cached = False
             self._close_if_unused()
@@ -135,8 +135,8 @@ class DescriptorCache:
 
     @property
     def may_hold(self) -> bool:
-        """Whether a holder may keep another file open for long. At most half of the files are held at a time, so that
-        the others can be opened. Holders have another way, such as reading the bytes or opening the file later.
+        """Whether another file may be held. At most half of `max_open` is held at a time, so that other files can be
+        opened. If False, the caller does without a hold: it reads the bytes now, or opens the file later.
         """
         mine = self._mine()
         return mine.held < mine.max_open // 2

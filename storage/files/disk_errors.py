@@ -1,8 +1,8 @@
 """Disk errors: the caller gets KAFKA_STORAGE_ERROR, and most of them take the log directory offline.
 
 Owns: the list of errors that do not take the directory offline. Never does: taking it offline (`LogDirectory.fail`
-does). Source: Kafka's LogDirFailureChannel, where every IOException takes the directory offline. Here a full disk is a
-state, and a lack of descriptors or memory is not the disk's fault.
+does). Source: Kafka's LogDirFailureChannel, where every IOException takes the directory offline. Here a full disk only
+refuses clients' records, and a lack of descriptors or memory is not the disk's fault.
 """
 
 import errno

@@ -54,7 +54,7 @@ class ReservedFiles(Files):
     def __init__(self, directory: Path, when_full: Callable[[], None] = lambda: None) -> None:
         self.when_full = when_full
         self.is_starting = True
-        """True until the directory is served. On a full disk, a start first removes already deleted files."""
+        """True until the directory is served. A start on a full disk without reserve removes `.deleted` files, once."""
         self._directory = directory
         self._path = directory / RESERVE_FILE
         self._lock = Lock()
@@ -75,7 +75,11 @@ class ReservedFiles(Files):
             super().close(descriptor)
 
     def shrink(self, wanted_bytes: int) -> bool:
-        """Frees at least `wanted_bytes` of the reserve, or all of it if it holds less. False: nothing was freed."""
+        """Frees at least `wanted_bytes` of the reserve, or all of it if it holds less.
+
+        If the reserve is empty and the directory starts, removes files that are marked as deleted instead. Returns
+        False if nothing was freed.
+        """
         with self._lock:
             try:
                 held = self.reserved_bytes

@@ -29,7 +29,9 @@ NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
 
 @contextmanager
 def _failed_sync() -> Iterator[None]:
-    """Makes a lack of descriptors inside of a sync an EIO: only opens may be repeated after EMFILE and ENFILE."""
+    """Raises EIO if a sync fails with EMFILE or ENFILE: after those two, callers repeat the operation, which is safe
+    for an open, but not for a sync.
+    """
     try:
         yield
     except OSError as error:
@@ -98,8 +100,8 @@ class Files:
     def sync(self, descriptor: int) -> None:
         """Makes a file's data durable (fdatasync: the length too, not the access times).
 
-        On macOS, fsync leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC doesn't. A
-        file system in user space may answer that it has no descriptor left: that is a failed sync, EIO here.
+        On macOS, fsync leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC doesn't. If a
+        file system in user space answers that it has no descriptor left (EMFILE, ENFILE), this raises EIO.
         """
         with _failed_sync():
             self._sync(descriptor)

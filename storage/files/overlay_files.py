@@ -258,10 +258,10 @@ class OverlayFiles(Files):
         """Does nothing: the disk is never changed, so no lock is needed."""
 
     def sync(self, descriptor: int) -> None:
-        """Nothing."""
+        """Does nothing: the changes are never written to the disk."""
 
     def sync_directory(self, path: Path) -> None:
-        """Nothing."""
+        """Does nothing: the changes are never written to the disk."""
 
     # Names ---------------------------------------------------------------------------
 

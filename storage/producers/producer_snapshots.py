@@ -1,11 +1,11 @@
 """The files `%020d.snapshot`: a partition's producers as they were at an offset.
 
-    file     int16 version (1), uint32 CRC-32C of the rest, int32 number of producers, producers producer int64 id,
-    int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp (ms),
-             int32 coordinator epoch, int64 first offset of the open transaction or -1
+    file        int16 version (1), uint32 CRC-32C of the rest, int32 number of producers, then the producers
+    producer    int64 id, int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp (ms),
+                int32 coordinator epoch, int64 first offset of the open transaction or -1
 
 Owns: the list of snapshots. Never does: deciding when to take one (the log does). Invariant: an incomplete file is
-never used. Source: Kafka's ProducerStateManager; the table's ProducerSnapshot.
+never used. Source: Kafka's ProducerStateManager and its message schema ProducerSnapshot.
 """
 
 from collections.abc import Iterable

@@ -29,15 +29,13 @@ PRODUCERS_A_STEP = 1_000
 """Producers that one step of an expiry looks at: 0.2 ms."""
 NO_COORDINATOR_EPOCH = -1
 STRICT_MARKERS_SINCE = 2
-"""The transaction version from which on the marker of a transaction has the next epoch (KIP-890)."""
+"""The transaction version from which on a transaction's marker has a higher epoch than its records (KIP-890)."""
 MAX_PRODUCER_EPOCH = 0x7FFF
-"""No epoch follows: the marker of a transaction with it has the same."""
+"""The highest epoch. A transaction of this epoch has a marker of the same epoch, not of a higher one."""
 
 
 class BatchMetadata(NamedTuple):
-    """A batch that a producer may send again: its last sequence and offset, and the number of offsets before that
-    one.
-    """
+    """A batch that a producer may send again. `offset_delta`: its last offset minus its first; `timestamp` is in ms."""
 
     last_sequence: int
     last_offset: int
@@ -141,7 +139,7 @@ class ProducerStateManager:
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker
 
     def take_over(self, other: "ProducerStateManager") -> None:
-        """Becomes what `other` is, which must not be used any more."""
+        """Takes the whole state of `other`, which must not be used any more."""
         self.producers = other.producers
         self.map_end_offset = other.map_end_offset
         self._ongoing = other._ongoing
@@ -193,10 +191,10 @@ class ProducerStateManager:
     ) -> None:
         """Raises KafkaError INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED for an old coordinator.
 
-        ``transaction_version``: of the client that ended the transaction. From 2 on the epoch of a marker is higher
-        than that of the records (KIP-890), so an equal one is late and could end the producer's next transaction
-        (KIP-1228). It is accepted if no transaction is open: the coordinator repeats a marker whose answer was lost.
-        Source: ``ProducerAppendInfo.checkProducerEpoch``.
+        ``transaction_version``: that of the client that ended the transaction. From 2 on the epoch of a marker is
+        higher than that of the records (KIP-890). A marker with an equal epoch is then a late one, which could end the
+        producer's next transaction (KIP-1228), so it is refused. If no transaction is open, it is accepted: the
+        coordinator repeats a marker whose answer was lost. Source: ``ProducerAppendInfo.checkProducerEpoch``.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None:

@@ -123,9 +123,10 @@ class BatchFile:
             self._tail_is_dirty = False
 
     def begin_cut(self, size: int) -> None:
-        """Ends the file at a batch boundary. The caller updates the indexes and cuts the file on the disk.
+        """Sets `size` to a batch boundary, in memory only. The caller updates the indexes and cuts the file on the
+        disk.
 
-        If it has not done so by the next write, that write does it.
+        If the file was not cut before the next write, that write cuts it first.
         """
         self.size = size
         self._tail_is_dirty = True
@@ -144,7 +145,7 @@ class BatchFile:
         self._descriptors.forget(self.path)
 
     def use_descriptors(self, descriptors: DescriptorCache) -> None:
-        """Opens the file in another cache from now on. It is not open."""
+        """Opens the file through another cache from now on. The file must not be open."""
         self._descriptors = descriptors
 
     def drop_name_suffix(self) -> None:
@@ -162,7 +163,7 @@ class BatchFile:
     # Reading -----------------------------------------------------------------
 
     def places(self, position: int) -> Iterator[BatchPlace]:
-        """The place of each batch from a batch's start on. Raises CorruptRecordError."""
+        """The place of each batch from `position`, a batch's start, on. Raises CorruptRecordError."""
         if position < self.size:
             try:
                 yield from scan_places(self.files, self.hold_open().fd, position, self.size)
@@ -170,7 +171,7 @@ class BatchFile:
                 raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """(position, header) of each batch from a batch's start on. Raises CorruptRecordError."""
+        """(position, header) of each batch from `position`, a batch's start, on. Raises CorruptRecordError."""
         if position < self.size:
             try:
                 yield from scan_headers(self.files, self.hold_open().fd, position, self.size)
@@ -178,7 +179,7 @@ class BatchFile:
                 raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-        """(position, header, bytes) of each batch from a batch's start on. Raises CorruptRecordError."""
+        """(position, header, bytes) of each batch from `position`, a batch's start, on. Raises CorruptRecordError."""
         return scan_batches(self.files, self.hold_open().fd, position, self.size)
 
     def read_bytes(self, position: int, size: int) -> bytes:

@@ -39,7 +39,7 @@ def resume_recovery(segment: Segment, offset: int) -> int:
 
 
 def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
-    """The indexes of the batches below `offset`, which is how far they were synced. None if they can't be trusted."""
+    """The indexes of the batches below `offset`, the recovery point. None if the files can't be trusted."""
     try:
         stored = segment.indexes.read_file(OFFSET_INDEX_SUFFIX), segment.indexes.read_file(TIME_INDEX_SUFFIX)
         offsets, times = OffsetIndex(segment.base_offset, stored[0]), TimeIndex(segment.base_offset, stored[1])

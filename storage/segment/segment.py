@@ -99,9 +99,9 @@ class Segment:
         return self.file.begin_write()
 
     def begin_truncation(self, offset: int) -> list[Path]:
-        """Takes out the batch that holds `offset` and all later ones. Returns the paths of the indexes to sync.
+        """Removes the batch that holds `offset` and all later ones, in memory and from the index files.
 
-        The caller cuts the log file at its new size.
+        Returns the paths of the indexes to sync. The caller cuts the log file at its new size.
         """
         place = self.indexes.find(offset)
         self.indexes.truncate_to(offset)
@@ -128,7 +128,10 @@ class Segment:
         return timestamp if timestamp >= 0 else self.file.modified_ms()
 
     def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
-        """How long the segment has been open: from its first batch's time to `timestamp`, else since it was created."""
+        """The age of the segment in ms: from its first batch's timestamp to `timestamp`.
+
+        Without such a timestamp: from its creation to `now_ms`.
+        """
         first = self.indexes.first_timestamp
         if first is not None and first >= 0:
             return timestamp - first

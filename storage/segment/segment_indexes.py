@@ -43,7 +43,7 @@ class SegmentIndexes:
     )
 
     def __init__(self, file: BatchFile, interval_bytes: int) -> None:
-        """`interval_bytes`: an offset index entry is added after so many bytes of batches."""
+        """`interval_bytes`: the bytes of batches between two offset index entries."""
         self._file = file
         self._base_offset = file.base_offset
         self.interval_bytes = interval_bytes
@@ -55,7 +55,8 @@ class SegmentIndexes:
         self._first_timestamp: int | None = None
         self._bytes_since_entry = 0
         # (first offset, last offsets, positions) of the batches since the last index entry: reads of the tail need no
-        # index. Replaced as a whole, so that a reader on another thread sees a consistent state.
+        # index. A tuple only grows, last offsets first, so a reader on another thread finds a batch's position or no
+        # batch.
         self._recent: tuple[int, list[int], list[int]] | None = None
 
     def create(self) -> None:

@@ -3,7 +3,7 @@
     entry    int64 greatest timestamp so far (ms), int32 last offset of its batch, relative to the base
 
 An entry is added with each offset index entry if the greatest timestamp has risen, and when the segment is rolled or
-closed. Held in memory and written as the offset index. Invariant: timestamps and offsets rise. Source: Kafka's
+closed. Held in memory and written like the offset index. Invariant: timestamps and offsets rise. Source: Kafka's
 TimeIndex.
 """
 

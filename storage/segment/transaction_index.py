@@ -3,8 +3,8 @@
     entry    int16 version (0), int64 producer id, int64 first offset, int64 last offset (of the marker),
              int64 last stable offset when it was written
 
-Most segments have no aborted transactions and no file. Held in memory and written as the offset index. Invariant: last
-offsets rise. Source: Kafka's TransactionIndex and AbortedTxn.
+Most segments have no aborted transactions and no file. Held in memory and written like the offset index. Invariant:
+last offsets rise. Source: Kafka's TransactionIndex and AbortedTxn.
 """
 
 from struct import Struct
@@ -59,8 +59,9 @@ class TransactionIndex:
         self.saved_entries = -1
 
     def collect(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """The transactions that overlap `[fetch_offset, upper_bound_offset)`. True if no later segment can have
-        more.
+        """The transactions that overlap `[fetch_offset, upper_bound_offset)`.
+
+        Also returns whether these are all: no later segment can have more.
         """
         found: list[AbortedTransaction] = []
         for entry in self.entries:
