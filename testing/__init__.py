@@ -2,7 +2,7 @@
 
     from odradek.testing import InProcessBroker, KafkaCluster
 
-pytest imports this module in every run, so the broker is imported when the name is first used.
+pytest imports this module in every run, so each class is imported only when its name is first used.
 """
 
 from importlib import import_module
@@ -24,7 +24,7 @@ MODULES = {
     "SecuredBroker": "secured",
     "Traffic": "traffic.recording",
 }
-"""Where each name is defined."""
+"""Public name -> the module of this package that defines it."""
 
 
 def __getattr__(name: str) -> object:

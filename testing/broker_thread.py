@@ -1,6 +1,6 @@
 """A broker on an event loop in a thread of its own, for tests.
 
-Owns: the thread, the loop, and holding them (:meth:`BrokerThread.pause`). Never does: choosing configs or directories.
+Owns: the thread, the loop, and pausing them (:meth:`BrokerThread.pause`). Never does: choosing configs or directories.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ HowToEnd = Callable[[BrokerServer], Coroutine[Any, Any, None]]
 
 
 def _nothing_at_once(_server: BrokerServer) -> None:
-    """What a loop that continues does first."""
+    """Does nothing: the default for the function that a resumed loop calls first."""
 
 
 class BrokerThread:
@@ -34,17 +34,17 @@ class BrokerThread:
         self._thread = threading.Thread(target=self._serve, name="odradek", daemon=True)
 
     def begin(self) -> None:
-        """Starts the thread, the loop and the broker; returns when it has bound its ports, or has failed to."""
+        """Starts the thread, the loop and the broker; returns when the broker has bound its ports, or has failed to."""
         self._thread.start()
         self._looping.wait()
         self._await(self._begin())
 
     async def _begin(self) -> None:
         self._starting = asyncio.get_running_loop().create_task(self.server.start())
-        await asyncio.sleep(0)  # its first step, which binds
+        await asyncio.sleep(0)  # runs start() up to its first await, which comes after the ports are bound
 
     def finish_start(self) -> None:
-        """Returns when the broker serves; raises what kept it from that."""
+        """Returns when the broker serves; raises the error if it could not start."""
         try:
             self._await(self._start())
         except BaseException:
@@ -56,7 +56,7 @@ class BrokerThread:
         await self._starting
 
     def close(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Ends the broker by one of its coroutines, then its loop and thread; raises what went wrong."""
+        """Awaits ``how``, which ends the broker, then ends the loop and the thread; raises what ``how`` raises."""
         self.resume()
         try:
             self._await(how())
@@ -79,7 +79,7 @@ class BrokerThread:
             raise
 
     def advance(self, clock: AdvanceableClock, ms: int) -> None:
-        """Sets the clock of the broker forward; returns when what is due has been started."""
+        """Sets the clock of the broker forward; returns when the timers that are due by then have been called."""
 
         async def advance() -> None:
             clock.advance(ms)
@@ -93,16 +93,16 @@ class BrokerThread:
         self._await(advance())
 
     def upkeep(self, work: Callable[[BrokerServer], Coroutine[Any, Any, None]]) -> None:
-        """Runs a coroutine about the broker in its loop; raises what it raises."""
+        """Runs a coroutine with the broker in its loop, to its end; raises what it raises."""
         self._await(work(self.server))
 
     @property
     def is_paused(self) -> bool:
-        """Whether the loop does nothing until :meth:`resume`."""
+        """Whether the loop is blocked until :meth:`resume`."""
         return self._gate is not None
 
     def pause(self) -> None:
-        """Holds the loop in one of its callbacks; returns when it is held."""
+        """Blocks the loop inside a callback; returns when it is blocked."""
         if self._gate is not None:
             return
         gate = self._gate = threading.Event()
@@ -117,20 +117,20 @@ class BrokerThread:
         is_held.wait()
 
     def resume(self, at_once: "Callable[[BrokerServer], None] | None" = None) -> None:
-        """Lets the loop continue; ``at_once`` is called before anything else. Harmless unless it is paused."""
+        """Lets the loop continue; the loop calls ``at_once`` before anything else. Does nothing if it is not paused."""
         gate, self._gate = self._gate, None
         if gate is not None:
             self._at_once = at_once or _nothing_at_once
             gate.set()
 
     def call_soon(self, callback: Callable[[], object]) -> None:
-        """Calls back in the loop."""
+        """Calls ``callback`` in the loop; may be called from any thread."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(callback)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop; it may only be used through its methods for other threads."""
+        """The event loop. Other threads may call only its thread-safe methods."""
         assert self._loop is not None
         return self._loop
 

@@ -1,6 +1,6 @@
-"""Certificates for tests of TLS: an authority of one's own, made at once.
+"""Certificates for tests of TLS, issued by a certificate authority that the test makes itself.
 
-Owns: the shape of the certificates. Never for production: keys are not protected, and nothing is revoked. The package
+Owns: the fields of the certificates. Never for production: keys are not protected, and nothing is revoked. The package
 ``cryptography`` does the work (the extra ``security`` brings it).
 """
 
@@ -30,33 +30,33 @@ DAYS = 365
 
 @dataclass(frozen=True, slots=True)
 class IssuedCertificate:
-    """A private key, its certificate, and those of its issuers up to, but without, the root."""
+    """A private key and its certificate chain, without the root certificate."""
 
     key: PrivateKey = field(repr=False)
     certificates: tuple[x509.Certificate, ...] = field(repr=False)
 
     @property
     def certificate(self) -> x509.Certificate:
-        """The own certificate."""
+        """The certificate of the key: the first of the chain."""
         return self.certificates[0]
 
     def key_pem(self, password: str | None = None) -> str:
-        """The private key as PKCS#8 in PEM, as Kafka requires it; encrypted if there is a password."""
+        """The private key as PKCS#8 in PEM, which Kafka requires; encrypted if there is a password."""
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, _encryption(password)).decode()
 
     @property
     def chain_pem(self) -> str:
-        """The certificates in PEM, the own one first."""
+        """The certificate chain in PEM, the certificate of the key first."""
         return "".join(one.public_bytes(Encoding.PEM).decode() for one in self.certificates)
 
     def write_pem(self, path: Path, password: str | None = None) -> Path:
-        """Writes key and certificates into one file, a key store of the type PEM."""
+        """Writes the key and the certificate chain into one file: a key store of the type PEM."""
         path.touch(mode=0o600)
         path.write_text(self.key_pem(password) + self.chain_pem, encoding="ascii")
         return path
 
     def write_pkcs12(self, path: Path, password: str) -> Path:
-        """Writes key and certificates as a PKCS#12 store."""
+        """Writes the key and the certificate chain as a PKCS#12 store."""
         others = self.certificates[1:]
         data = pkcs12.serialize_key_and_certificates(
             b"kafka", self.key, self.certificate, others, BestAvailableEncryption(password.encode())
@@ -67,7 +67,7 @@ class IssuedCertificate:
 
 
 class CertificateAuthority:
-    """Issues certificates. Two authorities do not know each other."""
+    """Issues certificates. Each object is a root of its own: one does not trust certificates of another."""
 
     def __init__(self, name: str = "Odradek test authority") -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -93,10 +93,10 @@ class CertificateAuthority:
         key: PrivateKey | None = None,
         days: int = DAYS,
     ) -> IssuedCertificate:
-        """A certificate for servers and clients.
+        """Issues a certificate for a server or a client.
 
-        ``subject``: a distinguished name, or the common name alone. ``hosts``: host names and IP addresses that a
-        client may connect to. ``days``: how long it is valid; it has expired if negative.
+        ``subject``: a distinguished name, or the common name alone. ``hosts``: the host names and IP addresses of a
+        server. ``key``: None makes a new one. ``days``: how long it is valid; a negative number makes an expired one.
         """
         key = key or ec.generate_private_key(ec.SECP256R1())
         name = common_name(subject) if isinstance(subject, str) else subject
@@ -106,7 +106,7 @@ class CertificateAuthority:
         return IssuedCertificate(key, (builder.sign(self.key, hashes.SHA256()), *self.intermediates))
 
     def subordinate(self, name: str) -> "CertificateAuthority":
-        """An authority that this one has certified; its certificates come with its own one."""
+        """An intermediate authority, certified by this one. What it issues has its certificate in the chain."""
         below = CertificateAuthority(name)
         builder = _builder(below.certificate.subject, self.certificate.subject, below.key, DAYS, is_authority=True)
         below.certificate = builder.sign(self.key, hashes.SHA256())
@@ -115,7 +115,7 @@ class CertificateAuthority:
 
 
 def common_name(text: str) -> x509.Name:
-    """A distinguished name of one part, CN."""
+    """A distinguished name that has only a common name (CN)."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 

@@ -3,8 +3,8 @@
     with KafkaCluster(brokers=3) as cluster:
         cluster.brokers[0].kill()
 
-Owns: the nodes, their network, their directories. Never does: taking part in what the nodes decide. Invariant: when
-:meth:`KafkaCluster.start` returns, every broker knows of every other. All methods may be called from any thread.
+Owns: the nodes, their network, their directories. Never does: influencing what the nodes decide. Invariant: when
+:meth:`KafkaCluster.start` returns, every broker knows all others. All methods may be called from any thread.
 """
 
 import contextlib
@@ -28,23 +28,23 @@ from .inspection import Inspection
 from .links import Links, NodeId
 
 Node = ClusterBroker | EmbeddedController
-"""What :meth:`KafkaCluster.partition` cuts off."""
+"""A broker or the controller: the nodes that :meth:`KafkaCluster.partition` can cut off."""
 REPLICAS = 3
-"""The replication factor of topics, if there are as many brokers: Kafka's for internal topics."""
+"""The replication factor of topics, or the number of brokers if there are fewer. Kafka's default of internal topics."""
 
 
 def cluster_defaults(brokers: int) -> dict[str, str]:
-    """Where a cluster for tests differs from Kafka's defaults, by Kafka's keys."""
+    """The configs in which a test cluster differs from Kafka's defaults, by Kafka's keys."""
     replicas, min_isr = str(min(REPLICAS, brokers)), str(min(REPLICAS - 1, brokers))
     return {
-        # A test waits for a broker that was killed to be noticed (Kafka: 9 s and 2 s, 30 s, 1 s).
+        # Shorter, because a test waits until the cluster notices a killed broker (Kafka: 9 s, 2 s, 30 s, 1 s).
         "broker.session.timeout.ms": "2000",
         "broker.heartbeat.interval.ms": "200",
         "replica.lag.time.max.ms": "3000",
         "replica.fetch.backoff.ms": "100",
-        # Copies on several brokers are what the cluster is for (Kafka: 1).
+        # A cluster is used to test replication (Kafka: 1).
         "default.replication.factor": replicas,
-        # As Kafka's, with fewer brokers as many as there are; few partitions are created faster (Kafka: 50 each).
+        # Kafka's replication factors, limited to the number of brokers. Few partitions are created faster (Kafka: 50).
         "offsets.topic.replication.factor": replicas,
         "offsets.topic.num.partitions": "3",
         "transaction.state.log.replication.factor": replicas,
@@ -77,7 +77,7 @@ class KafkaCluster(Inspection):
         self._state = ClusterState(self._images)
         self._links = Links(self._node_at)
         self.controller = EmbeddedController(Path(directory) / "controller", keys, changed=self._state.changed)
-        """The only controller, to be cut off by :meth:`partition`, stopped and started."""
+        """The only controller. It can be cut off by :meth:`partition`, stopped and started again."""
         self.brokers = tuple(
             ClusterBroker(
                 Path(directory) / f"broker-{node_id}",
@@ -93,7 +93,7 @@ class KafkaCluster(Inspection):
     # --- life
 
     def start(self) -> None:
-        """Starts the controller and all brokers that do not run; returns when each serves and knows of the others.
+        """Starts the controller and all brokers that do not run; returns when each serves and knows the others.
 
         Raises what keeps a broker from starting, see :meth:`InProcessBroker.start`.
         """
@@ -109,9 +109,9 @@ class KafkaCluster(Inspection):
             self._state.wait_until_unfenced(broker.node_id)
 
     def stop(self) -> None:
-        """Ends all nodes at once, as a crash of the machine does; harmless when none runs. The data stays.
+        """Ends all nodes at once, as a crash of the machine does. Does nothing if none runs. The data stays.
 
-        Stop the brokers one by one for a shutdown in which each hands over what it leads.
+        For controlled shutdowns, in which each broker hands over its leaderships, stop the brokers one by one.
         """
         with contextlib.ExitStack() as ends:
             ends.callback(self.controller.stop)
@@ -138,7 +138,7 @@ class KafkaCluster(Inspection):
 
     @property
     def bootstrap_servers(self) -> str:
-        """``host:port,...`` of all brokers, as clients want it."""
+        """``host:port,...`` of all brokers, for the setting ``bootstrap.servers`` of clients."""
         return ",".join(broker.bootstrap_servers for broker in self.brokers)
 
     def leader_of(self, topic: str, partition: int = 0) -> ClusterBroker | None:
@@ -146,7 +146,7 @@ class KafkaCluster(Inspection):
         return self._leader(self._state.partition(topic, partition))
 
     def in_sync_replicas_of(self, topic: str, partition: int = 0) -> list[ClusterBroker]:
-        """The brokers that are in sync. Raises KeyError for a partition that does not exist."""
+        """The brokers in the ISR of a partition. Raises KeyError for a partition that does not exist."""
         return [self.brokers[node_id] for node_id in sorted(self._state.partition(topic, partition).isr)]
 
     def _leader(self, partition: PartitionImage) -> ClusterBroker | None:
@@ -155,7 +155,7 @@ class KafkaCluster(Inspection):
     def create_topic(
         self, name: str, partitions: int = 1, *, configs: Mapping[str, ConfigValue] | None = None
     ) -> TopicMetadata:
-        """Creates a topic; returns when each broker that can know of it does. Raises AdminError."""
+        """Creates a topic; returns when each broker that can reach the controller knows it. Raises AdminError."""
         created = super().create_topic(name, partitions, configs=configs)
         self._state.wait_until(f"{name} is known", lambda image: name in image.topics_by_name, TIMEOUT_S)
         return created
@@ -163,9 +163,10 @@ class KafkaCluster(Inspection):
     # --- waiting
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a condition on :meth:`leader_of`, :meth:`in_sync_replicas_of` and their like is true.
+        """Waits until a condition on the cluster's metadata is true: :meth:`leader_of`, :meth:`in_sync_replicas_of`.
 
-        It is looked at after each change of the cluster's metadata, and of no other thing. Raises TimeoutError.
+        The condition is evaluated only after changes of the metadata, so it must not depend on anything else. Raises
+        TimeoutError.
         """
         self._state.wait_until("the condition is true", lambda _: condition(), timeout_s)
 
@@ -181,7 +182,10 @@ class KafkaCluster(Inspection):
         other_than: ClusterBroker | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> ClusterBroker:
-        """Waits until a partition has a leader, ``other_than`` the last one, and returns it. Raises TimeoutError."""
+        """Waits until a partition has a leader, and returns it. Raises TimeoutError.
+
+        ``other_than``: waits until the leader is not this broker, for example one that the test has killed.
+        """
 
         def is_led(image: MetadataImage) -> bool:
             found = image.partition(topic, partition)
@@ -193,18 +197,19 @@ class KafkaCluster(Inspection):
         return self.brokers[found.leader]
 
     def wait_until_fenced(self, broker: ClusterBroker, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until the controller has noticed that a broker is gone: it leads nothing. Raises TimeoutError."""
+        """Waits until the controller has fenced a broker, which then leads nothing. Raises TimeoutError."""
         self._state.wait_until_fenced(broker.node_id, timeout_s)
 
     def wait_until_unfenced(self, broker: ClusterBroker, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a broker is a member of the cluster again. Raises TimeoutError."""
+        """Waits until a broker is registered and not fenced. Raises TimeoutError."""
         self._state.wait_until_unfenced(broker.node_id, timeout_s)
 
     # --- network
 
     def partition(self, one: Node | Iterable[Node], other: Node | Iterable[Node]) -> None:
-        """Cuts the network between two nodes, or between each of some and each of others: connections break, and new
-        ones are refused. Clients reach every broker as before.
+        """Cuts the network between two nodes, or between each node of one group and each of another.
+
+        Connections between them break, and new ones are refused. Clients still reach every broker.
         """
         self._links.cut(_ids(one), _ids(other))
         for broker in self.brokers:
@@ -222,7 +227,7 @@ class KafkaCluster(Inspection):
         return next((broker.node_id for broker in self.brokers if port in broker.ports()), None)
 
     def _images(self) -> Iterator[MetadataImage]:
-        """Of all nodes that can know the latest metadata."""
+        """The metadata of the controller, then of all brokers that run and are not cut off from the controller."""
         yield self.controller.image
         for broker in self.brokers:
             image = broker.image
@@ -237,6 +242,6 @@ def _ids(nodes: Node | Iterable[Node]) -> set[NodeId]:
 
 
 def _remove_tree(directory: str, owner: int) -> None:
-    """Removes a temporary directory, in the process that made it only: a forked child inherits the finalizer."""
+    """Removes a temporary directory, only in the process that made it: a forked child inherits the finalizer."""
     if os.getpid() == owner:
         shutil.rmtree(directory, ignore_errors=True)

@@ -33,7 +33,7 @@ class ClusterBroker(InProcessBroker):
         self._state = state
 
     def join(self, cluster_id: str, voters: str) -> None:
-        """Makes it a member of a cluster: its directory, if it is new, and where the controller is."""
+        """Formats the directory for a cluster if it is new, and sets the address of the controller."""
         self._configs["controller.quorum.voters"] = voters
         if not (self.log_dir / META_PROPERTIES).exists():
             self.log_dir.mkdir(parents=True, exist_ok=True)
@@ -41,13 +41,13 @@ class ClusterBroker(InProcessBroker):
 
     @property
     def image(self) -> MetadataImage | None:
-        """Its metadata; None if it does not run or is paused, and so learns nothing."""
+        """The metadata that the broker has; None if it does not run or is paused, since it then learns no changes."""
         running = self._running
         return None if running is None or running.is_paused else running.server.broker.metadata.image
 
     def start(self) -> None:
-        """Starts it, see :meth:`InProcessBroker.start`. After :meth:`kill` the controller takes it again when its last
-        session has ended (``broker.session.timeout.ms``).
+        """Starts it, see :meth:`InProcessBroker.start`. After :meth:`kill` the start takes until the old session ends
+        (``broker.session.timeout.ms``), because the controller refuses the registration before.
         """
         super().start()
         running = self._running
@@ -56,7 +56,7 @@ class ClusterBroker(InProcessBroker):
         self._state.look_again()
 
     def drop_cut_connections(self) -> None:
-        """Closes what is open to nodes that are cut off. A broker that is paused does that when it continues."""
+        """Closes the connections to nodes that are cut off. A paused broker closes them when it continues."""
         with self._turn:
             running = self._running
             if running is not None:
@@ -67,7 +67,7 @@ class ClusterBroker(InProcessBroker):
                     dropped.wait()
 
     def reset(self, configs: Mapping[str, ConfigValue] | None = None, *, new_port: bool = False) -> None:
-        """Raises TypeError: the members of a cluster share their topics. Make another cluster instead."""
+        """Always raises TypeError: one broker of a cluster can't be emptied alone. Make another cluster instead."""
         raise TypeError("a broker of a cluster can't be reset alone; make another cluster")
 
     def pause(self) -> None:

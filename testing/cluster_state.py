@@ -1,7 +1,7 @@
-"""What the nodes of a test cluster know of its metadata, and waiting until they know something.
+"""The metadata that each node of a test cluster has, and waiting until all have a certain state.
 
-Owns: the condition that every change of an image notifies. Never does: polling. All methods may be called from any
-thread but those of the nodes' event loops.
+Owns: the ``threading.Condition`` that every change of an image notifies. Never does: polling. Methods that wait may be
+called from any thread except those of the nodes' event loops.
 """
 
 import threading
@@ -19,27 +19,27 @@ class ClusterState:
     """The metadata of a cluster, as its nodes have it now."""
 
     def __init__(self, images: Callable[[], Iterable[MetadataImage]]) -> None:
-        """``images``: of all nodes that can know the latest metadata; the controller's is the first."""
+        """``images`` returns the metadata of all nodes that can know the latest; the controller's comes first."""
         self._images = images
         self._changed = threading.Condition()
 
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
-        """A subscriber for the metadata of a node."""
+        """The subscriber to the metadata of each node: wakes the threads that wait."""
         self.look_again()
         yield
 
     def look_again(self) -> None:
-        """A node has other metadata, or has come or gone: wakes those who wait."""
+        """Wakes the threads that wait; called when a node has new metadata, starts, pauses or ends."""
         with self._changed:
             self._changed.notify_all()
 
     @property
     def image(self) -> MetadataImage:
-        """The controller's metadata; it never changes."""
+        """The controller's metadata, as an immutable image."""
         return next(iter(self._images()))
 
     def partition(self, topic: str, index: int = 0) -> PartitionImage:
-        """One partition as the controller has it. Raises KeyError."""
+        """One partition in the controller's metadata. Raises KeyError if it does not exist."""
         found = self.image.partition(topic, index)
         if found is None:
             raise KeyError(f"{topic}-{index}")
@@ -48,9 +48,9 @@ class ClusterState:
     def wait_until(
         self, what: str, condition: Callable[[MetadataImage], bool], timeout_s: float = TIMEOUT_S
     ) -> MetadataImage:
-        """Waits until a condition is true of every node's metadata; returns the controller's.
+        """Waits until a condition is true for the metadata of every node; returns the controller's metadata.
 
-        Raises TimeoutError with ``what`` and the topics.
+        Raises TimeoutError; its message has ``what`` and the controller's brokers and partitions.
         """
         deadline_s = time.monotonic() + timeout_s
         with self._changed:
@@ -80,7 +80,7 @@ class ClusterState:
         self.wait_until(f"broker {node_id} is fenced", lambda image: image.brokers[node_id].fenced, timeout_s)
 
     def wait_until_unfenced(self, node_id: int, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a broker is a member of the cluster."""
+        """Waits until a broker is registered and not fenced."""
 
         def is_unfenced(image: MetadataImage) -> bool:
             return node_id in image.brokers and not image.brokers[node_id].fenced
@@ -89,7 +89,7 @@ class ClusterState:
 
 
 def shown(image: MetadataImage) -> str:
-    """The brokers and partitions of an image, for an error."""
+    """The brokers and partitions of an image as text, for an error message."""
     fenced = sorted(broker_id for broker_id, broker in image.brokers.items() if broker.fenced)
     partitions = [
         f"{topic.name}-{index}: leader {one.leader}, replicas {list(one.replicas)}, ISR {list(one.isr)}"

@@ -1,25 +1,25 @@
-"""The configs of a broker for tests: values of Python as Kafka's texts. Pure."""
+"""The configs of a broker for tests: converts Python values to the text form of Kafka's configuration. Pure."""
 
 from collections.abc import Mapping
 
 TEST_DEFAULTS: Mapping[str, str] = {
-    # A group's first members need not wait for others in a test (Kafka's default: 3 s).
+    # Kafka's default of 3 s delays the first assignment of every group in a test.
     "group.initial.rebalance.delay.ms": "0",
 }
-"""Where a broker for tests differs from Kafka's defaults, by Kafka's keys."""
+"""The configs in which a broker for tests differs from Kafka's defaults, by Kafka's keys."""
 
 
 ConfigValue = str | int | float | bool
-"""The value of a Kafka key: its text, or what Python has for it."""
+"""The value of a config: its text as in Kafka's configuration, or a Python number or bool."""
 
 
 def texts(configs: Mapping[str, ConfigValue]) -> dict[str, str]:
-    """The configs of a broker for tests, as Kafka's texts. Raises TypeError as :func:`config_text`."""
+    """TEST_DEFAULTS and ``configs``, which take precedence, as text. Raises TypeError as :func:`config_text` does."""
     return {**TEST_DEFAULTS, **{key: config_text(key, value) for key, value in configs.items()}}
 
 
 def config_text(key: str, value: ConfigValue) -> str:
-    """A value as the text that Kafka's configuration has for it. Raises TypeError for any other type."""
+    """A value in the text form of Kafka's configuration (``true``, not ``True``). Raises TypeError for other types."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):

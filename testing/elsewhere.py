@@ -1,7 +1,7 @@
-"""A broker that runs elsewhere, for the same tests: in a container, or anywhere at an address.
+"""A broker outside this process, at an address (in a container, for example), for tests that use the fixture ``kafka``.
 
-Owns: emptying it between tests by what any client may do. Never does: faults, clocks, kills, or anything else that
-needs a broker in this process: a test that uses these is skipped, by name.
+Owns: emptying it between tests, with requests that any client may send. Never does: faults, clocks, kills, or anything
+else that needs a broker in this process. A test that uses one of these is skipped with a reason that names it.
 """
 
 from collections.abc import Mapping
@@ -18,20 +18,20 @@ OPTION = "--kafka-bootstrap-servers"
 
 
 class BrokerElsewhere(Inspection):
-    """Any Kafka at an address, with the helpers of a broker for tests."""
+    """Any Kafka broker at an address, with the same helpers as an in-process broker."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._bootstrap_servers = bootstrap_servers
 
     @property
     def bootstrap_servers(self) -> str:
-        """``host:port``, as clients want it."""
+        """``host:port``, for the setting ``bootstrap.servers`` of clients."""
         return self._bootstrap_servers
 
     def reset(self, configs: Mapping[str, ConfigValue] | None = None) -> None:
-        """Deletes all topics and all groups without members. Ids and configs of the broker stay.
+        """Deletes all topics (without internal ones) and all groups without members. Other broker state stays.
 
-        A test that asks for ``configs`` of the broker is skipped: they can't be set from here.
+        Skips the test if it asks for ``configs``: the configs of this broker can't be set from here.
         """
         if configs:
             _skip(f"the configs {', '.join(sorted(configs))} need a broker in this process")
@@ -50,7 +50,7 @@ class BrokerElsewhere(Inspection):
         self._admin(delete)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Skips the test for what :class:`InProcessBroker` has, and this one can't do."""
+        """Skips the test if it uses an attribute that only :class:`InProcessBroker` has. Raises AttributeError else."""
         from .in_process import InProcessBroker
 
         if not name.startswith("_") and (hasattr(InProcessBroker, name) or name in ("faults", "log_dir")):

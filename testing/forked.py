@@ -22,40 +22,42 @@ DESCRIPTORS = "/dev/fd"
 
 
 class Forkable(Protocol):
-    """A broker of this process."""
+    """A broker or controller of this process."""
 
     def ports(self) -> set[int]:
         """The TCP ports that it listens on."""
 
     def forget(self) -> None:
-        """Called in a forked child: the broker is the parent's."""
+        """Marks the broker as not running; called in a forked child, since it runs in the parent."""
 
 
 _brokers: WeakSet[Forkable] = WeakSet()
 _of_parents: list[Forkable] = []
-"""In a forked child, the parent's brokers: kept, because an event loop's destructor would act on what is shared."""
+"""In a forked child, the parent's brokers. Kept alive, because an event loop's destructor would act on resources that
+are shared with the parent."""
 
 _one_fork = threading.RLock()
-"""Held while a thread forks: the child of another fork at that time would keep the pipe open. See :func:`no_fork`."""
+"""Held while a thread forks. Otherwise the child of another fork at the same time would keep this fork's pipe open. See
+:func:`no_fork`."""
 
 _pipes: list[tuple[int, int] | None] = []
-"""For each fork that is under way, a pipe that the child closes when it has closed the sockets; None without brokers.
+"""For each fork in progress, a pipe that the child closes after it has closed the sockets; None without brokers.
 
-More than one only if a signal handler forks.
+There is more than one only if a signal handler forks during a fork.
 """
 
 
 def watch(broker: Forkable) -> None:
-    """Has every forked child let go of a broker's sockets, as long as the broker exists."""
+    """Registers a broker, so that every forked child closes its copies of the broker's sockets. Keeps no reference."""
     _brokers.add(broker)
 
 
 @contextlib.contextmanager
 def no_fork() -> Iterator[None]:
-    """Waits for the fork that another thread has begun, and lets no thread of Python's fork inside the block.
+    """Waits until a fork of another thread is complete, and blocks ``os.fork`` in all other threads during the block.
 
-    A broker binds its port inside: the child of a fork under way may still have the old socket, and a fork between the
-    binding and the first call of ``ports`` would copy a socket that its child does not know.
+    A broker binds its port in such a block, for two reasons. The child of a fork in progress may still hold the old
+    socket. A fork after the bind, but before ``ports`` returns the new port, would leave a copy open in the child.
     """
     with _one_fork:
         yield
@@ -65,19 +67,19 @@ def _before_fork() -> None:
     _one_fork.acquire()
     pipe = None
     if _brokers:
-        with contextlib.suppress(OSError):  # no descriptor is left: the parent does not wait
+        with contextlib.suppress(OSError):  # no free descriptor: the parent then does not wait for the child
             pipe = os.pipe()
     _pipes.append(pipe)
 
 
 def _after_fork_in_parent() -> None:
-    """Waits for the child: on a busy machine the broker would otherwise try to bind a port that the child still has."""
+    """Waits until the child has closed its copies: the broker could otherwise not bind a port that the child holds."""
     try:
         pipe = _pipes.pop()
         if pipe is not None:
             read, write = pipe
             os.close(write)
-            os.read(read, 1)  # ends when the child closes its copy or ends, and at once if the fork failed
+            os.read(read, 1)  # returns when the child closes its end or exits; at once if the fork failed
             os.close(read)
     finally:
         _one_fork.release()
@@ -103,10 +105,10 @@ def _after_fork_in_child() -> None:
 
 
 def _close_sockets_on(ports: set[int]) -> None:
-    """Replaces every TCP socket whose own port is one of ``ports`` by the null device.
+    """Replaces every TCP socket whose local port is one of ``ports`` by the null device.
 
-    The kernel's list counts, not the event loop's: a fork may happen between the accepting of a connection and the
-    loop's first event for it. Clients of the broker in this process have the port as their peer's, and keep theirs.
+    Uses the kernel's list of descriptors, not the event loop's: a fork may come after a connection was accepted and
+    before the loop has registered it. Sockets of clients in this process have the port as their remote port, and stay.
     """
     null = os.open(os.devnull, os.O_RDWR)
     try:
@@ -123,7 +125,7 @@ def _is_bound_to(descriptor: int, ports: set[int]) -> bool:
             return False
         one = socket.socket(fileno=descriptor)
     except OSError:
-        return False  # the descriptor of the listing itself, or a kind of socket that Python doesn't know
+        return False  # the descriptor of os.listdir itself, or a kind of socket that Python doesn't know
     try:
         if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
             return False

@@ -1,9 +1,9 @@
-"""A broker in a thread of this process: the real one, with an event loop, a port and files of its own.
+"""A real broker in a thread of this process, with its own event loop, port and files.
 
 Owns: the thread, and the calls into its loop. Never does: touching the broker from another thread. Invariant: when
-:meth:`InProcessBroker.start` returns, it serves; when ``stop`` or ``kill`` returns, its port, its lock and its files
-are free. All methods may be called from any thread. In a forked child the broker is the parent's: it is not running
-there, and the child holds none of its sockets.
+:meth:`InProcessBroker.start` returns, the broker serves; when ``stop`` or ``kill`` returns, its port, its directory
+lock and its files are free. All methods may be called from any thread. In a forked child the broker is not running, and
+the child holds none of its sockets.
 """
 
 import os
@@ -54,7 +54,7 @@ class InProcessBroker(Inspection):
         *,
         new_loop: NewLoop = None,
     ) -> None:
-        """``new_loop`` makes its event loop; None takes the loop that ``odradek serve`` takes."""
+        """``new_loop`` makes the event loop; None takes the same kind of loop as ``odradek serve``."""
         self._new_loop = new_loop or loop_factory()
         self._configs = texts(configs or {})
         self._remove: Callable[[], object] = _nothing
@@ -64,51 +64,54 @@ class InProcessBroker(Inspection):
         self.log_dir = Path(directory) / "logs"
         """The log directory (``log.dirs``)."""
         self.faults = Faults()
-        """What requests meet instead of their answer: errors, delays, broken connections."""
+        """Injects faults into the requests of clients: errors, delays, broken connections."""
         self._clock = AdvanceableClock()
         self.recorder = Recorder(self._clock.clock_ms)
-        """Its recordings; :meth:`record` makes one."""
+        """Records requests and answers; use :meth:`record`."""
         self._disk = FullDisk()
         self._port = 0
         self._turn = threading.RLock()
         self._running: BrokerThread | None = None
         self._alive: BrokerThread | None = None
-        """The broker also while it starts and stops, when it may have sockets."""
+        """Like ``_running``, but also set while the broker starts and stops, when it may have sockets."""
         watch(self)
 
     @property
     def host(self) -> str:
-        """The address that it listens on."""
+        """The address that the broker listens on."""
         return HOST
 
     @property
     def port(self) -> int:
-        """The port that it listens on; the same after a restart."""
+        """The port that the broker listens on; the same after a restart."""
         assert self._port, "the broker was never started"
         return self._port
 
     @property
     def bootstrap_servers(self) -> str:
-        """``host:port``, as clients want it."""
+        """``host:port``, for the setting ``bootstrap.servers`` of clients."""
         return f"{self.host}:{self.port}"
 
     @property
     def is_running(self) -> bool:
-        """Whether it serves now."""
+        """Whether the broker serves now. True also while it is paused."""
         return self._running is not None
 
     def ports(self) -> set[int]:
-        """The TCP ports that it listens on now, that of its metrics included; while it restarts, those it will have."""
+        """The TCP ports that the broker has or will bind in the start that is going on, with that of its metrics."""
         alive = self._alive
         return set() if alive is None else {self._port, *alive.server.ports} - {0}
 
     def forget(self) -> None:
-        """Called in a forked child: the thread of the broker is not there, and another one may have held the lock."""
+        """Marks the broker as not running; called in a forked child, which has no copy of the broker's thread.
+
+        The lock is made anew, because a thread that held it may not exist in the child.
+        """
         self._turn = threading.RLock()
         self._running = None
 
     def start(self) -> None:
-        """Starts it, on its old port and data if it ran before; returns when it serves.
+        """Starts the broker, with its earlier port and data if it ran before; returns when it serves.
 
         Raises what keeps a broker from starting: ConfigError, BindError, DirectoryLockedError, KafkaError, OSError.
         """
@@ -127,49 +130,52 @@ class InProcessBroker(Inspection):
             self._running = running
 
     def stop(self) -> None:
-        """Stops it cleanly, as SIGTERM does; harmless when it does not run. One that is paused continues first."""
+        """Stops the broker cleanly, as SIGTERM does. Resumes a paused broker first. Does nothing if it does not run."""
         self._end(lambda server: server.stop())
 
     def kill(self) -> None:
-        """Stops it as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
+        """Ends the broker as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
         with self._turn:
             if self._running is not None:
                 self._running.resume(lambda server: server.broker.connections.abort_all())
             self._end(lambda server: server.crash())
 
     def pause(self) -> None:
-        """Stops it as SIGSTOP does: its connections stay open and new ones are accepted by the system, but nothing is
-        read, answered or timed until :meth:`resume`. Harmless when it is paused.
+        """Freezes the broker until :meth:`resume`, as SIGSTOP does. Does nothing if it is paused.
+
+        Connections stay open and the system accepts new ones, but no request is read or answered and no timer fires.
         """
         with self._turn:
             assert self._running is not None, "the broker does not run"
             self._running.pause()
 
     def resume(self) -> None:
-        """Lets it continue, as SIGCONT does; harmless when it is not paused."""
+        """Lets a paused broker continue, as SIGCONT does. Does nothing if it is not paused."""
         with self._turn:
             if self._running is not None:
                 self._running.resume()
 
     @property
     def is_paused(self) -> bool:
-        """Whether :meth:`pause` holds it."""
+        """Whether the broker is paused by :meth:`pause`."""
         running = self._running
         return running is not None and running.is_paused
 
     def restart(self) -> None:
-        """Stops it cleanly and starts it again on its port and data."""
+        """Stops the broker cleanly and starts it again with the same port and data."""
         with self._turn:
             self.stop()
             self.start()
 
     def reset(self, configs: Mapping[str, ConfigValue] | None = None, *, new_port: bool = False) -> None:
-        """Makes it a new broker with an empty directory, on its port: no topics, groups, transactions, configs or
-        faults, other ids, the system's clock. Connections break, as by :meth:`kill`. Takes some milliseconds, since
-        thread and event loop stay.
+        """Replaces the broker by a new, empty one on the same port; starts it if it does not run.
 
-        ``configs`` replace the earlier ones; None keeps them. ``new_port``: clients of the old broker do not find the
-        new one. Raises what :meth:`start` raises.
+        The new broker has no topics, groups, transactions, dynamic configs or faults; its ids are new, and its clock is
+        the system's. Connections break, as in :meth:`kill`. This takes a few milliseconds, because the thread and the
+        event loop are kept.
+
+        ``configs`` replace the earlier ones; None keeps them. ``new_port`` takes another port, so that clients of the
+        old broker do not reach the new one. Raises what :meth:`start` raises.
         """
         with self._turn:
             if configs is not None:
@@ -193,10 +199,10 @@ class InProcessBroker(Inspection):
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, milliseconds: float = 0
     ) -> None:
-        """Sets its clock forward. What is due then happens: retention, sessions and transactions that time out, offsets
-        and producer ids that expire.
+        """Sets the broker's clock forward, and runs what is then due: retention, session and transaction timeouts, the
+        expiration of committed offsets and producer ids.
 
-        Timestamps that clients set are theirs. Raises ValueError for a time below 0.
+        Record timestamps that clients set are not moved. Raises ValueError for a negative time.
         """
         span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
         with self._turn:
@@ -204,14 +210,16 @@ class InProcessBroker(Inspection):
             self._running.advance(self._clock, round(span.total_seconds() * 1000))
 
     def apply_retention(self) -> None:
-        """Removes now what retention would remove at its next check (``log.retention.check.interval.ms``)."""
+        """Deletes now what the next retention check (``log.retention.check.interval.ms``) would delete."""
         with self._turn:
             assert self._running is not None, "the broker does not run"
             self._running.upkeep(apply_retention)
 
     def compact(self, topic: str | None = None) -> None:
-        """Compacts a topic now (None: all compacted topics but internal ones), to its end and however little of it is
-        dirty. ``min.compaction.lag.ms`` and ``delete.retention.ms`` count as always: :meth:`advance` passes them.
+        """Compacts a topic now; None: all compacted topics except internal ones.
+
+        Compacts up to the end of the log, with any dirty ratio. ``min.compaction.lag.ms`` and ``delete.retention.ms``
+        still apply: use :meth:`advance` to let that time pass.
 
         Raises ValueError for a topic without ``cleanup.policy=compact``, KafkaError for one that does not exist.
         """
@@ -220,16 +228,16 @@ class InProcessBroker(Inspection):
             self._running.upkeep(lambda server: compact(server, topic, self._clock.clock_ms()))
 
     def record(self, max_bytes: int = MAX_BYTES) -> AbstractContextManager[Traffic]:
-        """Records what clients send and what they are answered: ``with broker.record() as traffic``.
+        """Records the requests of clients and their answers: ``with broker.record() as traffic``.
 
-        The recording outlives a restart of the broker, and can be looked at during the block and after it. It keeps
-        at most ``max_bytes``; looking at one that was full raises RecordingFullError.
+        The recording goes on after a restart of the broker. It can be read during the block and after it. It keeps at
+        most ``max_bytes`` bytes; reading one that has exceeded them raises RecordingFullError.
         """
         return self.recorder.record(max_bytes)
 
     @property
     def disk_is_full(self) -> bool:
-        """Whether its disk is full. Set it, and producers get what a full disk gives them (docs/disk-space.md)."""
+        """Whether the broker's disk appears full. Set it to True to test this case (docs/disk-space.md)."""
         return self._disk.is_full
 
     @disk_is_full.setter
@@ -237,11 +245,11 @@ class InProcessBroker(Inspection):
         self._disk.is_full = is_full
 
     def _keep_ports(self, server: BrokerServer) -> None:
-        """Keeps the port that was bound, for the next start. A start that failed early has bound none."""
+        """Keeps the port that was bound, for the next start; without a bound port, the earlier one stays."""
         self._port = max([self._port, *(one.port for one in server.listeners[:1])])
 
     def _own_keys(self) -> dict[str, str]:
-        """The keys that say where it listens and keeps its data; the configs of a test have precedence."""
+        """The configs of the listener and the log directory; the configs of the test take precedence."""
         return {"listeners": f"PLAINTEXT://{HOST}:{self._port}", "log.dirs": str(self.log_dir)}
 
     def _config(self) -> ServerConfig:
@@ -254,7 +262,7 @@ class InProcessBroker(Inspection):
         return BrokerServer(config, surroundings=surroundings)
 
     def _intercept(self, api_key: int, handle: Handler) -> Handler:
-        """Recordings come first: they have what clients send, and what they are answered with all faults."""
+        """Wraps a handler with faults, then with the recorder: recordings have the answers that faults have changed."""
         return self.recorder.intercept(api_key, self.faults.intercept(api_key, handle))
 
     def _forget_data(self) -> None:
@@ -268,7 +276,7 @@ class InProcessBroker(Inspection):
                 try:
                     running.close(lambda: how(running.server))
                     with no_fork():
-                        pass  # a child that is being forked has closed its copies of the sockets then
+                        pass  # waits until a child that is being forked has closed its copies of the sockets
                 finally:
                     self._alive = None
 
@@ -286,10 +294,10 @@ class InProcessBroker(Inspection):
 
 
 def _nothing() -> None:
-    """The directory belongs to the caller: it stays."""
+    """Does nothing: a directory given by the caller is not removed."""
 
 
 def _remove_tree(directory: str, owner: int) -> None:
-    """Removes a temporary directory, in the process that made it only: a forked child inherits the finalizer."""
+    """Removes a temporary directory, only in the process that made it: a forked child inherits the finalizer."""
     if os.getpid() == owner:
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""What tests do with a broker or a cluster besides what they test: create topics, write, look inside, wait.
+"""Helpers for tests that use a broker or a cluster: create topics, write and read records, inspect groups, wait.
 
 Owns: these helpers. Never does: anything that an ordinary client could not do. Invariants: requests of the helpers meet
-no faults; what waits returns as soon as it is true, and says after ``timeout_s`` what it saw last. The helpers may be
-called from any thread, also from a test that runs in an event loop, which they block.
+no faults; a helper that waits returns as soon as its condition is true, and raises after ``timeout_s`` seconds with the
+last state that it saw. The helpers may be called from any thread. Called in an event loop, they block it.
 """
 
 import asyncio
@@ -29,17 +29,17 @@ Content = str | bytes | None
 TIMEOUT_S = 60.0
 LOOK_AGAIN_S = 0.01
 QUIET_MS = 100
-"""A poll that waits so long is repeated."""
+"""The timeout of one poll; it is repeated until the end of the partitions or ``timeout_s``."""
 STABLE = ("Stable", "STABLE")
 
 
 class Inspection(ABC):
-    """The helpers of a broker or a cluster."""
+    """The test helpers of a broker or a cluster."""
 
     @property
     @abstractmethod
     def bootstrap_servers(self) -> str:
-        """``host:port``, as clients want it."""
+        """``host:port``, for the setting ``bootstrap.servers`` of clients."""
 
     def _client_settings(self) -> dict[str, Any]:
         """Further arguments of the clients of these helpers, for a broker with security."""
@@ -50,7 +50,7 @@ class Inspection(ABC):
     def create_topic(
         self, name: str, partitions: int = 1, *, configs: Mapping[str, ConfigValue] | None = None
     ) -> "TopicMetadata":
-        """Creates a topic, and returns what it is. Raises AdminError: TOPIC_ALREADY_EXISTS, INVALID_CONFIG …"""
+        """Creates a topic, and returns its metadata. Raises AdminError: TOPIC_ALREADY_EXISTS, INVALID_CONFIG …"""
 
         async def create(admin: "Admin") -> "TopicMetadata":
             from ..client.admin.topics import NewTopic
@@ -63,7 +63,7 @@ class Inspection(ABC):
                 try:
                     return (await admin.describe_topics([name]))[name]
                 except AdminError:
-                    return None  # a broker of a cluster that does not know it yet
+                    return None  # a broker of a cluster may not know the topic yet
 
             created = await _wait(look, lambda found: found is not None, lambda _: f"{name} is unknown", TIMEOUT_S)
             assert created is not None
@@ -76,7 +76,7 @@ class Inspection(ABC):
         self._admin(lambda admin: admin.delete_topics([name]))
 
     def topics(self) -> list[str]:
-        """The names of all topics but Kafka's internal ones."""
+        """The names of all topics except Kafka's internal ones."""
 
         async def names(admin: "Admin") -> list[str]:
             return [name for name in await admin.list_topics() if not name.startswith("__")]
@@ -84,7 +84,7 @@ class Inspection(ABC):
         return self._admin(names)
 
     def topic(self, name: str) -> "TopicMetadata":
-        """A topic: its id, its partitions with leaders and replicas. Raises AdminError for one that is not there."""
+        """A topic's id, and its partitions with leaders and replicas. Raises AdminError if it does not exist."""
 
         async def describe(admin: "Admin") -> "TopicMetadata":
             return (await admin.describe_topics([name]))[name]
@@ -102,7 +102,7 @@ class Inspection(ABC):
         headers: Mapping[str, bytes] | None = None,
         timestamp_ms: int | None = None,
     ) -> "list[RecordMetadata]":
-        """Writes one record for each value, with acks=all, and returns their places. Raises KafkaError."""
+        """Writes one record for each value, with acks=all; returns where each was stored. Raises KafkaError."""
 
         async def produce() -> "list[RecordMetadata]":
             from ..client.producer import Producer
@@ -141,7 +141,10 @@ class Inspection(ABC):
         isolation_level: str = "read_uncommitted",
         timeout_s: float = TIMEOUT_S,
     ) -> "list[ConsumerRecord]":
-        """The first ``count`` records of a topic; waits until it holds so many. Raises TimeoutError with what came."""
+        """Reads a topic from its start until there are ``count`` records, and returns these, in the order of arrival.
+
+        Raises TimeoutError after ``timeout_s`` seconds, with the records that have arrived.
+        """
         return run(self._read(topic, partition, isolation_level, count, timeout_s))
 
     async def _read(
@@ -177,7 +180,7 @@ class Inspection(ABC):
     # --- groups
 
     def committed(self, group: str) -> "dict[TopicPartition, int]":
-        """The offsets that a group has committed; empty for a group that is not there."""
+        """The offsets that a group has committed; empty if the group does not exist."""
 
         async def offsets(admin: "Admin") -> "dict[TopicPartition, int]":
             return {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
@@ -185,15 +188,18 @@ class Inspection(ABC):
         return self._admin(offsets)
 
     def lag(self, group: str, topics: Iterable[str] = ()) -> "dict[TopicPartition, int]":
-        """How many records lie behind a group's committed offsets, by partition.
+        """The lag of a group: for each partition, the number of offsets from the committed one to the end.
 
-        ``topics`` counts those as a whole where the group has committed nothing.
+        Without ``topics``, of the partitions for which the group has committed an offset. With ``topics``, of all their
+        partitions: a partition without a committed offset counts from its start.
         """
         return self._admin(lambda admin: _lag(admin, group, list(topics)))
 
     def wait_until_consumed(self, group: str, *topics: str, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a group has committed the end of each partition of the topics (none: those of which it has
-        committed something). Raises TimeoutError with the lag of each partition.
+        """Waits until a group has committed the end offset of each partition of the topics.
+
+        Without ``topics``, of the partitions for which it has committed an offset. Raises TimeoutError with the lag of
+        each partition.
         """
 
         async def wait(admin: "Admin") -> None:
@@ -211,7 +217,7 @@ class Inspection(ABC):
     def wait_group_stable(
         self, group: str, members: int | None = None, *, timeout_s: float = TIMEOUT_S
     ) -> "GroupDescription":
-        """Waits until a group has its assignment, and so many members (None: at least one); returns the group.
+        """Waits until a group is stable with ``members`` members (None: at least one); returns the group.
 
         Raises TimeoutError with its state and its members.
         """
@@ -251,7 +257,7 @@ class Inspection(ABC):
         return self._admin(describe)
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a condition is true, which may use the methods above. Raises TimeoutError."""
+        """Calls ``condition`` every 10 ms until it returns True; it may use the other helpers. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:
@@ -269,7 +275,7 @@ class Inspection(ABC):
 
 
 def run(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Runs a coroutine to its end in a thread of its own: the caller may have an event loop already."""
+    """Runs a coroutine to its end in a new thread, since the caller's thread may already run an event loop."""
     with ThreadPoolExecutor(1, "odradek-testing") as thread:
         return thread.submit(asyncio.run, coroutine).result()
 
@@ -294,7 +300,10 @@ async def _wait(
     say: Callable[[Value], str],
     timeout_s: float,
 ) -> Value:
-    """Looks again until it is true. Raises TimeoutError with the sentence about what it saw last."""
+    """Calls ``look`` until ``is_true`` accepts its result, which is returned.
+
+    Raises TimeoutError; ``say`` makes its message from the last result.
+    """
     deadline = asyncio.get_running_loop().time() + timeout_s
     while True:
         seen = await look()
@@ -314,5 +323,5 @@ def _bytes(content: Content) -> bytes | None:
 
 
 def _shown(records: "list[ConsumerRecord]") -> str:
-    """The first values, for a message."""
+    """The first values of records, for an error message."""
     return "" if not records else ": " + ", ".join(repr(record.value)[:40] for record in records[:10])

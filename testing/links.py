@@ -1,9 +1,9 @@
 """Network partitions between brokers of one process, and between them and their controller.
 
-Every broker of this process has an event loop of its own, and opens all its connections to other nodes with it. Owns:
-which pairs of nodes are cut. Never does: touching connections of clients, who have other loops. Invariant: when
-:meth:`Links.cut` returns, no connection of a pair is open and none can be opened, in both directions; a node that is
-paused closes its own when it continues.
+Every broker of this process has its own event loop, and opens all its connections to other nodes through it. Owns:
+which pairs of nodes are cut. Never does: touching connections of clients, which use other loops. Invariant: after
+:meth:`Links.cut`, no connection between the two nodes can be opened in either direction; :meth:`NodeLoop.drop_cut`
+closes the open ones. A paused node closes its connections when it continues.
 """
 
 import asyncio
@@ -31,7 +31,9 @@ class Links:
         self._cut: frozenset[Pair] = frozenset()
 
     def cut(self, one: Iterable[NodeId], other: Iterable[NodeId]) -> None:
-        """Cuts each node of ``one`` off from each of ``other``. The caller has the loops close what is open."""
+        """Cuts each node of ``one`` off from each of ``other``. The caller must then have the loops close connections
+        that are open (:meth:`NodeLoop.drop_cut`).
+        """
         others = set(other)
         self._cut |= {frozenset({left, right}) for left in one for right in others if left != right}
 
@@ -40,14 +42,14 @@ class Links:
         self._cut = frozenset()
 
     def is_cut(self, node_id: NodeId, port: int) -> bool:
-        """Whether a node can't reach the one that listens on a port."""
+        """Whether a node is cut off from the node that listens on ``port``."""
         if not self._cut:
             return False
         other = self._node_at(port)
         return other is not None and frozenset({node_id, other}) in self._cut
 
     def are_cut(self, one: NodeId, other: NodeId) -> bool:
-        """Whether two nodes can't reach each other."""
+        """Whether two nodes are cut off from each other."""
         return frozenset({one, other}) in self._cut
 
 
@@ -59,7 +61,7 @@ class NodeLoop(BaseLoop):
         self._links = links
         self._node_id = node_id
         self._opened: dict[asyncio.BaseTransport, int] = {}
-        """The open connections, and the port that each leads to."""
+        """Open connection -> the remote port."""
 
     async def create_connection(  # type: ignore[override]
         self, protocol_factory: Callable[[], Any], host: str, port: int, **options: Any
@@ -81,7 +83,7 @@ class NodeLoop(BaseLoop):
             raise ConnectionRefusedError(f"the network between this node and port {port} is cut")
 
     def drop_cut(self, done: threading.Event) -> None:
-        """Closes the connections to nodes that are cut off; called in this loop."""
+        """Closes the connections to nodes that are cut off, then sets ``done``. Must be called in this loop."""
         for transport, port in list(self._opened.items()):
             if self._links.is_cut(self._node_id, port):
                 del self._opened[transport]

@@ -1,4 +1,4 @@
-"""A topic that a test begins with, from one text. Pure."""
+"""Parses the short text form of a topic, ``name:partitions:cleanup.policy``. Pure."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from .config_values import ConfigValue
 
 
 class MarkedTopic(NamedTuple):
-    """A topic that a test begins with."""
+    """A topic to create before a test."""
 
     name: str
     partitions: int = 1
@@ -15,7 +15,7 @@ class MarkedTopic(NamedTuple):
 
 
 def marked_topic(text: str) -> MarkedTopic:
-    """A topic from ``name``, ``name:partitions`` or ``name:partitions:cleanup.policy``. Raises ValueError."""
+    """Parses ``name``, ``name:partitions`` or ``name:partitions:cleanup.policy``. Raises ValueError."""
     name, _, rest = text.partition(":")
     partitions, _, policy = rest.partition(":")
     if not name or (partitions and not partitions.isdecimal()):

@@ -1,4 +1,4 @@
-"""What the mark ``kafka`` and the ini option say. Pure."""
+"""Reads the pytest mark ``kafka`` and the ini option ``kafka_configs``. Pure."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ ARGUMENTS = {"topics", "configs"}
 
 
 def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, ConfigValue]]:
-    """The topics and configs of a test's marks; the nearest mark wins. Raises UsageError for any other argument."""
+    """The topics and configs of all ``kafka`` marks of a test; the mark nearest to it wins. Raises UsageError."""
     topics: dict[str, MarkedTopic] = {}
     configs: dict[str, ConfigValue] = {}
     for mark in reversed(list(node.iter_markers(MARK))):  # from the module to the test
@@ -33,7 +33,7 @@ def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, 
 
 
 def configs_of_lines(lines: Iterable[str]) -> dict[str, ConfigValue]:
-    """Configs from lines of ``key=value``. Raises UsageError for another line."""
+    """Parses lines of ``key=value`` as configs. Raises UsageError for a line of another form."""
     configs: dict[str, ConfigValue] = {}
     for line in lines:
         key, equals, value = line.partition("=")

@@ -52,9 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def _keep_asserts(config: pytest.Config) -> None:
     """Keeps pytest from rewriting the asserts of this package, as it does with every package that has a plugin.
 
-    The asserts of a broker are not those of a test, and rewriting costs a second at the first import. Worse, two
-    threads that rewrite at the same time, the test's and the broker's, can meet a bug of Python 3.11 (SystemError:
-    "AST constructor recursion depth mismatch"). pytest has no public way to say this.
+    The asserts of a broker are not those of a test, and rewriting costs a second at the first import. Also, if the
+    test's thread and the broker's thread rewrite at the same time, they can run into a bug of Python 3.11 (SystemError:
+    "AST constructor recursion depth mismatch"). pytest has no public API for this.
     """
     rewritten = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(rewritten, set):
@@ -63,7 +63,9 @@ def _keep_asserts(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
-    """Kafka's keys for the brokers of all tests, from the ini option ``kafka_configs``. Override it for more."""
+    """The configs of the brokers of all tests, by Kafka's keys, from the ini option ``kafka_configs``. Override this
+    fixture to compute them.
+    """
     from .marks import configs_of_lines
 
     return configs_of_lines(pytestconfig.getini(CONFIGS_OPTION))
@@ -71,7 +73,10 @@ def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
 
 @pytest.fixture(scope="session")
 def _kafka_thread(pytestconfig: pytest.Config) -> "Iterator[InProcessBroker | BrokerElsewhere]":
-    """The thread and the loop of the broker of ``kafka``, which each test makes anew; or a broker elsewhere."""
+    """The broker of the fixture ``kafka``, which resets it for each test but keeps its thread and event loop.
+
+    With ``--kafka-bootstrap-servers``, the broker at that address.
+    """
     address = pytestconfig.getoption("--kafka-bootstrap-servers")
     if address:
         from .elsewhere import BrokerElsewhere
@@ -93,10 +98,11 @@ def kafka(
     _kafka_thread: "InProcessBroker | BrokerElsewhere",
     kafka_configs: "Mapping[str, ConfigValue]",
 ) -> "Iterator[InProcessBroker | BrokerElsewhere]":
-    """A clean broker for this test: no topics, no groups, other ids and another port. Its data is removed afterwards.
+    """A clean broker for this test: no topics, no groups, new ids and a new port. Its data is removed afterwards.
 
     The mark ``kafka`` gives it topics and configs. With ``--kafka-bootstrap-servers`` it is the broker at that address,
-    emptied: tests that need more than its clients can do are skipped.
+    without its topics and groups; tests that use faults, ``advance`` or anything else that needs an in-process broker
+    are skipped.
     """
     from .in_process import InProcessBroker
     from .marks import topics_and_configs
@@ -116,7 +122,7 @@ def kafka(
 
 @pytest.fixture
 def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[KafkaPythonClients]":
-    """Makes clients of kafka-python for the broker of ``kafka``, and closes them at the end of the test."""
+    """Makes clients of kafka-python for the broker of the fixture ``kafka``, and closes them at the test's end."""
     from .ready_clients import KafkaPythonClients
 
     with ExitStack() as at_end:
@@ -125,7 +131,7 @@ def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterato
 
 @pytest.fixture
 def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[ConfluentKafkaClients]":
-    """Makes clients of confluent-kafka for the broker of ``kafka``, and closes them at the end of the test."""
+    """Makes clients of confluent-kafka for the broker of the fixture ``kafka``, and closes them at the test's end."""
     from .ready_clients import ConfluentKafkaClients
 
     with ExitStack() as at_end:
@@ -134,7 +140,7 @@ def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iter
 
 @pytest.fixture
 def aiokafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "AiokafkaClients":
-    """Makes clients of aiokafka for the broker of ``kafka``; ``async with`` starts and stops each."""
+    """Makes clients of aiokafka for the broker of the fixture ``kafka``; start and stop each with ``async with``."""
     from .ready_clients import AiokafkaClients
 
     return AiokafkaClients(kafka.bootstrap_servers)
@@ -144,7 +150,7 @@ def aiokafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "AiokafkaCli
 def kafka_broker(
     tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
 ) -> "Iterator[InProcessBroker]":
-    """One broker for the whole run. Tests share its data, so each needs topics and groups of its own."""
+    """One broker for the whole test run. Tests share its data, so each test needs its own topics and groups."""
     from .in_process import InProcessBroker
 
     with InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), kafka_configs) as broker:
@@ -155,13 +161,13 @@ def kafka_broker(
 def kafka_broker_factory(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[Callable[..., InProcessBroker]]":
-    """Starts brokers for this test: ``kafka_broker_factory({"num.partitions": 3})`` returns one that serves.
+    """Starts brokers for this test: ``kafka_broker_factory({"num.partitions": 3})`` returns a running one.
 
-    The configs map Kafka's keys to a str, int, float or bool; they may be left out. Every broker is stopped at the end
-    of the test, even if the test has stopped it.
+    The configs map Kafka's keys to a str, int, float or bool; they may be left out. All brokers are stopped at the end
+    of the test.
 
-    ``security=BrokerSecurity(...)`` gives it TLS, users and ACLs; ``security=True`` the defaults of that class. It then
-    is a ``SecuredBroker``: ``broker.client("alice")`` has the settings for each client library.
+    ``security=BrokerSecurity(...)`` gives the broker TLS, users and ACLs; ``security=True`` takes the defaults of that
+    class. The broker is then a ``SecuredBroker``: ``broker.client("alice")`` has the settings for each client library.
     """
     from .in_process import InProcessBroker
 
@@ -201,8 +207,8 @@ def kafka_cluster() -> "Iterator[KafkaCluster]":
 def kafka_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Callable[..., KafkaCluster]]":
     """Starts clusters for this test: ``kafka_cluster_factory(brokers=3, configs={...}, racks=[...])`` returns one.
 
-    The configs map Kafka's keys to a str, int, float or bool, for all brokers and the controller; ``racks`` has
-    ``broker.rack`` of each broker. All may be left out. Every cluster is ended with the test.
+    ``configs`` map Kafka's keys to a str, int, float or bool, for all brokers and the controller; ``racks`` has
+    ``broker.rack`` of each broker. All arguments may be left out. All clusters are stopped at the end of the test.
     """
     from .cluster import KafkaCluster
 

@@ -1,8 +1,8 @@
-"""Clients of three libraries, ready made for a test, and closed at its end.
+"""Clients of three libraries, configured for the broker of a test, and closed at its end.
 
-Owns: the clients that it has made. Never does: importing a library that the test does not ask for. Each library keeps
-its own arguments; those of the caller have precedence over the ones set here. A consumer reads from the beginning, in a
-group of its own unless it is named.
+Owns: the clients that it has made. Never does: importing a library that the test does not use. The arguments are those
+of each library; the caller's take precedence over the ones set here. A consumer reads from the beginning, in a new
+group unless ``group`` names one.
 """
 
 from contextlib import ExitStack
@@ -61,7 +61,7 @@ class ConfluentKafkaClients:
         self._at_end = at_end
 
     def producer(self, settings: dict[str, Any] | None = None) -> "confluent_kafka.Producer":
-        """A ``Producer``. At the end of the test it sends what waits, for ten seconds at most."""
+        """A ``Producer``. It is flushed at the end of the test, for 10 s at most."""
         from confluent_kafka import Producer
 
         producer = Producer({**self._address, **(settings or {})})

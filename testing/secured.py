@@ -3,8 +3,8 @@
     broker = kafka_broker_factory(security=BrokerSecurity(users={"alice": "alice-secret"}))
     KafkaProducer(bootstrap_servers=broker.bootstrap_servers, **broker.client("alice").kafka_python)
 
-Owns: the keys of the broker, and what each client library calls the same settings. The certificates are made in some
-milliseconds. They need the extra ``security``.
+Owns: the security configs of the broker, and the matching settings of each client library. Making the certificates
+takes a few milliseconds, and needs the extra ``security``.
 """
 
 import os
@@ -31,11 +31,11 @@ MECHANISMS = ("PLAIN", *SCRAM)
 
 @dataclass(frozen=True)
 class BrokerSecurity:
-    """What a broker for tests asks of its clients. Raises ValueError.
+    """The security of a broker for tests: protocol, SASL mechanism, users, ACLs. Raises ValueError.
 
-    ``users`` maps names to passwords; with the protocol SSL a user has a certificate instead, and the principal is
-    ``User:<name>`` there, too. There is always the user ``admin``, who may do everything. ``acls``: without any,
-    everybody who logs in may do everything; with ACLs only what they allow.
+    ``users`` maps names to passwords. With the protocol SSL, a user has a certificate instead of a password. The
+    principal is always ``User:<name>``. The user ``admin`` always exists, and is a super user. ``acls``: without any,
+    each user may do everything; with ACLs, only what they allow.
     """
 
     users: Mapping[str, str] = field(default_factory=lambda: {"alice": "alice-secret"}, repr=False)
@@ -44,7 +44,7 @@ class BrokerSecurity:
     mechanism: str = "SCRAM-SHA-512"
 
     def __post_init__(self) -> None:
-        """Checks the names."""
+        """Checks the protocol and the mechanism. Raises ValueError."""
         if self.protocol not in PROTOCOLS:
             raise ValueError(f"protocol is {self.protocol!r}; it can be {', '.join(PROTOCOLS)}")
         if self.mechanism not in MECHANISMS:
@@ -76,7 +76,7 @@ class ClientSecurity:
 
     @property
     def java(self) -> dict[str, str]:
-        """Properties of Java's clients and of Kafka's tools; ``security=`` of Odradek's own client."""
+        """Properties for Java clients and Kafka's tools; also for the argument ``security`` of Odradek's own client."""
         settings = {"security.protocol": self.protocol}
         if self.trust is not None:
             settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.trust)}
@@ -156,7 +156,7 @@ class SecuredBroker(InProcessBroker):
         self._keys = self._broker_keys()
 
     def client(self, user: str = ADMIN) -> ClientSecurity:
-        """The settings of a user. Raises ValueError for one that the broker does not have."""
+        """The client settings for a user. Raises ValueError for a user that the broker does not have."""
         if user not in self._passwords:
             raise ValueError(f"the broker has no user {user!r}; it has {', '.join(self._passwords)}")
         security = self.security
@@ -170,12 +170,12 @@ class SecuredBroker(InProcessBroker):
         )
 
     def start(self) -> None:
-        """Starts it, and makes its users and ACLs. Raises as InProcessBroker."""
+        """Starts the broker, and creates its users and ACLs. Raises what :meth:`InProcessBroker.start` raises."""
         super().start()
         self._prepare()
 
     def reset(self, configs: Mapping[str, ConfigValue] | None = None, *, new_port: bool = False) -> None:
-        """A new broker with the same users, ACLs and certificates."""
+        """Replaces the broker by a new, empty one with the same users, ACLs and certificates."""
         super().reset(configs, new_port=new_port)
         self._prepare()
 
@@ -185,7 +185,7 @@ class SecuredBroker(InProcessBroker):
         return ServerConfig.load(None, [f"{key}={value}" for key, value in {**keys, **self._configs}.items()])
 
     def _client_settings(self) -> dict[str, Any]:
-        """The helpers log in as admin, with PLAIN: it needs no user in the metadata."""
+        """The settings of the helpers: they log in as admin with PLAIN, which works before SCRAM users exist."""
         settings = self.client()
         if self.security.has_sasl:
             settings = ClientSecurity(
@@ -194,7 +194,7 @@ class SecuredBroker(InProcessBroker):
         return settings.odradek
 
     def _broker_keys(self) -> dict[str, str]:
-        """The configuration; writes the certificates."""
+        """The security configs of the broker. Writes the certificates if the protocol has TLS."""
         security = self.security
         keys = {
             "security.inter.broker.protocol": security.protocol,
@@ -234,7 +234,7 @@ class SecuredBroker(InProcessBroker):
         return keys
 
     def _prepare(self) -> None:
-        """Makes the users of SCRAM and the ACLs. Those of PLAIN are in the configuration."""
+        """Creates the SCRAM users and the ACLs. The users of PLAIN are in the configuration."""
         mechanism, passwords, acls = self.security.mechanism, self._passwords, self.security.acls
         with_scram = self.security.has_sasl and mechanism in SCRAM
 
@@ -256,6 +256,6 @@ def _module(mechanism: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A value in a JAAS string."""
+    """A value, quoted and escaped for a JAAS configuration."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -8,7 +8,7 @@ SUFFIX = "_base64"
 
 
 def bytes_as(name: str, value: bytes | None) -> dict[str, Any]:
-    """A key or a value under its name, or its base64 under ``<name>_base64``."""
+    """A JSON field for bytes: text under ``name`` if they are UTF-8, otherwise base64 under ``<name>_base64``."""
     if value is None:
         return {name: None}
     try:
@@ -18,7 +18,7 @@ def bytes_as(name: str, value: bytes | None) -> dict[str, Any]:
 
 
 def bytes_from(shown: Mapping[str, Any], name: str) -> bytes | None:
-    """What :func:`bytes_as` has shown. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
+    """Reverses :func:`bytes_as`. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
     if name + SUFFIX in shown:
         return base64.b64decode(shown[name + SUFFIX], validate=True)
     value = shown[name]

@@ -1,7 +1,7 @@
-"""Retention and compaction when a test asks for them, not when the broker would get to them.
+"""Runs retention and compaction at once when a test asks for them, not at the broker's next interval.
 
-Owns: the order of the steps. Never does: deciding what is removed; topics' configs, the clock and the broker's own
-retention and log cleaner do. Invariant: all of it runs on the broker's event loop.
+Owns: the order of the steps. Never does: deciding what is removed. The broker's own retention and log cleaner decide,
+by topic configs and clock. Invariant: everything runs on the broker's event loop.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from ..protocol.errors import ErrorCode, KafkaError
 
 
 async def apply_retention(server: BrokerServer) -> None:
-    """Removes the segments of all topics that exceed ``retention.ms`` or ``retention.bytes``, also of topics that are
-    compacted, too.
+    """Deletes the segments that exceed ``retention.ms`` or ``retention.bytes``, in all topics with the cleanup policy
+    ``delete`` or ``compact,delete``.
     """
     background = server.running.background
     await background.apply_retention()
@@ -24,12 +24,11 @@ async def apply_retention(server: BrokerServer) -> None:
 
 
 async def compact(server: BrokerServer, topic: str | None, clock_ms: int) -> None:
-    """Cleans the compacted partitions of a topic (None: of all but Kafka's internal ones), their active segments
-    included.
+    """Compacts the partitions of a topic up to the log end; None: of all compacted topics except internal ones.
 
     ``clock_ms``: the broker's time, in ms since the epoch. Raises ValueError for a topic that is not compacted, and if
-    ``log.cleaner.enable`` is false; KafkaError: UNKNOWN_TOPIC_OR_PARTITION; RuntimeError with what kept a partition
-    from being cleaned.
+    ``log.cleaner.enable`` is false; KafkaError: UNKNOWN_TOPIC_OR_PARTITION; RuntimeError, with the reason, if a
+    partition can't be cleaned.
     """
     cleaner = server.running.background.start_cleaner()
     if cleaner is None:
@@ -58,7 +57,7 @@ def _compacted(server: BrokerServer, topic: str | None) -> Iterator[tuple[str, P
 
 
 async def _rolled(partition: Partition, clock_ms: int) -> None:
-    """Returns when the log has a new active segment: the cleaner leaves the active one."""
+    """Returns when the log has a new active segment. The cleaner never cleans the active one."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def roll() -> None:
@@ -70,7 +69,7 @@ async def _rolled(partition: Partition, clock_ms: int) -> None:
 
 
 async def _synced(server: BrokerServer, partition: Partition) -> None:
-    """Returns when the log is on the disk: the cleaner leaves records that are not."""
+    """Returns when the log is synced to disk. The cleaner does not clean records that are not."""
     done: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
     log = partition.log
     server.running.parts.group_commit.when_synced(log, log.log_end_offset, done.set_result)

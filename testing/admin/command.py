@@ -54,7 +54,7 @@ def run_test_broker(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _signalled() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set during the block."""
+    """Yields an event that SIGTERM and Ctrl-C set; restores the earlier signal handlers at the end of the block."""
     event = threading.Event()
     earlier = {one: signal.signal(one, lambda *_: event.set()) for one in (signal.SIGTERM, signal.SIGINT)}
     try:

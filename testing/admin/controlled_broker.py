@@ -1,7 +1,7 @@
 """The broker behind the admin port.
 
-Owns: its two listeners, one for clients, one for the helpers of this process. The address for clients may be one that
-only they can reach, such as the published port of a container.
+Owns: its two listeners, one for clients, one for the helpers of this process (:mod:`..inspection`). The helpers need
+their own, because the advertised address may be reachable for clients only, such as the published port of a container.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ class ControlledBroker(InProcessBroker):
     """A broker on a given address, with a temporary directory."""
 
     def __init__(self, host: str, port: int, advertised_host: str | None, configs: Mapping[str, ConfigValue]) -> None:
-        """``advertised_host`` is ``host`` or ``host:port``, as clients reach it; None takes the address itself, or
-        localhost for every address. Raises ValueError for configs of listeners: the arguments say these.
+        """``advertised_host``: the ``host`` or ``host:port`` that clients connect to. None takes ``host``, or localhost
+        if ``host`` is a wildcard address. Raises ValueError if ``configs`` set listeners or ``log.dirs``.
         """
         wrong = sorted(key for key in configs if key.split(".")[-1] in ("listeners", "map") or key == "log.dirs")
         if wrong:

@@ -1,7 +1,7 @@
-"""The faults that were asked for over the admin port, by number.
+"""The faults that were added over the admin port, each with a number as its id.
 
-Owns: the numbers. Never does: HTTP. Invariant: a number names one fault for the life of the process; all are forgotten
-with the faults of the broker (:meth:`clear`).
+Owns: the numbers. Never does: HTTP. Invariant: a number is never used again for another fault, even after
+:meth:`KeptFaults.clear`.
 """
 
 import threading
@@ -14,11 +14,11 @@ from .errors import AdminPortError
 from .values import Arguments, Json
 
 WHERE = (("topic", str), ("partition", int), ("group", str), ("transactional_id", str), ("client_id", str))
-"""What chooses requests, as for :class:`Faults`."""
+"""The arguments that select the requests a fault applies to, with their types: the same as in :class:`Faults`."""
 
 
 class KeptFaults:
-    """Adds faults to a broker, and finds them again."""
+    """Adds faults to a broker, and finds them by number."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -27,7 +27,10 @@ class KeptFaults:
         self._turn = threading.Lock()
 
     def add(self, arguments: Arguments) -> dict[str, Json]:
-        """Adds a fault of the kind ``fault``. Raises AdminPortError (400) for one that could never happen."""
+        """Adds a fault; its argument ``fault`` is one of KINDS. Returns its JSON.
+
+        Raises AdminPortError (400) for an unknown kind or wrong arguments, and for a fault that no request can meet.
+        """
         kind = arguments.need("fault", str)
         if kind not in KINDS:
             raise AdminPortError(400, f"fault must be one of {', '.join(sorted(KINDS))}, not {kind!r:.100}")
@@ -41,22 +44,22 @@ class KeptFaults:
         return self._as(number, fault)
 
     def find(self, number: int) -> RequestFault:
-        """A fault. Raises AdminPortError (404)."""
+        """The fault with this number. Raises AdminPortError (404) if there is none."""
         fault = self._kept.get(number)
         if fault is None:
             raise AdminPortError(404, f"fault {number} does not exist")
         return fault
 
     def show(self, number: int) -> dict[str, Json]:
-        """A fault and how often it happened. Raises AdminPortError (404)."""
+        """A fault as JSON, with the number of requests that it has met. Raises AdminPortError (404)."""
         return self._as(number, self.find(number))
 
     def show_all(self) -> list[dict[str, Json]]:
-        """All faults, also those that are over."""
+        """All faults as JSON, including those that have happened as often as they may."""
         return [self._as(number, fault) for number, fault in list(self._kept.items())]
 
     def hold(self, number: int) -> Hold:
-        """A fault that holds answers. Raises AdminPortError: 404, or 400 for a fault that holds none."""
+        """The fault of the kind ``hold`` with this number. Raises AdminPortError: 404, or 400 for another kind."""
         fault = self.find(number)
         if not isinstance(fault, Hold):
             raise AdminPortError(400, f"fault {number} holds no answers")
@@ -90,7 +93,7 @@ def _where(arguments: Arguments) -> dict[str, Any]:
 
 
 def _times(arguments: Arguments, default: int | None) -> int | None:
-    """How many requests meet the fault; ``"all"`` is written for no limit."""
+    """How many requests meet the fault; None, no limit, if ``times`` is ``"all"``. Raises AdminPortError (400)."""
     times = arguments.get("times", (int, str), default)
     if isinstance(times, str) and times.isdecimal():
         return int(times)

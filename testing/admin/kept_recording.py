@@ -1,6 +1,6 @@
-"""The recording that was asked for over the admin port, and its replay.
+"""The recording that was begun over the admin port, and its replay.
 
-Owns: the one recording. Never does: HTTP. Invariant: a recording that has ended stays until the next one begins.
+Owns: the one recording. Never does: HTTP. Invariant: an ended recording can be read until the next one begins.
 """
 
 from typing import TYPE_CHECKING
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class Lines(str):
-    """Text that goes out as it is, and not as JSON."""
+    """Text that is sent as it is, not encoded as a JSON string."""
 
     __slots__ = ()
 
 
 class KeptRecording:
-    """Records a broker, and replays recordings to it."""
+    """Records the requests to a broker, and replays recordings to it."""
 
     def __init__(self, broker: InProcessBroker) -> None:
         self._broker = broker
         self._traffic: Traffic | None = None
 
     def begin(self, arguments: Arguments) -> Json:
-        """Begins a recording of at most ``max_bytes``; forgets the last one."""
+        """Begins a recording of at most ``max_bytes``, and drops the last one."""
         max_bytes = arguments.get("max_bytes", int, MAX_BYTES)
         arguments.refuse_others()
         self.end()
@@ -38,14 +38,15 @@ class KeptRecording:
         return {}
 
     def end(self) -> Json:
-        """Ends the recording; harmless without one."""
+        """Ends the recording. Does nothing if there is none."""
         if self._traffic is not None:
             self._broker.recorder.end(self._traffic)
         return {}
 
     def show(self, arguments: Arguments) -> Json:
-        """Requests with their answers: those of ``apis`` and ``client_id``. With ``count`` it waits until so many of
-        one API were answered.
+        """The recorded requests with their answers, filtered by ``apis`` and ``client_id`` if they are given.
+
+        With ``count``, first waits until that many requests of the one API in ``apis`` were answered.
         """
         apis, client_id = arguments.names("apis"), arguments.get("client_id", str)
         count, timeout_s = arguments.get("count", int), arguments.get("timeout_s", float, TIMEOUT_S)
@@ -57,11 +58,14 @@ class KeptRecording:
         return [exchange_as(one) for one in self.traffic.requests(*apis, client_id=client_id)]
 
     def lines(self) -> Lines:
-        """The content of its file."""
+        """The recording as the text of a recording file (JSON lines)."""
         return Lines(self.traffic.text())
 
     def replay(self, arguments: Arguments) -> Json:
-        """Replays ``recording``, the content of a file, or the last recording, which ends with that."""
+        """Replays ``recording``, the text of a recording file; without it, the last recording.
+
+        Ends a recording that is going on.
+        """
         text, ignore = arguments.get("recording", str), arguments.names("ignore")
         timeout_s = arguments.get("timeout_s", float, TIMEOUT_S)
         arguments.refuse_others()
@@ -78,7 +82,7 @@ class KeptRecording:
 
 
 def exchange_as(one: "RecordedExchange") -> dict[str, Json]:
-    """A request with its answer."""
+    """A recorded request with its answer, as JSON."""
     return {
         "number": one.number,
         "api": one.api,
@@ -95,7 +99,7 @@ def exchange_as(one: "RecordedExchange") -> dict[str, Json]:
 
 
 def result_as(result: "ReplayResult") -> dict[str, Json]:
-    """What a replay has found; ``text`` is for people."""
+    """The result of a replay as JSON; ``text`` is the same in readable form."""
     return {
         "compared": result.compared,
         "differences": [one._asdict() for one in result.differences],

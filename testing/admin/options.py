@@ -1,4 +1,4 @@
-"""``odradek test-broker``: its options. Help and wrong usage do not import the broker."""
+"""The command line of ``odradek test-broker``. ``--help`` and usage errors return without importing the broker."""
 
 import argparse
 from collections.abc import Sequence

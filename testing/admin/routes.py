@@ -1,7 +1,7 @@
-"""What the admin port serves: each method and path with the function that does it.
+"""The routes of the admin port: each method and path with the function that serves it.
 
 Owns: the table. Never does: HTTP, or anything that :class:`InProcessBroker` can't do. Invariant: a function gets the
-control and the arguments, and returns what goes out as JSON. Functions that wait are called in a thread of their own.
+control and the arguments, and returns a value that is sent as JSON. A function may block: each connection has a thread.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from .values import Arguments, Json, by_partition, content, group_as, place_as, 
 
 SPANS = ("days", "hours", "minutes", "seconds", "milliseconds")
 NEED_NO_BROKER = ("/", "/start", "/stop", "/restart", "/kill", "/resume", "/reset", "/disk", "/faults", "/recording")
-"""The beginnings of paths that are served while the broker does not run."""
+"""Paths that are also served while the broker does not run, with all paths below them."""
 
 
 class AdminControl:
-    """One broker and its faults."""
+    """The broker that the admin port controls, its faults and its recording."""
 
     def __init__(self, broker: InProcessBroker, bootstrap_servers: Callable[[], str]) -> None:
         """``bootstrap_servers`` returns the address for clients."""
@@ -38,7 +38,7 @@ Action = Callable[[AdminControl, Arguments], Json]
 
 
 def state(control: AdminControl, _: Arguments) -> Json:
-    """GET /: the address for clients, and whether it runs."""
+    """GET /: the address for clients, and whether the broker runs, is paused, has a full disk."""
     broker = control.broker
     return {
         "bootstrap_servers": control.bootstrap_servers(),
@@ -49,7 +49,7 @@ def state(control: AdminControl, _: Arguments) -> Json:
 
 
 def reset(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /reset: a new, empty broker on the same port, with ``configs`` and ``topics`` if they are given."""
+    """POST /reset: makes a new, empty broker on the same port, with ``configs`` and ``topics`` if they are given."""
     configs = arguments.get("configs", dict)
     topics = [marked_topic(text) for text in arguments.names("topics")]
     arguments.refuse_others()
@@ -61,38 +61,38 @@ def reset(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def start(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /start: harmless if it runs."""
+    """POST /start: starts the broker; does nothing if it runs."""
     if not control.broker.is_running:
         control.broker.start()
     return state(control, arguments)
 
 
 def stop(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /stop: as SIGTERM does."""
+    """POST /stop: stops the broker cleanly, as SIGTERM does."""
     control.broker.stop()
     return state(control, arguments)
 
 
 def restart(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /restart: a clean stop and a start; the data stays."""
+    """POST /restart: stops the broker cleanly and starts it; the data stays."""
     control.broker.restart()
     return state(control, arguments)
 
 
 def kill(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /kill: as a crash does; the data stays."""
+    """POST /kill: ends the broker as a crash does; the data stays."""
     control.broker.kill()
     return state(control, arguments)
 
 
 def pause(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /pause: as SIGSTOP does."""
+    """POST /pause: freezes the broker, as SIGSTOP does."""
     control.broker.pause()
     return state(control, arguments)
 
 
 def resume(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /resume: as SIGCONT does."""
+    """POST /resume: lets a paused broker continue, as SIGCONT does."""
     control.broker.resume()
     return state(control, arguments)
 
@@ -106,7 +106,7 @@ def advance(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def apply_retention(control: AdminControl, _: Arguments) -> Json:
-    """POST /apply-retention: removes what retention would remove at its next check."""
+    """POST /apply-retention: deletes now what the next retention check would delete."""
     control.broker.apply_retention()
     return {}
 
@@ -118,7 +118,7 @@ def compact(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def set_disk(control: AdminControl, arguments: Arguments) -> Json:
-    """PUT /disk: ``is_full`` true or false."""
+    """PUT /disk: with ``is_full`` true, the broker behaves as on a full disk until it is set to false."""
     control.broker.disk_is_full = arguments.need("is_full", bool)
     return state(control, arguments)
 
@@ -148,8 +148,8 @@ def delete_topic(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def produce(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /topics/{topic}/records: writes ``records``, a list of objects with ``value``, and ``key``, ``partition``,
-    ``headers``, ``timestamp_ms`` if they are wanted. Returns where each is.
+    """POST /topics/{topic}/records: writes ``records``, a list of objects with ``value`` and optionally ``key``,
+    ``partition``, ``headers``, ``timestamp_ms``. Returns the partition and the offset of each.
     """
     topic, records = arguments.need("topic", str), arguments.need("records", list)
     arguments.refuse_others()
@@ -176,9 +176,10 @@ def produce(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def records(control: AdminControl, arguments: Arguments) -> Json:
-    """GET /topics/{topic}/records: all records that it holds. With ``count``: waits for so many, and returns those.
+    """GET /topics/{topic}/records: all records of the topic. With ``count``: waits until there are that many, and
+    returns the first ``count``; fails after ``timeout_s``.
 
-    ``partition``, ``isolation_level``; ``timeout_s`` for the wait.
+    ``partition`` and ``isolation_level`` restrict the records.
     """
     topic, count = arguments.need("topic", str), arguments.get("count", int)
     partition = arguments.get("partition", int)
@@ -195,8 +196,8 @@ def records(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def show_group(control: AdminControl, arguments: Arguments) -> Json:
-    """GET /groups/{group}: its state and members. With ``members`` or ``wait=stable``: waits until it has its
-    assignment, and so many members; ``timeout_s``.
+    """GET /groups/{group}: its state and members. With ``wait=stable``: first waits until the group is stable; with
+    ``members``: until it is stable with that many members. The wait fails after ``timeout_s``.
     """
     group, members = arguments.need("group", str), arguments.get("members", int)
     wait, timeout_s = arguments.get("wait", str), arguments.get("timeout_s", float, TIMEOUT_S)
@@ -209,14 +210,15 @@ def show_group(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def committed(control: AdminControl, arguments: Arguments) -> Json:
-    """GET /groups/{group}/offsets: what it has committed."""
+    """GET /groups/{group}/offsets: the offsets that the group has committed."""
     return by_partition(control.broker.committed(arguments.need("group", str)), "offset")
 
 
 def lag(control: AdminControl, arguments: Arguments) -> Json:
-    """GET /groups/{group}/lag: records behind its committed offsets; ``topics`` counts those as a whole.
+    """GET /groups/{group}/lag: the number of records from its committed offset to the end, of each partition.
 
-    With ``wait=consumed``: waits until it is 0 everywhere; ``timeout_s``.
+    ``topics``: counts all their partitions, also those without a committed offset (from their start). With
+    ``wait=consumed``: first waits until the lag is 0 everywhere; the wait fails after ``timeout_s``.
     """
     group, topics = arguments.need("group", str), arguments.names("topics")
     wait, timeout_s = arguments.get("wait", str), arguments.get("timeout_s", float, TIMEOUT_S)
@@ -229,12 +231,12 @@ def lag(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def list_faults(control: AdminControl, _: Arguments) -> Json:
-    """GET /faults: all, with how often each has happened."""
+    """GET /faults: all faults, each with the number of requests that it has met."""
     return control.faults.show_all()
 
 
 def add_fault(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /faults: adds a ``fault``; returns its id."""
+    """POST /faults: adds a fault of the kind ``fault``; returns it with its id."""
     added = control.faults.add(arguments)
     try:
         arguments.refuse_others()
@@ -245,8 +247,8 @@ def add_fault(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def show_fault(control: AdminControl, arguments: Arguments) -> Json:
-    """GET /faults/{id}: with ``fired``: waits until it has met so many requests; with ``held``: until it holds so many
-    answers; ``timeout_s``.
+    """GET /faults/{id}: a fault. With ``fired``: first waits until it has met that many requests; with ``held``: until
+    it holds that many answers. The wait fails after ``timeout_s``.
     """
     number, fired, held = arguments.need("id", int), arguments.get("fired", int), arguments.get("held", int)
     timeout_s = arguments.get("timeout_s", float, TIMEOUT_S)
@@ -259,24 +261,24 @@ def show_fault(control: AdminControl, arguments: Arguments) -> Json:
 
 
 def release_fault(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /faults/{id}/release: sends the answers that it holds."""
+    """POST /faults/{id}/release: sends the answers that the fault holds."""
     return control.faults.release(arguments.need("id", int))
 
 
 def remove_fault(control: AdminControl, arguments: Arguments) -> Json:
-    """DELETE /faults/{id}."""
+    """DELETE /faults/{id}: ends the fault and forgets it."""
     control.faults.remove(arguments.need("id", int))
     return {}
 
 
 def clear_faults(control: AdminControl, _: Arguments) -> Json:
-    """DELETE /faults: ends all."""
+    """DELETE /faults: ends all faults and forgets them."""
     control.faults.clear()
     return {}
 
 
 def begin_recording(control: AdminControl, arguments: Arguments) -> Json:
-    """POST /recording: records what clients send and what they are answered; ``max_bytes``."""
+    """POST /recording: begins to record requests and answers, up to ``max_bytes``."""
     return control.recording.begin(arguments)
 
 
@@ -291,7 +293,7 @@ def recording_lines(control: AdminControl, _: Arguments) -> Json:
 
 
 def end_recording(control: AdminControl, _: Arguments) -> Json:
-    """DELETE /recording: ends it; it can still be looked at."""
+    """DELETE /recording: ends the recording; it can still be read."""
     return control.recording.end()
 
 
@@ -334,11 +336,11 @@ ROUTES: dict[tuple[str, str], Action] = {
     ("GET", "/recording/file"): recording_lines,
     ("POST", "/replay"): replay,
 }
-"""Method and path -> what does it. ``{...}`` is one part of the path, and an argument."""
+"""(method, path) -> the function that serves it. ``{name}`` matches one part of the path and becomes an argument."""
 
 
 def check_running(control: AdminControl, path: str) -> None:
-    """Raises AdminPortError (409) if the path needs a broker that runs, and it does not."""
+    """Raises AdminPortError (409) if the path needs a running broker and the broker does not run."""
     is_needed = not any(path == one or path.startswith(f"{one}/") for one in NEED_NO_BROKER)
     if is_needed and not control.broker.is_running:
         raise AdminPortError(409, "the broker does not run: POST /start starts it")
@@ -363,7 +365,7 @@ def find(method: str, path: str) -> tuple[Action, dict[str, str]]:
 
 
 def refusal(error: Exception) -> AdminPortError | None:
-    """What a known error is answered with; None for one that is a bug."""
+    """The HTTP status and message for an expected error; None for any other, which is a bug."""
     if isinstance(error, AdminPortError):
         return error
     if isinstance(error, TimeoutError):

@@ -1,8 +1,8 @@
 """The HTTP server of the admin port.
 
 Owns: requests and answers as JSON. Never does: anything with the broker (:mod:`.routes` does). Invariants: each
-connection has a thread, since requests may wait; a body has at most MOST_BYTES. It is for tests: it has no
-authentication, and listens on 127.0.0.1 by default.
+connection has a thread, since requests may wait; a body has at most MOST_BYTES. The port has no authentication, because
+it is for tests; it listens on 127.0.0.1 by default.
 """
 
 import json
@@ -34,15 +34,15 @@ class AdminServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The TCP port that the server listens on."""
         return int(self._server.server_address[1])
 
     def start(self) -> None:
-        """Serves from now on."""
+        """Starts the thread that serves requests."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Closes the port. Requests that wait are not answered."""
+        """Closes the port. Requests that are still waiting get no answer."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -110,5 +110,5 @@ class _Handler(BaseHTTPRequestHandler):
         return found
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests are logged for debugging only."""
+        """Logs requests at the level DEBUG, instead of to standard error."""
         logger.debug(format, *args)

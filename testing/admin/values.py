@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...client.types import ConsumerRecord, RecordMetadata, TopicPartition
 
 Json = Any
-"""What :mod:`json` reads and writes."""
+"""A value that :mod:`json` reads or writes."""
 
 
 class Arguments:
@@ -27,7 +27,7 @@ class Arguments:
         self._asked: set[str] = set()
 
     def get(self, name: str, kind: type | tuple[type, ...], default: Json = None) -> Json:
-        """An argument, or ``default``. Numbers and booleans of a query string are read from text.
+        """An argument, or ``default`` if it is missing. Numbers and booleans may also come as text (query string).
 
         Raises AdminPortError (400) for an argument of another type.
         """
@@ -47,14 +47,14 @@ class Arguments:
         return value
 
     def need(self, name: str, kind: type | tuple[type, ...]) -> Json:
-        """An argument that must be there. Raises AdminPortError (400)."""
+        """A required argument. Raises AdminPortError (400) if it is missing or of another type."""
         value = self.get(name, kind)
         if value is None:
             raise AdminPortError(400, f"{name} is missing")
         return value
 
     def names(self, name: str) -> list[str]:
-        """A list of texts, or one text with commas between them; empty if it is not there."""
+        """An argument that is a list of strings, or one string with commas; empty if it is missing."""
         value = self.get(name, (str, list), [])
         found = value.split(",") if isinstance(value, str) else value
         if not all(isinstance(one, str) for one in found):
@@ -62,12 +62,12 @@ class Arguments:
         return [one for one in found if one]
 
     def rest(self) -> dict[str, Json]:
-        """The arguments that nothing has asked for yet."""
+        """All arguments that are not null; none of them is unknown for :meth:`refuse_others` afterwards."""
         self._asked |= self._values.keys()
         return {name: value for name, value in self._values.items() if value is not None}
 
     def refuse_others(self) -> None:
-        """Raises AdminPortError (400) for an argument that nothing has asked for: it is a typing error."""
+        """Raises AdminPortError (400) for an argument that no earlier call has read, such as a misspelt name."""
         unknown = sorted(self._values.keys() - self._asked)
         if unknown:
             raise AdminPortError(400, f"{unknown[0]} is unknown here; known are: {', '.join(sorted(self._asked))}")
@@ -106,7 +106,7 @@ def content(arguments: Mapping[str, Json], name: str) -> bytes | None:
 
 
 def record_as(record: "ConsumerRecord") -> dict[str, Json]:
-    """A record; ``timestamp_ms`` is in ms since the epoch."""
+    """A record as JSON; ``timestamp_ms`` is in ms since the epoch."""
     return {
         "partition": record.partition,
         "offset": record.offset,
@@ -118,12 +118,12 @@ def record_as(record: "ConsumerRecord") -> dict[str, Json]:
 
 
 def place_as(metadata: "RecordMetadata") -> dict[str, Json]:
-    """Where a record was stored."""
+    """The place where a record was stored, as JSON."""
     return {"partition": metadata.partition, "offset": metadata.offset, "timestamp_ms": metadata.timestamp}
 
 
 def topic_as(topic: "TopicMetadata") -> dict[str, Json]:
-    """A topic; its id as Kafka's tools print it."""
+    """A topic as JSON; its id in the form that Kafka's tools print."""
     return {
         "name": topic.name,
         "id": base64.urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
@@ -135,7 +135,7 @@ def topic_as(topic: "TopicMetadata") -> dict[str, Json]:
 
 
 def group_as(group: "GroupDescription") -> dict[str, Json]:
-    """A group with its members and what they own."""
+    """A group as JSON, with its members and the partitions assigned to each."""
     return {
         "group": group.group_id,
         "state": group.state,
@@ -152,7 +152,7 @@ def group_as(group: "GroupDescription") -> dict[str, Json]:
 
 
 def by_partition(numbers: "Mapping[TopicPartition, int]", what: str) -> list[dict[str, Json]]:
-    """A number for each partition, under the name ``what``."""
+    """One JSON object for each partition, with its number under the name ``what``."""
     return [
         {"topic": partition.topic, "partition": partition.partition, what: number}
         for partition, number in sorted(numbers.items())

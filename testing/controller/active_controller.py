@@ -1,6 +1,6 @@
-"""The state of the controller: the metadata and its log, the sessions of brokers, requests that wait for metadata.
+"""The state of the controller: the metadata and its log, the sessions of brokers, fetches that wait for new metadata.
 
-Shell. Owns: the order of decisions, the check of sessions. Never does: deciding, sockets. Invariant: an answer goes out
+Shell. Owns: the order of decisions, the check of sessions. Never does: deciding, sockets. Invariant: an answer is sent
 after its records are on disk. Source: QuorumController.
 """
 
@@ -27,7 +27,7 @@ from .broker_transitions import transition_records
 logger = logging.getLogger(__name__)
 
 CHECKS_A_SESSION = 8
-"""``ClusterControlManager`` looks for ended sessions so often within a session's length."""
+"""How many times per session timeout it looks for expired sessions; the same as ``ClusterControlManager``."""
 
 
 class ActiveController:
@@ -37,7 +37,7 @@ class ActiveController:
 
     def __init__(self, metadata: MetadataService, config: ServerConfig, random_uuid: Callable[[], bytes]) -> None:
         self.metadata = self.own_metadata = metadata
-        """Twice, because the handlers of forwarded requests find it as in a broker."""
+        """The metadata log. It has two names, because the broker's handlers of forwarded requests use both."""
         self.controller = Controller(config.node_id, config, random_uuid)
         self.sessions = BrokerSessions(config.get_int("broker.session.timeout.ms"))
         self.registered_at: dict[int, int] = {}
@@ -59,12 +59,15 @@ class ActiveController:
         self._check_later()
 
     def stop(self) -> None:
-        """Checks no more sessions."""
+        """Stops the check of sessions."""
         if self._checking is not None:
             self._checking.cancel()
 
     async def change(self, decide: Callable[[MetadataImage], Decision[Response]]) -> Response:
-        """Carries out a decision after the earlier ones. Raises KafkaError."""
+        """Writes the records of a decision, made on the metadata after all earlier ones; returns its response.
+
+        Raises KafkaError.
+        """
         done: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
         def steps() -> Steps[Decision[Response]]:
@@ -81,7 +84,7 @@ class ActiveController:
         return await done
 
     async def grown(self, offset: int, timeout_s: float) -> None:
-        """Until the log ends after ``offset``, for ``timeout_s`` at most."""
+        """Waits until the log end offset is greater than ``offset``, or ``timeout_s`` seconds have passed."""
         loop = asyncio.get_running_loop()
         until_s = loop.time() + timeout_s
         while self.metadata.log.log_end_offset <= offset and (left_s := until_s - loop.time()) > 0:
@@ -104,7 +107,10 @@ class ActiveController:
         self._checking = loop.call_at(due_s, self._check_sessions, due_s)
 
     def _check_sessions(self, due_s: float) -> None:
-        """Fences the brokers that were silent for too long. A late check means that heartbeats wait in sockets."""
+        """Fences the brokers whose session has expired.
+
+        If the check runs late, the loop was busy and heartbeats may wait unread in sockets, so sessions are extended.
+        """
         late_ms = int((asyncio.get_running_loop().time() - due_s) * 1000)
         self.sessions.extend(max(0, late_ms))
         brokers = self.metadata.image.brokers.items()

@@ -1,4 +1,4 @@
-"""Decides on changes of in-sync replicas that leaders ask for. Pure: image and request go in, records come out.
+"""Decides on the ISR changes that leaders ask for. Pure: an image and a request go in, records and a response come out.
 
 Source: ReplicationControlManager.alterPartition and validateAlterPartitionData; KIP-497, KIP-704, KIP-903.
 """
@@ -13,7 +13,7 @@ from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 
 ANY_EPOCH = -1
-"""The leader does not know the epoch of a replica."""
+"""The broker epoch in a request whose leader does not know the epoch of a replica; it matches any epoch."""
 
 
 def alter_partition(
@@ -47,14 +47,14 @@ def alter_partition(
 def _refusal(
     image: MetadataImage, topic: TopicImage | None, asked: AlterPartitionRequest.PartitionData, broker_id: int
 ) -> ErrorCode:
-    """The first error that Kafka finds, in its order."""
+    """The error of one partition, checked in Kafka's order; NONE if the change is valid."""
     if topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     partition = topic.partitions.get(asked.partition_index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if asked.leader_epoch > partition.leader_epoch or asked.partition_epoch > partition.partition_epoch:
-        return ErrorCode.NOT_CONTROLLER  # the leader knows more: another controller must be active
+        return ErrorCode.NOT_CONTROLLER  # the leader has newer metadata: another controller must be active
     if asked.leader_epoch < partition.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     if broker_id != partition.leader:
@@ -74,7 +74,7 @@ def _refusal(
 
 
 def _is_eligible(image: MetadataImage, partition: PartitionImage, one: AlterPartitionRequest.BrokerState) -> bool:
-    """Whether a replica may be in sync: its broker is active, and in the incarnation that the leader means."""
+    """Whether a replica may join the ISR: its broker is active, has the requested epoch and an online directory."""
     broker = image.brokers.get(one.broker_id)
     return (
         broker is not None
@@ -101,7 +101,7 @@ def _change(
 def _answer(
     partition: PartitionImage, record: PartitionChangeRecord | None, index: int, broker_id: int
 ) -> AlterPartitionResponse.PartitionData:
-    """The state after the change. NEW_LEADER_ELECTED: the change is done, and the broker that asked leads no more."""
+    """The state after the change; NEW_LEADER_ELECTED if the change made another broker than the requester leader."""
     if record is not None and record.leader not in (NO_LEADER_CHANGE, broker_id):
         return AlterPartitionResponse.PartitionData(index, ErrorCode.NEW_LEADER_ELECTED)
     after = partition if record is None else merge(partition, record)

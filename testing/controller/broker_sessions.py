@@ -1,8 +1,9 @@
-"""The sessions of brokers, and what a heartbeat makes of a broker.
+"""The sessions of brokers, and the state that a heartbeat puts a broker into.
 
-Pure. Owns: when each broker was heard of, how far it has applied the metadata, the offset that a controlled shutdown
-waits for. Never does: reading a clock, writing records. Invariant: a broker that shuts down may stop only when it leads
-nothing and every active broker knows that. Source: BrokerHeartbeatManager, BrokerHeartbeatTracker.
+Pure. Owns: for each broker the time of its last heartbeat, the metadata offset that it has applied, the offset that its
+controlled shutdown waits for. Never does: reading a clock, writing records. Invariant: a broker in controlled shutdown
+may stop only when it leads nothing and every active broker knows that. Source: BrokerHeartbeatManager,
+BrokerHeartbeatTracker.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,7 +16,7 @@ UNKNOWN_OFFSET = -1
 
 
 class BrokerControlState(Enum):
-    """What the controller makes of a broker."""
+    """The state of a broker, as the controller decides it."""
 
     FENCED = "fenced"
     UNFENCED = "unfenced"
@@ -24,12 +25,12 @@ class BrokerControlState(Enum):
 
     @property
     def is_fenced(self) -> bool:
-        """Whether the broker may lead nothing and be in no ISR."""
+        """Whether the broker is fenced: it may not lead partitions or be in an ISR."""
         return self in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
 
 
 class BrokerSessions:
-    """The sessions that the active controller knows of. Times are milliseconds of a monotonic clock."""
+    """The sessions that the active controller keeps. Times are in ms of a monotonic clock."""
 
     def __init__(self, timeout_ms: int) -> None:
         """``timeout_ms``: ``broker.session.timeout.ms``."""
@@ -39,39 +40,40 @@ class BrokerSessions:
         self._shutdown_offsets: dict[int, int] = {}
 
     def begin(self, broker_ids: Iterable[int], now_ms: int) -> None:
-        """Gives brokers a fresh session: those that a new active controller finds, and each that registers."""
+        """Begins new sessions: for all known brokers when the controller starts, for each broker when it registers."""
         for broker_id in broker_ids:
             self._contact_ms[broker_id] = now_ms
             self._shutdown_offsets.pop(broker_id, None)
 
     def touch(self, broker_id: int, applied_offset: int, now_ms: int) -> None:
-        """A heartbeat has come; the broker's image holds everything up to ``applied_offset``."""
+        """Notes a heartbeat. ``applied_offset``: the broker has applied the metadata log up to this offset."""
         self._contact_ms[broker_id] = now_ms
         self._applied[broker_id] = applied_offset
 
     def end(self, broker_id: int) -> None:
-        """A broker was told that it may stop: its next start need not wait for the end of this session.
+        """Ends the session of a broker that was told to stop, so that its next start can register at once.
 
-        Kafka's does. Nothing can come of it: this start of the broker serves nothing any more.
+        In Kafka the next start waits until the session times out. Ending it early is safe: the old process serves
+        nothing any more.
         """
         self._contact_ms.pop(broker_id, None)
 
     def is_valid(self, broker_id: int, now_ms: int) -> bool:
-        """Whether a broker was heard of within the timeout."""
+        """Whether a broker has sent a heartbeat within the session timeout."""
         contact_ms = self._contact_ms.get(broker_id)
         return contact_ms is not None and now_ms - contact_ms <= self.timeout_ms
 
     def expired(self, unfenced: Iterable[int], now_ms: int) -> list[int]:
-        """Those of the unfenced brokers whose session has ended."""
+        """The unfenced brokers whose session has timed out."""
         return [broker_id for broker_id in unfenced if not self.is_valid(broker_id, now_ms)]
 
     def extend(self, ms: int) -> None:
-        """The controller itself did not run for so long: heartbeats may lie in its sockets."""
+        """Extends all sessions by ``ms``, the time of a controller stall: heartbeats may wait unread in its sockets."""
         for broker_id in self._contact_ms:
             self._contact_ms[broker_id] += ms
 
     def shutdown_began(self, broker_id: int, offset: int) -> None:
-        """The records up to ``offset`` have moved what a broker led."""
+        """Notes that the records up to ``offset`` have moved the leaderships of a broker that shuts down."""
         self._shutdown_offsets[broker_id] = offset
 
     def next_state(
@@ -83,10 +85,10 @@ class BrokerSessions:
         leads: bool,
         active: Collection[int],
     ) -> BrokerControlState:
-        """What a heartbeat makes of a broker (``calculateNextBrokerState``).
+        """The state of a broker after a heartbeat (``calculateNextBrokerState``).
 
         ``registered_at``: the offset of its last RegisterBroker record. ``leads``: whether it leads a partition.
-        ``active``: the brokers that are unfenced and do not shut down.
+        ``active``: the brokers that are neither fenced nor in controlled shutdown.
         """
         if broker.fenced:
             if request.want_shut_down:
@@ -103,5 +105,5 @@ class BrokerSessions:
         return BrokerControlState.FENCED if request.want_fence else BrokerControlState.UNFENCED
 
     def _lowest_applied(self, active: Collection[int]) -> float:
-        """How far every active broker has applied the metadata (``lowestActiveOffset``)."""
+        """The metadata offset that all active brokers have applied (``lowestActiveOffset``); infinite without any."""
         return min((self._applied.get(one, UNKNOWN_OFFSET) for one in active), default=float("inf"))

@@ -1,4 +1,4 @@
-"""The records that fence, unfence and shut down a broker, with the leaders that this costs or gives. Pure.
+"""The records that fence, unfence and shut down a broker, with the leader changes that follow. Pure.
 
 A leader is elected from the in-sync replicas only. Source: ReplicationControlManager.handleBrokerFenced,
 handleBrokerUnfenced, handleBrokerInControlledShutdown.
@@ -20,7 +20,7 @@ def leads_any(image: MetadataImage, broker_id: int) -> bool:
 
 
 def transition_records(image: MetadataImage, broker_id: int, state: BrokerControlState) -> list[Message]:
-    """The records that bring a registered broker into a state; none if it is in it already."""
+    """The records that bring a registered broker into a state; empty if it is in that state already."""
     broker = image.brokers[broker_id]
     change = BrokerRegistrationChangeRecord(broker_id, broker.epoch)
     if state.is_fenced:
@@ -40,7 +40,7 @@ def transition_records(image: MetadataImage, broker_id: int, state: BrokerContro
 
 
 def departure_records(image: MetadataImage, broker_id: int) -> list[Message]:
-    """The records that take a broker out of all ISRs, and give what it led to other brokers in sync, or to none."""
+    """The records that remove a broker from all ISRs. Each partition it led gets a leader from the ISR, or none."""
     records: list[Message] = []
     for topic in image.topics_by_id.values():
         for index, partition in topic.partitions.items():
@@ -53,7 +53,7 @@ def departure_records(image: MetadataImage, broker_id: int) -> list[Message]:
 
 
 def _return_records(image: MetadataImage, broker_id: int) -> list[Message]:
-    """The records that make a broker the leader of partitions that have none and wait for it."""
+    """The records that make a returning broker the leader of partitions that have no leader and have it in the ISR."""
     broker = image.brokers[broker_id]
     return [
         PartitionChangeRecord(index, topic.topic_id, leader=broker_id)

@@ -38,13 +38,14 @@ from .server import ControllerServer
 NODE_ID = 3000
 HOST = "127.0.0.1"
 LISTENERS = "CONTROLLER://{host}:{port},PLAINTEXT://{host}:1"
-"""The second one is never bound: the configuration wants one for clients, because it knows no lone controller."""
+"""The second listener is never bound. The configuration requires a listener for clients, since it has no role for a
+controller without a broker."""
 FEATURES: Mapping[str, int] = {
     METADATA_VERSION: LATEST_METADATA_VERSION,
     GROUP_VERSION: LATEST_GROUP_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }
-"""The levels of a new cluster. Eligible leader replicas (KIP-966) are left out: leaders are elected from ISRs only."""
+"""The feature levels of a new cluster. Eligible leader replicas (KIP-966) are left out: leaders come from ISRs only."""
 
 
 class EmbeddedController:
@@ -59,8 +60,8 @@ class EmbeddedController:
         features: Mapping[str, int] = FEATURES,
         changed: Subscriber | None = None,
     ) -> None:
-        """``configs``: Kafka's keys for controllers, such as ``broker.session.timeout.ms``. ``cluster_id``: of a new
-        directory; None takes a random one. ``changed`` subscribes to the metadata, in the controller's thread."""
+        """``configs``: Kafka's keys for controllers, such as ``broker.session.timeout.ms``. ``cluster_id``: the id of a
+        new cluster; None takes a random one. ``changed`` is called in the controller's thread when metadata changes."""
         self._changed = changed
         self._last_image = MetadataImage()
         self.log_dir = Path(directory)
@@ -78,7 +79,7 @@ class EmbeddedController:
 
     @property
     def port(self) -> int:
-        """The port that it listens on; the same after a restart. 0 before the first start."""
+        """The port that the controller listens on; the same after a restart. 0 before the first start."""
         return self._port
 
     @property
@@ -91,7 +92,7 @@ class EmbeddedController:
         return set() if self._running is None else {self._port}
 
     def forget(self) -> None:
-        """Called in a forked child: the thread of the controller is not there."""
+        """Marks the controller as not running; called in a forked child, which has no copy of its thread."""
         self._running = None
 
     @property
@@ -102,17 +103,17 @@ class EmbeddedController:
 
     @property
     def voters(self) -> str:
-        """For ``controller.quorum.voters``."""
+        """``id@host:port``, for ``controller.quorum.voters``."""
         return f"{NODE_ID}@{self.address}"
 
     @property
     def cluster_id(self) -> str:
-        """The id of the cluster, with which directories of brokers are formatted."""
+        """The id of the cluster. The directories of its brokers are formatted with it."""
         return self._active.metadata.cluster_id
 
     @property
     def image(self) -> MetadataImage:
-        """The metadata now, or at the last stop; it never changes."""
+        """The metadata now, or of the last stop if it does not run, as an immutable image."""
         running = self._running
         return self._last_image if running is None else running.controller.metadata.image
 
@@ -122,7 +123,10 @@ class EmbeddedController:
         return self._running.controller
 
     def start(self) -> None:
-        """Starts it, on its old port and data if it ran before. Raises ConfigError, BindError, KafkaError, OSError."""
+        """Starts the controller, with its earlier port and data if it ran before.
+
+        Raises ConfigError, BindError, KafkaError, OSError.
+        """
         assert self._running is None, "the controller runs already"
         keys = {
             "node.id": str(NODE_ID),
@@ -142,7 +146,7 @@ class EmbeddedController:
                 raise
 
     def stop(self) -> None:
-        """Stops it; brokers go on without a controller. Harmless when it does not run. The data stays."""
+        """Stops the controller; brokers go on without one. Does nothing if it does not run. The data stays."""
         running = self._running
         if running is not None:
             self._last_image = running.controller.metadata.image
@@ -174,7 +178,7 @@ class _ControllerThread:
         features: Mapping[str, int],
         changed: Subscriber | None,
     ) -> None:
-        """Returns when it serves; raises what kept it from that."""
+        """Returns when the controller serves; raises the error if it could not start."""
         self._directory = LogDirectory.open(Path(config.log_dirs[0]))
         try:
             metadata = MetadataService.open(
@@ -209,7 +213,7 @@ class _ControllerThread:
         await self._server.start(bound.sockets[0])
 
     def stop(self) -> None:
-        """Ends it, as a controller that is stopped ends: the log is closed."""
+        """Stops the controller cleanly: closes connections and the metadata log, ends the thread."""
         try:
             self._await(self._stop())
         finally:

@@ -1,6 +1,7 @@
-"""Requests of clients that a broker passes on: decoded, then answered by the handlers of a broker without a cluster.
+"""Client requests that a broker forwards in an Envelope: decodes them, and answers with the broker's own handlers.
 
-Shell. Owns: the table of what may be passed on. Never does: deciding. Source: EnvelopeUtils, ControllerApis; KIP-590.
+The handlers are those of a broker that is its own controller. Shell. Owns: the table of the APIs that may be forwarded.
+Never does: deciding. Source: EnvelopeUtils, ControllerApis; KIP-590.
 """
 
 import asyncio
@@ -23,12 +24,12 @@ NOT_ANSWERED: frozenset[int] = frozenset(
     {ApiKey.UPDATE_FEATURES, ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
 )
 IN_ENVELOPES = FORWARDED - NOT_ANSWERED
-"""What is answered in an Envelope."""
+"""The APIs whose requests are answered in an Envelope."""
 ADDRESS_BYTES = (4, 16)
 
 
 async def answer_envelope(controller: ActiveController, request: EnvelopeRequest) -> EnvelopeResponse:
-    """Envelope: the response of what it carries, or an error of the Envelope itself."""
+    """Envelope: the response to the request inside, or an error of the Envelope itself."""
     refusal = _refusal(request.client_host_address)
     if refusal is not None:
         return refusal
@@ -48,7 +49,7 @@ async def answer_envelope(controller: ActiveController, request: EnvelopeRequest
 
 
 async def answer_create_topics(controller: ActiveController, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """CreateTopics in a broker's own name: a topic that is created when it is first used."""
+    """CreateTopics that a broker sends on its own behalf, to create a topic when it is first used."""
     version = CreateTopicsRequest.VERSIONS[1]
     context = RequestContext(ApiKey.CREATE_TOPICS, version, None, "", "CONTROLLER", 0, clock_ms())
     response = await _answered(controller, request, context)

@@ -1,4 +1,4 @@
-"""Fetch and FetchSnapshot of the metadata log, as the leader answers its observers.
+"""Fetch and FetchSnapshot of the metadata log, which brokers (observers) send to the controller (the leader).
 
 Shell. Owns: nothing. Never does: deciding. Invariant: everything in the log is committed, because there is one voter.
 Source: KafkaRaftClient.handleFetchRequest, handleFetchSnapshotRequest, ReplicatedLog.validateOffsetAndEpoch.
@@ -13,7 +13,7 @@ from .active_controller import ActiveController
 
 
 async def answer_fetch(controller: ActiveController, request: FetchRequest) -> FetchResponse:
-    """Fetch: waits for news if the observer has everything."""
+    """Fetch: if the observer has the whole log, waits for new records, for ``max_wait_ms`` at most."""
     if request.cluster_id not in (None, controller.metadata.cluster_id):
         return FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
     asked = [(topic.topic_id, one.partition, one) for topic in request.topics for one in topic.partitions]
@@ -76,7 +76,7 @@ def _leader_problem(controller: ActiveController, current_leader_epoch: int) -> 
 
 
 async def answer_fetch_snapshot(controller: ActiveController, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
-    """FetchSnapshot: the bytes of a snapshot from a position on."""
+    """FetchSnapshot: up to ``max_bytes`` of a snapshot, from a byte position on."""
     metadata = controller.metadata
     if request.cluster_id not in (None, metadata.cluster_id):
         return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)

@@ -22,8 +22,10 @@ def register_broker(
     end_offset: int,
     has_session: bool,
 ) -> Decision[BrokerRegistrationResponse]:
-    """Registers a broker, fenced. ``end_offset``: of the metadata log; the epoch of a new incarnation is the offset of
-    its record. ``has_session``: whether the registered incarnation was heard of lately."""
+    """Registers a broker; a new incarnation begins fenced, and its epoch is the offset of its RegisterBroker record.
+
+    ``end_offset``: the log end offset of the metadata log. ``has_session``: whether the session of the incarnation that
+    is registered now is still valid."""
     code = _refusal(image, request, cluster_id, has_session)
     if code is not ErrorCode.NONE:
         return Decision(BrokerRegistrationResponse(error_code=code, broker_epoch=-1))

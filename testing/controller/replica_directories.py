@@ -13,7 +13,7 @@ from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignRepli
 def assign_replicas(
     image: MetadataImage, request: AssignReplicasToDirsRequest
 ) -> Decision[AssignReplicasToDirsResponse]:
-    """Stores in which directory each replica of one broker lies; each assignment succeeds or fails independently."""
+    """Records which log directory holds each replica of one broker; each assignment succeeds or fails independently."""
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision(AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))

@@ -1,6 +1,7 @@
-"""What the controller answers, for each API; its keys are what ApiVersions announces.
+"""The controller's handler of each API (:data:`ANSWERED`).
 
-Shell. Owns: the table. Never does: deciding, sockets. Source: ControllerApis.
+Shell. Owns: the table. Never does: deciding, sockets. Invariant: ApiVersions announces the APIs of the table and those
+that are answered in an Envelope. Source: ControllerApis.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -42,7 +43,7 @@ Handler = Callable[[ActiveController, Any], Awaitable[Message]]
 
 
 async def answer_api_versions(controller: ActiveController, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    """ApiVersions: what is answered here, and what is answered in an Envelope."""
+    """ApiVersions: the versions of the APIs that are answered directly or in an Envelope."""
     kind = ApiVersionsResponse.ApiVersion
     return ApiVersionsResponse(
         api_keys=[kind(key, *api(key).stable_versions) for key in sorted({*ANSWERED, *IN_ENVELOPES})]
@@ -52,7 +53,7 @@ async def answer_api_versions(controller: ActiveController, request: ApiVersions
 async def answer_registration(
     controller: ActiveController, request: BrokerRegistrationRequest
 ) -> BrokerRegistrationResponse:
-    """BrokerRegistration: refused while another incarnation has a session."""
+    """BrokerRegistration: registers a broker; refused while another incarnation of it has a valid session."""
     metadata, broker_id = controller.metadata, request.broker_id
 
     def decide(image: MetadataImage) -> Decision[BrokerRegistrationResponse]:
@@ -72,7 +73,7 @@ async def answer_registration(
 
 
 async def answer_heartbeat(controller: ActiveController, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-    """BrokerHeartbeat: takes what the broker says of its directories, and fences, unfences or shuts it down."""
+    """BrokerHeartbeat: records which directories are offline or cordoned; fences, unfences or shuts down the broker."""
     broker_id = request.broker_id
     if not _is_current(controller.metadata.image, request):
         return BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
@@ -128,7 +129,7 @@ def _cordoned(
 async def answer_producer_ids(
     controller: ActiveController, request: AllocateProducerIdsRequest
 ) -> AllocateProducerIdsResponse:
-    """AllocateProducerIds: the next block."""
+    """AllocateProducerIds: gives a broker the next block of producer ids."""
 
     def decide(image: MetadataImage) -> Decision[AllocateProducerIdsResponse]:
         if not _is_current(image, request):
@@ -142,7 +143,7 @@ async def answer_producer_ids(
 async def answer_alter_partition(
     controller: ActiveController, request: AlterPartitionRequest
 ) -> AlterPartitionResponse:
-    """AlterPartition: what leaders say of their followers."""
+    """AlterPartition: changes the ISR of partitions as their leader asks."""
 
     def decide(image: MetadataImage) -> Decision[AlterPartitionResponse]:
         return alter_partition(image, request, Placer(image, controller.controller))
@@ -153,7 +154,7 @@ async def answer_alter_partition(
 async def answer_assignments(
     controller: ActiveController, request: AssignReplicasToDirsRequest
 ) -> AssignReplicasToDirsResponse:
-    """AssignReplicasToDirs: where replicas lie."""
+    """AssignReplicasToDirs: records which log directory holds each replica of a broker."""
     return await controller.change(lambda image: assign_replicas(image, request))
 
 
@@ -169,4 +170,4 @@ ANSWERED: Mapping[int, Handler] = {
     ApiKey.CREATE_TOPICS: answer_create_topics,
     ApiKey.ENVELOPE: answer_envelope,
 }
-"""API key -> its handler. What comes in an Envelope is in :data:`.envelope.IN_ENVELOPES`."""
+"""API key -> its handler. The APIs of forwarded requests are in :data:`.envelope.IN_ENVELOPES`."""

@@ -1,7 +1,7 @@
-"""The sockets of the controller: frames in, one request of a connection at a time, frames out.
+"""The sockets of the controller: reads request frames, writes response frames.
 
-Shell. Owns: the listening socket and the connections. Never does: deciding. A malformed or unserved request closes its
-connection. Source: SocketServer.
+Shell. Owns: the listening socket and the connections. Never does: deciding. Invariant: a connection serves one request
+at a time; a malformed request, or an API or version that is not served, closes it. Source: SocketServer.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from .requests import ANSWERED
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 100 << 20
-"""``socket.request.max.bytes``."""
+"""The largest request; Kafka's default of ``socket.request.max.bytes``."""
 
 
 class ControllerServer:
@@ -63,7 +63,7 @@ class ControllerServer:
             writer.transport.abort()
 
     async def _answer(self, frame: bytes) -> list[bytes]:
-        """The frame of the response. Raises ProtocolError, KafkaError."""
+        """Serves one request; returns the response frame in parts. Raises ProtocolError, KafkaError."""
         header, position = decode_request_header(frame)
         api_key, version = header.request_api_key, header.request_api_version
         handle = ANSWERED.get(api_key)

@@ -1,1 +1,1 @@
-"""Faults that a test asks of its broker: errors, delays, held answers, broken connections."""
+"""Faults that a test injects into its broker: errors, delays, held answers, broken connections."""

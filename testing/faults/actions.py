@@ -1,7 +1,7 @@
-"""What a fault does with a request that it meets.
+"""The actions of faults: what each kind of fault does with a request.
 
-Owns: the order of handler and fault. Never does: choosing requests. Source: ours; Kafka's clients test against
-``MockClient`` and librdkafka against its mock cluster in this way.
+Owns: whether the fault or the request's handler acts first. Never does: choosing requests. Source: ours; Kafka's
+clients test against ``MockClient`` and librdkafka against its mock cluster in this way.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from .selection import Divider, join
 
 Steps = Iterator[object] | None
 NOT_MET = object()
-"""What an action returns if the fault doesn't concern the request after all."""
+"""Returned by an action if the fault does not apply to the request: the next fault is tried."""
 
 
 class Call(NamedTuple):
@@ -33,7 +33,7 @@ class Call(NamedTuple):
     reply: Any
 
     def serve(self, request: Any = None, reply: Any = None) -> Steps:
-        """Serves it, or another request in its place, with its reply function or another."""
+        """Calls the handler, with ``request`` and ``reply`` in place of the call's own if they are given."""
         return self.handle(
             self.broker,
             self.request if request is None else request,
@@ -43,11 +43,11 @@ class Call(NamedTuple):
 
 
 Action = Callable[[Call, Divider, RequestFault], Any]
-"""Serves a request that a fault may concern: returns the handler's steps, None, or :data:`NOT_MET`."""
+"""Serves a request that a fault may apply to: returns the handler's steps, None, or :data:`NOT_MET`."""
 
 
 def fail(call: Call, divider: Divider, fault: RequestFault, error: ErrorCode) -> Any:
-    """Answers with an error, in the items that are meant; the others are served."""
+    """Answers the selected items of the request (such as partitions) with an error, and serves the others."""
     if divider.is_known_by_the_answer(call.request):
         return call.serve(reply=ChangedReply(call.reply, functools.partial(_override, divider, fault, error)))
     meant, others = divider.divide(call.request)
@@ -58,7 +58,7 @@ def fail(call: Call, divider: Divider, fault: RequestFault, error: ErrorCode) ->
         raise ConnectionRefusal(f"{fault.description}, and the request wants no answer")
     if others is None:
         if meant is not call.request and hasattr(failed, "error_code"):
-            failed.error_code = ErrorCode.NONE  # the error belongs to the items
+            failed.error_code = ErrorCode.NONE  # only items were selected: the error stands in them
         call.reply(failed)
         return None
     return call.serve(others, ChangedReply(call.reply, lambda served: join(call.api_key, served, failed)))
@@ -71,7 +71,7 @@ def _override(divider: Divider, fault: RequestFault, error: ErrorCode, response:
 
 
 def disconnect(call: Call, divider: Divider, fault: RequestFault, served: bool) -> Any:
-    """Closes the connection instead of answering. ``served``: the request is carried out before."""
+    """Closes the connection instead of answering. ``served``: the request is served first."""
     if not _is_met(call, divider, fault):
         return NOT_MET
     reason = f"{fault.description}, as the test wants"
@@ -81,7 +81,7 @@ def disconnect(call: Call, divider: Divider, fault: RequestFault, served: bool) 
 
 
 def delay(call: Call, divider: Divider, fault: RequestFault, delay_ms: int) -> Any:
-    """Serves the request, and answers later."""
+    """Serves the request at once, and answers ``delay_ms`` after it was served."""
     if not _is_met(call, divider, fault):
         return NOT_MET
     timers = call.broker.timers
@@ -89,7 +89,7 @@ def delay(call: Call, divider: Divider, fault: RequestFault, delay_ms: int) -> A
 
 
 def hold(call: Call, divider: Divider, fault: RequestFault) -> Any:
-    """Serves the request, and answers when the test says so."""
+    """Serves the request at once, and keeps the answer until the test releases it (:meth:`Hold.release`)."""
     assert isinstance(fault, Hold)
     if not _is_met(call, divider, fault):
         return NOT_MET
@@ -98,7 +98,7 @@ def hold(call: Call, divider: Divider, fault: RequestFault) -> Any:
 
 
 def _send(loop: asyncio.AbstractEventLoop, answer: Callable[[], object]) -> None:
-    """Sends an answer, from any thread. Does nothing if the broker has ended: the connection is gone, too."""
+    """Sends an answer, from any thread. Does nothing if the broker's loop is closed: its connections are, too."""
     try:
         loop.call_soon_threadsafe(answer)
     except RuntimeError:
@@ -107,14 +107,14 @@ def _send(loop: asyncio.AbstractEventLoop, answer: Callable[[], object]) -> None
 
 
 def change_response(call: Call, divider: Divider, fault: RequestFault, change: Callable[[Any], Any]) -> Any:
-    """Serves the request, and answers what ``change`` makes of the response."""
+    """Serves the request, and passes the response through ``change`` before it is sent."""
     if not _is_met(call, divider, fault):
         return NOT_MET
     return call.serve(reply=ChangedReply(call.reply, change))
 
 
 def change_request(call: Call, divider: Divider, fault: RequestFault, change: Callable[[Any], Any]) -> Any:
-    """Serves what ``change`` makes of the request."""
+    """Passes the request through ``change``, then serves it. ``change`` may return None after a change in place."""
     if not _is_met(call, divider, fault):
         return NOT_MET
     changed = change(call.request)
@@ -126,7 +126,7 @@ def _is_met(call: Call, divider: Divider, fault: RequestFault) -> bool:
 
 
 class ChangedReply(WrappedReply):
-    """Answers what a function makes of the response, or the response if the function returns None."""
+    """A reply that passes the response through a function; None from the function means that it changed it in place."""
 
     __slots__ = ("_change",)
 
@@ -135,7 +135,7 @@ class ChangedReply(WrappedReply):
         self._change = change
 
     def __call__(self, response: Any) -> None:
-        """Changes and answers."""
+        """Changes the response and sends it. No response (None) is passed on unchanged."""
         if response is not None:
             changed = self._change(response)
             response = response if changed is None else changed
@@ -143,7 +143,7 @@ class ChangedReply(WrappedReply):
 
 
 class LaterReply(WrappedReply):
-    """Hands the answer to a function that sends it later."""
+    """A reply that hands the sending of the answer to a function, which does it later."""
 
     __slots__ = ("_later",)
 
@@ -152,5 +152,5 @@ class LaterReply(WrappedReply):
         self._later = later
 
     def __call__(self, response: Any) -> None:
-        """Keeps the answer for later."""
+        """Calls the function with a callable that sends the response."""
         self._later(functools.partial(self._reply, response))

@@ -1,7 +1,7 @@
-"""One fault, as a test holds it: how often it happened, and its end.
+"""One fault, as the test handles it: counts the requests that it has met, and ends it.
 
-Owns: the count, and how many times are left. Never does: serving requests. Invariant: the broker's thread counts, any
-thread may ask.
+Owns: the count, and how many times are left. Never does: serving requests. Invariant: only the broker's thread counts;
+any thread may read the count, wait for it and end the fault.
 """
 
 import threading
@@ -13,10 +13,10 @@ WAIT_S = 60.0
 
 
 class RequestFault:
-    """A fault that was asked for. In a ``with`` block it ends with the block."""
+    """A fault that a test has added. Used in a ``with`` statement, it ends with the block."""
 
     def __init__(self, description: str, times: int | None, remove: Callable[["RequestFault"], None]) -> None:
-        """``times``: how often it may happen; None without limit. ``remove`` takes it from the broker's list."""
+        """``times``: how many requests it may meet; None: no limit. ``remove`` removes it from the broker's list."""
         self.description = description
         self._left = times
         self._remove = remove
@@ -25,16 +25,16 @@ class RequestFault:
 
     @property
     def fired(self) -> int:
-        """How many requests it has met."""
+        """The number of requests that the fault has met."""
         return self._fired
 
     @property
     def is_over(self) -> bool:
-        """Whether it has happened as often as it may."""
+        """Whether no further request meets the fault: it has met ``times`` requests, or was removed."""
         return self._left == 0
 
     def note(self) -> bool:
-        """Counts one more request. Returns False, and counts nothing, if the fault is over."""
+        """Counts one request that the fault meets. Returns False without counting if the fault is over."""
         with self._changed:
             if self._left == 0:
                 return False
@@ -45,13 +45,13 @@ class RequestFault:
             return True
 
     def wait_until_fired(self, times: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Returns when it has met so many requests. Raises TimeoutError after ``timeout_s`` seconds."""
+        """Waits until the fault has met ``times`` requests. Raises TimeoutError after ``timeout_s`` seconds."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._fired >= times, timeout_s):
                 raise TimeoutError(f"{self.description}: {self._fired} of {times} requests came in {timeout_s:g} s")
 
     def remove(self) -> None:
-        """Ends it: no further request meets it. Harmless if it has ended."""
+        """Ends the fault: no further request meets it. Does nothing if it has ended."""
         with self._changed:
             self._left = 0
         self._remove(self)
@@ -69,7 +69,7 @@ class RequestFault:
 
 
 class Hold(RequestFault):
-    """Answers that wait until the test lets them go."""
+    """A fault that serves requests and holds their answers until the test releases them."""
 
     def __init__(self, description: str, times: int | None, remove: Callable[[RequestFault], None]) -> None:
         super().__init__(description, times, remove)
@@ -77,7 +77,7 @@ class Hold(RequestFault):
         self._is_open = False
 
     def keep(self, answer: Callable[[], object]) -> None:
-        """Keeps an answer, which is a function that any thread may call. After :meth:`release` it goes at once."""
+        """Holds an answer; after :meth:`release`, sends it at once. ``answer`` sends it, and any thread may call it."""
         with self._changed:
             if not self._is_open:
                 self._waiting.append(answer)
@@ -87,21 +87,21 @@ class Hold(RequestFault):
 
     @property
     def held(self) -> int:
-        """The number of answers that wait."""
+        """The number of answers that are held."""
         return len(self._waiting)
 
     def wait_until_held(self, answers: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Returns when so many answers wait: their requests have been served. Raises TimeoutError after ``timeout_s``
-        seconds.
+        """Waits until ``answers`` answers are held; their requests have been served. Raises TimeoutError after
+        ``timeout_s`` seconds.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self.held >= answers, timeout_s):
                 raise TimeoutError(f"{self.description}: {self.held} of {answers} answers wait after {timeout_s:g} s")
 
     def release(self) -> None:
-        """Sends the answers that wait, in their order, and holds no more.
+        """Sends the held answers in their order, and ends the fault.
 
-        Answers of a broker that was stopped or killed are dropped: its connections are closed.
+        Answers of a broker that was stopped or killed in between are dropped: its connections are closed.
         """
         with self._changed:
             self._is_open = True
@@ -111,5 +111,5 @@ class Hold(RequestFault):
         super().remove()
 
     def remove(self) -> None:
-        """As :meth:`release`: no client waits for ever because a test has ended."""
+        """The same as :meth:`release`, so that no client waits forever after the test has ended."""
         self.release()

@@ -1,7 +1,7 @@
-"""The faults of one broker: what a test asks for, and the place where the broker asks for them.
+"""The faults of one broker: a test adds them, and the broker's handlers are wrapped to apply them.
 
-Owns: the list of faults, in the order in which they were asked for. Never does: I/O. Invariant: a request meets one
-fault, the first that concerns it. Any thread may add and remove faults; the broker's thread reads the list.
+Owns: the list of faults, in the order in which they were added. Never does: I/O. Invariant: a request meets at most one
+fault, the first that applies to it. Any thread may add and remove faults; the broker's thread reads the list.
 """
 
 import difflib
@@ -35,16 +35,17 @@ OF_A_COORDINATOR = (
     ApiKey.DELETE_GROUPS,
     ApiKey.OFFSET_DELETE,
 )
-"""What a group's coordinator answers."""
+"""The APIs that the coordinator of a group answers."""
 
 
 class Faults:
     """Adds faults to a broker. Each method returns a :class:`RequestFault`, which counts the requests that it has met.
 
-    ``apis`` are names of Kafka's APIs. ``times``: how many requests meet the fault; None means all. The other arguments
-    choose requests by what they name: ``topic`` and ``partition``, ``group``, ``transactional_id``, ``client_id``. Only
-    the named partitions of a request fail; the others are served. Requests of the helpers of :mod:`..inspection` meet
-    no faults. Raises ValueError for an API that is not served, and for an argument that no request of the API can name.
+    ``apis``: the requests to which the fault applies, by Kafka's API names. ``times``: how many requests meet the
+    fault; None means all. The other arguments restrict it to requests of a ``topic`` and ``partition``, ``group``,
+    ``transactional_id`` or ``client_id``: only the selected partitions of a request fail, the others are served. The
+    helpers, such as ``kafka.produce()``, meet no faults. Raises ValueError for an API that is not served, and for an
+    argument that requests of the API do not have.
     """
 
     def __init__(self) -> None:
@@ -53,29 +54,30 @@ class Faults:
     def fail(self, apis: Apis, error: str | int, *, times: int | None = 1, **where: Any) -> RequestFault:
         """Answers with one of Kafka's errors, such as ``"NOT_LEADER_OR_FOLLOWER"``, instead of serving the request.
 
-        A Fetch of a named topic and a request for all topics are served, and the error replaces what was found.
+        Two kinds of requests are served first, and the error then replaces the result: a Fetch if the fault names a
+        topic, and a request for all topics.
         """
         code = _error(error)
         return self._add(apis, f"{code.name} for {{}}", times, where, functools.partial(actions.fail, error=code))
 
     def delay(self, apis: Apis, seconds: float, *, times: int | None = None, **where: Any) -> RequestFault:
-        """Serves requests at once, and answers ``seconds`` later."""
+        """Serves requests at once, and sends each answer ``seconds`` later."""
         delay = functools.partial(actions.delay, delay_ms=round(seconds * 1000))
         return self._add(apis, f"{{}} answered {seconds:g} s later", times, where, delay)
 
     def hold(self, apis: Apis, *, times: int | None = None, **where: Any) -> Hold:
-        """Serves requests at once, and answers when the test calls :meth:`Hold.release`."""
+        """Serves requests at once, and holds the answers until the test calls :meth:`Hold.release`."""
         held = self._add(apis, "answers to {} held", times, where, actions.hold, Hold)
         assert isinstance(held, Hold)
         return held
 
     def disconnect(self, apis: Apis, *, served: bool = False, times: int | None = 1, **where: Any) -> RequestFault:
-        """Closes the connection instead of answering. ``served``: the request is served, and its answer is lost."""
+        """Closes the connection instead of answering. With ``served``, serves the request first: its answer is lost."""
         action = functools.partial(actions.disconnect, served=served)
         return self._add(apis, "the connection closed at {}", times, where, action)
 
     def throttle(self, apis: Apis, throttle_time_ms: int, *, times: int | None = None, **where: Any) -> RequestFault:
-        """Tells clients that they were throttled for so many ms, as quotas do (KIP-219)."""
+        """Sets ``throttle_time_ms`` in the answers, as quotas do (KIP-219). The answers are not delayed."""
 
         def slow(response: Any) -> None:
             response.throttle_time_ms = throttle_time_ms
@@ -88,8 +90,10 @@ class Faults:
     def change_response(
         self, apis: Apis, change: Callable[[Any], Any], *, times: int | None = None, **where: Any
     ) -> RequestFault:
-        """Answers what ``change`` makes of the response (a message of :mod:`odradek.protocol.messages`): it changes it,
-        or returns another. It is called in the broker's thread.
+        """Passes each response through ``change`` before it is sent.
+
+        ``change`` gets a message of :mod:`odradek.protocol.messages`. It changes the message and returns None, or
+        returns another one. It is called in the broker's thread.
         """
         action = functools.partial(actions.change_response, change=change)
         return self._add(apis, "{} answered differently", times, where, action)
@@ -97,8 +101,11 @@ class Faults:
     def change_request(
         self, apis: Apis, change: Callable[[Any], Any], *, times: int | None = None, **where: Any
     ) -> RequestFault:
-        """Serves what ``change`` makes of the request: it changes it, or returns another. It is called in the broker's
-        thread; the records of a Produce request are valid only during the call.
+        """Passes each request through ``change`` before it is served.
+
+        ``change`` gets a message of :mod:`odradek.protocol.messages`. It changes the message and returns None, or
+        returns another one. It is called in the broker's thread; the records of a Produce request are valid only
+        during the call.
         """
         action = functools.partial(actions.change_request, change=change)
         return self._add(apis, "{} changed before it is served", times, where, action)
@@ -106,7 +113,7 @@ class Faults:
     def announce_versions(self, max_versions: Mapping[str, int | None]) -> RequestFault:
         """Announces older versions of APIs to clients that connect from now on, as an older Kafka does.
 
-        ``max_versions`` has the highest version of each API, by name; None: the API is not announced. Raises ValueError
+        ``max_versions``: API name -> the highest version to announce, or None to leave the API out. Raises ValueError
         for a version that is not served.
         """
         limits = {_key(name): version for name, version in max_versions.items()}
@@ -127,23 +134,23 @@ class Faults:
         )
 
     def move_coordinator(self, group: str, *, times: int | None = 1) -> RequestFault:
-        """The next requests of a group get NOT_COORDINATOR, so that its members look for their coordinator again."""
+        """Answers the next requests of a group with NOT_COORDINATOR, so that clients look up the coordinator again."""
         return self.fail(OF_A_COORDINATOR, ErrorCode.NOT_COORDINATOR, times=times, group=group)
 
     def clear(self) -> None:
-        """Ends all faults. Held answers are sent."""
+        """Ends all faults, and sends the held answers."""
         for _, _, fault, _ in self._faults:
             fault.remove()
 
     def __iter__(self) -> Iterator[RequestFault]:
-        """The faults that have not ended, in the order in which they were asked for."""
+        """The faults that were not removed, in the order in which they were added."""
         return iter([fault for _, _, fault, _ in self._faults])
 
     def intercept(self, api_key: int, handle: Handler) -> Handler:
-        """The handler behind the faults. Without faults it costs one comparison."""
+        """Wraps the handler of an API so that faults apply to its requests. Without faults it costs one comparison."""
 
         def serve(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            # A request is None if its version is unknown: the answer says which are served.
+            # The request is None if its version is unknown: the handler then answers with the versions it serves.
             if self._faults and request is not None and context.client_id != HELPERS_CLIENT_ID:
                 return self._serve(Call(api_key, handle, broker, request, context, reply))
             return handle(broker, request, context, reply)

@@ -1,7 +1,8 @@
-"""Divides a request by the topic, partition or group that a fault names, and joins the two answers. Pure.
+"""Splits a request into the items that a fault selects and the others, and joins the two answers. Pure.
 
-Owns: which items of a request are meant. Never does: I/O, deciding what happens to them. The lists of each API and the
-places of their errors are those of :mod:`odradek.broker.dispatch.error_responses`.
+An item is an element of a list in the request: a topic, a partition, a group. Owns: which items a fault selects. Never
+does: I/O, deciding what happens to them. The lists of each API and the fields of their errors come from
+:mod:`odradek.broker.dispatch.error_responses`.
 """
 
 import copy
@@ -26,22 +27,22 @@ KINDS = {
     "group_id": GROUP,
     "transactional_id": TRANSACTIONAL_ID,
 }
-"""What an attribute of an answered item names."""
+"""Attribute of an item -> the kind of thing that it names."""
 RESOURCES = {2: TOPIC, 32: GROUP}
-"""What a config resource names, by its type (``ConfigResource.Type``)."""
+"""Type of a config resource (``ConfigResource.Type``) -> the kind of thing that it names."""
 COORDINATORS = {0: GROUP, 1: TRANSACTIONAL_ID}
-"""What a key of FindCoordinator names, by its type (``CoordinatorType``)."""
+"""Key type of FindCoordinator (``CoordinatorType``) -> the kind of thing that its keys name."""
 
 HELPERS_CLIENT_ID = "odradek-testing"
-"""The client id of the helpers of a test, whose requests meet no faults."""
+"""The client id of the helpers in :mod:`..inspection`; their requests meet no faults."""
 
 NameOfTopic = Callable[[bytes], str | None]
-"""The name of the topic with this id; None if there is none."""
+"""Returns the name of the topic with an id; None for an unknown id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a fault names. None: any."""
+    """The topic, partition, group, transactional id and client id that a fault is restricted to. None: any."""
 
     topic: str | None = None
     partition: int | None = None
@@ -50,7 +51,7 @@ class Selection:
     client_id: str | None = None
 
     def wanted(self) -> dict[str, object]:
-        """The kinds of items that it names, with their values."""
+        """The kinds of items that the fault is restricted to, with their values (without the client id)."""
         named = {
             TOPIC: self.topic,
             PARTITION: self.partition,
@@ -60,12 +61,12 @@ class Selection:
         return {kind: value for kind, value in named.items() if value is not None}
 
     def missing_in(self, api_key: int) -> list[str]:
-        """The kinds that no request of this API names, so that the fault could never happen."""
+        """The kinds of the selection that requests of this API do not have: such a fault could never happen."""
         return sorted(self.wanted().keys() - kinds_of(api_key))
 
 
 def kinds_of(api_key: int) -> set[str]:
-    """The kinds of items that a request of an API can name."""
+    """The kinds of items that requests of an API can name."""
     attributes = {"group_id", "transactional_id"} & set(api(api_key).request_class().__slots__)
     kinds = {KINDS[attribute] for attribute in attributes}
     if api_key == ApiKey.FIND_COORDINATOR:
@@ -81,16 +82,19 @@ def kinds_of(api_key: int) -> set[str]:
 
 
 class Divider:
-    """Divides requests by one selection."""
+    """Splits requests of one API by one selection."""
 
     def __init__(self, selection: Selection, api_key: int, name_of: NameOfTopic) -> None:
-        """``name_of``: for requests that name topics by id."""
+        """``name_of`` finds the topic's name for requests that have only its id."""
         self._api_key = api_key
         self._name_of = name_of
         self._wanted = selection.wanted()
 
     def divide(self, request: Any) -> tuple[Any, Any]:
-        """The request with only the items that are meant, and with only the others; None for one without items."""
+        """Splits a request in two: one with only the selected items, one with only the others. None if it has no item.
+
+        A request that names the group or the transactional id as a whole is not split: it is all in one of the two.
+        """
         if not self._is_meant_by_fields(request):
             return None, request
         if self._api_key == ApiKey.FIND_COORDINATOR and not request.coordinator_keys:
@@ -112,8 +116,8 @@ class Divider:
         return meant, others
 
     def is_known_by_the_answer(self, request: Any) -> bool:
-        """Whether only the answer tells what a request is about: a fetch session has no names, and a null list stands
-        for everything.
+        """Whether the items are known only from the answer: a fetch session may leave out its partitions, and a null
+        list means all topics (or groups).
         """
         if not self._wanted:
             return False
@@ -123,7 +127,7 @@ class Divider:
         return any(getattr(request, items.asked.partition(".")[0]) is None for items in lists)
 
     def override(self, response: Any, error: ErrorCode) -> bool:
-        """Sets an error in the answered items that are meant. Returns whether there were any."""
+        """Sets an error in the selected items of an answer. Returns whether there were any."""
         found = False
         for items in RESULTS.get(self._api_key, ()):
             for answered in getattr(response, items.answered, None) or ():
@@ -180,7 +184,7 @@ class Divider:
         return True
 
     def _matches(self, names: dict[str, Any]) -> bool:
-        """Whether no name differs from what is wanted. Of a topic's name and id, one is enough."""
+        """Whether an item with these names is selected. A topic matches by its name or its id."""
         for kind, wanted in self._wanted.items():
             values = [self._named_by(value) for name, value in names.items() if KINDS.get(name) == kind]
             if values and wanted not in values:
@@ -192,13 +196,13 @@ class Divider:
 
 
 def _fields_of(request: Any) -> dict[str, Any]:
-    """The group and the transactional id that a request names as a whole."""
+    """The group id and the transactional id in the top-level fields of a request."""
     names = ("group_id", "transactional_id")
     return {name: getattr(request, name) for name in names if name in type(request).__slots__}
 
 
 def _named(items: ItemErrors) -> set[str]:
-    """The kinds that a list and the lists in it name."""
+    """The kinds that the items of a list and of the lists inside it name."""
     kinds = {KINDS[name] for name in items.names if name in KINDS}
     if "resource_name" in items.names:
         kinds |= set(RESOURCES.values())
@@ -206,7 +210,7 @@ def _named(items: ItemErrors) -> set[str]:
 
 
 def _holding(holder: Any, name: str, items: list[Any]) -> Any:
-    """A copy of a structure with other items in one of its lists; None without items."""
+    """A copy of a structure in which the list ``name`` has other items; None if there are no items."""
     if not items:
         return None
     made = copy.copy(holder)
@@ -215,7 +219,7 @@ def _holding(holder: Any, name: str, items: list[Any]) -> Any:
 
 
 def join(api_key: int, served: Any, failed: Any) -> Any:
-    """The response to a request that was divided: what was served, with the items that failed."""
+    """Joins the two responses of a split request: adds the failed items to the response of the served ones."""
     for items in RESULTS.get(api_key, ()):
         _join_list(served, failed, items)
     return served

@@ -1,1 +1,1 @@
-"""What clients send to a broker and what it answers: recorded, looked at, kept in files, replayed and compared."""
+"""Records the requests of clients and the broker's answers, writes them to files, replays and compares them."""

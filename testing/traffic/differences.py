@@ -1,7 +1,7 @@
 """Compares a recorded answer with a replayed one. Pure.
 
-Owns: what counts as a difference. Elements of a list belong together by their name, index or id; only others by their
-place. Values that a broker makes up are compared by what they stand for (:mod:`.minted`).
+Owns: what counts as a difference. Elements of two lists are matched by their name, index or id, or by their place if
+they have none. Values that a broker generates, such as ids, match if they stand for the same thing (:mod:`.minted`).
 """
 
 from collections.abc import Collection, Iterator
@@ -29,7 +29,7 @@ MEASURED = frozenset(
         "usableBytes",
     }
 )
-"""Fields that tell where and when a broker runs. They are not compared."""
+"""Fields that depend on where and when a broker runs. They are not compared."""
 KEYS = (
     "name",
     "topic",
@@ -46,11 +46,11 @@ KEYS = (
     "key",
     "offset",
 )
-"""Fields by which the elements of a list belong together."""
+"""Fields that identify the elements of a list: the first one that all elements of both lists have is used."""
 
 
 class Difference(NamedTuple):
-    """A field of an answer that is another one in the replay. ``number`` is that of the request."""
+    """A field of an answer that differs in the replay. ``number``: the number of the request in the recording."""
 
     number: int
     request: str
@@ -59,15 +59,15 @@ class Difference(NamedTuple):
     replayed: str
 
     def __str__(self) -> str:
-        """One line."""
+        """The path of the field and both values, in one line."""
         return f"{self.path}: recorded {self.recorded}, replayed {self.replayed}"
 
 
 class Comparison:
-    """One answer beside another."""
+    """Compares recorded answers of one API with replayed ones."""
 
     def __init__(self, minted: Minted, ignore: Collection[str], api: str) -> None:
-        """``ignore`` has names of fields (``highWatermark``), with or without an API (``Fetch.highWatermark``)."""
+        """``ignore``: names of fields that are not compared, in any API or in one (``Fetch.highWatermark``)."""
         self._minted = minted
         self._ignored = {name.removeprefix(f"{api}.") for name in ignore} | MEASURED
 
@@ -100,7 +100,7 @@ class Comparison:
     ) -> Iterator[tuple[str, str, str]]:
         inner = entered(scope, recorded)
         if "logAppendTimeMs" in recorded and "logAppendTimeMs" in replayed:
-            also = also | {"timestamp"}  # the broker's own
+            also = also | {"timestamp"}  # with LogAppendTime the broker sets the timestamps
         for name in dict.fromkeys([*recorded, *replayed]):
             where = f"{path}.{name}" if path else name
             if name in recorded and name in replayed:
@@ -136,7 +136,7 @@ class Comparison:
 
 
 def _key_of(recorded: list[Any], replayed: list[Any]) -> str | None:
-    """The field that tells the elements of both lists apart; None if there is none."""
+    """The field of KEYS that identifies the elements of both lists; None if there is none."""
     both = [*recorded, *replayed]
     if not both or not all(isinstance(element, dict) for element in both):
         return None
@@ -157,7 +157,7 @@ def _shown_if_there(name: str, shown: dict[str, Any]) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    """A value in a line: errors by their names, long ones cut."""
+    """A value as text in one line: error codes by name, long values cut to 200 characters."""
     if is_error(name) and isinstance(value, int):
         return error_name(value)
     text = repr(value)

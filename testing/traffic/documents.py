@@ -14,33 +14,33 @@ from ...protocol.messages.structure import SECRETS, Message
 from .record_documents import batches_as, batches_from
 
 HIDDEN = "[hidden]"
-"""What stands for a secret. A request with one can't be replayed."""
+"""The text that replaces a secret, such as a password. A request with a hidden secret can't be replayed."""
 SECRET_FIELDS = {
     "".join(word.title() if place else word for place, word in enumerate(name.split("_"))) for name in SECRETS
 }
 RECORD_FIELDS = ("records", "unalignedRecords")
-"""The fields that hold record batches, in messages that have any."""
+"""The fields that hold record batches, in the messages that carry records."""
 
 Change = Callable[[Any], Any]
 
 
 def request_document(api_key: int, version: int, body: bytes) -> Document:
-    """A request from its encoded body."""
+    """Decodes the body of a request into a JSON document."""
     return _document(api(api_key).request_class(), version, body)
 
 
 def response_document(api_key: int, version: int, body: bytes) -> Document:
-    """An answer from its encoded body."""
+    """Decodes the body of an answer into a JSON document."""
     return _document(api(api_key).response_class(), version, body)
 
 
 def has_secrets(shown: Document) -> bool:
-    """Whether something in it is hidden."""
+    """Whether a document has a hidden secret."""
     return any(value == HIDDEN for value in _leaves(shown))
 
 
 def request_from(api_key: int, version: int, shown: Document) -> Message:
-    """The request that a document shows. Raises ProtocolError for one that it does not show."""
+    """The request message of a document. Raises ProtocolError if the document is not a request of this API version."""
     cls: type[Message] = api(api_key).request_class()
     if carries_records(cls, version):
         shown = _changed(shown, dict.fromkeys(RECORD_FIELDS, _base64_records))
@@ -48,7 +48,7 @@ def request_from(api_key: int, version: int, shown: Document) -> Message:
 
 
 def message_document(message: Message, version: int) -> Document:
-    """A message that is decoded already."""
+    """The JSON document of a decoded message, with records decoded and secrets hidden."""
     changes: dict[str, Change] = dict.fromkeys(SECRET_FIELDS, lambda _: HIDDEN)
     if carries_records(type(message), version):
         changes |= dict.fromkeys(RECORD_FIELDS, _shown_records)
@@ -68,7 +68,7 @@ def _base64_records(shown: Any) -> str:
 
 
 def _changed(shown: Document, changes: Mapping[str, Change]) -> Document:
-    """A copy with changed fields, at any depth. Null stays null."""
+    """A copy of a document in which ``changes`` (by field name) are applied at any depth. Null stays null."""
 
     def copy(value: Any) -> Any:
         if isinstance(value, list):

@@ -10,7 +10,7 @@ from ...protocol.message_documents import Document
 
 
 class LazyDocument:
-    """A document that is made when it is first read: a recording costs the broker no more than the bytes."""
+    """A document that is decoded when it is first read, so that recording only copies bytes."""
 
     __slots__ = ("_document", "_make")
 
@@ -29,10 +29,10 @@ class LazyDocument:
 
 @dataclass(slots=True)
 class RecordedExchange:
-    """A request of a client, and what the broker did with it.
+    """A request of a client, and the broker's answer or the reason why there is none.
 
-    ``number`` counts the requests of a recording from 1, ``connection`` its connections. ``time_ms`` and ``answer_ms``
-    are the broker's wall clock, in ms since the epoch.
+    ``number`` and ``connection`` number the requests and the connections of a recording, from 1. ``time_ms`` and
+    ``answer_ms`` are the times of request and answer by the broker's clock, in ms since the epoch.
     """
 
     number: int
@@ -47,9 +47,9 @@ class RecordedExchange:
     answered: LazyDocument | None = field(default=None, repr=False)
     answer_ms: int | None = None
     answer_step: int | None = None
-    """The place of the answer, or of the end of a request that wants none; None as long as it is served."""
+    """The place of the answer in the same order, or of the end of a request without an answer; None before that."""
     closed: str | None = None
-    """Why the broker has closed the connection instead of answering."""
+    """The reason if the broker closed the connection instead of answering, else None."""
 
     @property
     def api(self) -> str:
@@ -58,12 +58,12 @@ class RecordedExchange:
 
     @property
     def request(self) -> Document:
-        """The request, by Kafka's names of its fields. Records are decoded."""
+        """The request as a document with Kafka's field names. Records are decoded."""
         return self.sent.get()
 
     @property
     def response(self) -> Document | None:
-        """The answer in the same form. None without one: see :attr:`closed`."""
+        """The answer in the same form; None if there is none (see :attr:`closed`)."""
         return None if self.answered is None else self.answered.get()
 
     @property
@@ -84,12 +84,12 @@ class RecordedExchange:
 
 
 def is_error(field: str) -> bool:
-    """Whether a field of an answer holds the number of an error (``errorCode``, ``partitionErrorCode``)."""
+    """Whether a field of an answer holds an error code (``errorCode``, ``partitionErrorCode``)."""
     return field.endswith(("errorCode", "ErrorCode"))
 
 
 def error_name(code: int) -> str:
-    """The name of an error; its number if Kafka has none."""
+    """The name of an error code; the number as text if the code is unknown."""
     try:
         return ErrorCode(code).name
     except ValueError:

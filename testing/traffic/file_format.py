@@ -1,7 +1,7 @@
-"""A recording as JSON lines, for people, ``diff`` and programs. Pure.
+"""The file format of recordings: JSON lines, readable by people, ``diff`` and programs. Pure.
 
 The first line names the format. Then each request and each answer has a line, in the order in which they happened
-(docs/recording.md). What differs from one recording to the next (times) stands at the end of a line.
+(docs/recording.md). The time stands at the end of a line, because it differs between recordings.
 """
 
 import json
@@ -17,7 +17,7 @@ FORMAT_VERSION = 1
 
 
 def lines_of(exchanges: Iterable[RecordedExchange]) -> list[str]:
-    """The lines of a file, without their ends."""
+    """The lines of a recording file, without line ends."""
     steps: list[tuple[int, dict[str, Any]]] = []
     for one in exchanges:
         steps.append((one.step, _request_line(one)))
@@ -28,7 +28,7 @@ def lines_of(exchanges: Iterable[RecordedExchange]) -> list[str]:
 
 
 def read_lines(lines: Sequence[str], name: str) -> list[RecordedExchange]:
-    """The exchanges of a file. Raises ValueError, with ``name`` and the number of the line, for what is not one."""
+    """Parses a recording file. Raises ValueError with the file's ``name`` and the number of the wrong line."""
     found: dict[int, RecordedExchange] = {}
     for number, text in enumerate(lines, 1):
         try:

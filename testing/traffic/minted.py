@@ -1,7 +1,7 @@
-"""Values that a broker makes up, and that differ from one broker to the next: ids, sessions, epochs. Pure.
+"""Values that a broker generates, and that differ between brokers: ids, fetch sessions, epochs ("minted"). Pure.
 
-Owns: which fields hold them, and which replayed value stands for which recorded one. Never does: comparing anything
-else. Invariant: a recorded value stands for one replayed value, and a replayed value for one recorded one.
+Owns: which fields hold them, and the mapping between the recorded and the replayed values. Never does: comparing
+anything else. Invariant: the mapping is one to one.
 """
 
 from typing import Any, NamedTuple
@@ -10,8 +10,10 @@ Scope = tuple[object, ...]
 
 
 class MintedField(NamedTuple):
-    """A field with such a value. ``scope`` names what it counts for: a group or a producer; empty for an id.
-    ``lowest``: lower numbers mean that there is none.
+    """A field with a generated value.
+
+    ``kind``: what the value is. ``scope``: for an epoch, the field whose group or producer it belongs to; empty for an
+    id. ``lowest``: lower numbers mean "no value".
     """
 
     kind: str
@@ -43,24 +45,24 @@ FIELDS = {
     "producerIdFilters": MintedField(PRODUCER),
     "brokerIds": MintedField(NODE),
 }
-"""Field of a request or an answer -> what it holds."""
+"""Name of a field in a request or an answer -> the generated value that it holds."""
 SCOPES = {"groupId": "groupId", "producerId": "producerId", "v3AndBelowProducerId": "producerId"}
-"""Field -> the scope that its value names."""
+"""Name of a field -> the scope that its value sets for the fields of the same object and the objects inside it."""
 ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Minted:
-    """Which replayed values stand for which recorded ones."""
+    """The mapping between recorded and replayed values, learned from the answers."""
 
     def __init__(self) -> None:
         self._replayed: dict[tuple[Scope, object], object] = {}
         self._recorded: dict[tuple[Scope, object], object] = {}
 
     def agree(self, name: str, scope: dict[str, object], recorded: object, replayed: object) -> bool:
-        """Whether two values of a field may stand for each other; learns that they do.
+        """Whether a recorded and a replayed value of a field match. Adds the pair to the mapping if both are new.
 
-        A value that counts (an epoch, a generation) has to be the same; it is learned all the same, so that the
-        requests that follow name the right one.
+        Ids match if the mapping pairs them. Epochs and generations must also be equal; they are mapped even if they
+        differ, so that later requests send the replayed one.
         """
         field = FIELDS[name]
         if not (is_minted(field, recorded) and is_minted(field, replayed)):
@@ -71,7 +73,7 @@ class Minted:
         return known == replayed and back == recorded and (not field.scope or recorded == replayed)
 
     def mapped(self, shown: Any) -> Any:
-        """A recorded request with the values that the other broker knows."""
+        """A recorded request with each generated value replaced by the replayed one."""
         return self._map(shown, {})
 
     def _map(self, shown: Any, scope: dict[str, object]) -> Any:
@@ -92,14 +94,12 @@ class Minted:
 
 
 def entered(scope: dict[str, object], shown: dict[str, Any]) -> dict[str, object]:
-    """The group and the producer that the fields of an object count for; those of the objects around it if it names
-    none.
-    """
+    """The group id and the producer id that apply inside an object: its own, or else those of the enclosing objects."""
     return scope | {name: shown[field] for field, name in SCOPES.items() if field in shown}
 
 
 def is_minted(field: MintedField, value: object) -> bool:
-    """Whether a value was made up by a broker: an empty id, null and low numbers mean that there is none."""
+    """Whether a broker has generated a value; an empty id, null and numbers below ``lowest`` mean "no value"."""
     if isinstance(value, str):
         return value not in ("", ZERO_ID)
     return isinstance(value, int) and value >= field.lowest

@@ -1,8 +1,8 @@
 """Record batches as JSON that a person can read, and back. Pure.
 
-A batch is an object with its records; fields that say nothing (no producer id, no compression) are left out. Bytes that
-are not whole batches of the current format, or that would not come back the same, stay base64. Source: ours; the
-names are those of ``kafka-dump-log.sh``.
+A batch is an object with its records; fields with an empty value (no producer id, no compression) are left out. Bytes
+stay base64 if they are not whole batches of the current format, or if the object would not give the same batch again.
+Source: ours; the names are those of ``kafka-dump-log.sh``.
 """
 
 import base64
@@ -26,11 +26,13 @@ from ..text_or_base64 import bytes_as, bytes_from
 Json = Any
 
 RAW = "base64"
-"""The only key of an object that stands for bytes which are not shown as a batch."""
+"""The only key of an object for bytes that can't be shown as a batch."""
 
 
 def batches_as(data: bytes) -> list[Json]:
-    """The batches in the bytes of a ``records`` field. What can't be decoded is one object with ``base64``."""
+    """The batches in the bytes of a ``records`` field, as objects. Bytes that can't be decoded become one ``base64``
+    object.
+    """
     found: list[Json] = []
     position = 0
     while position < len(data):
@@ -50,14 +52,14 @@ def batches_as(data: bytes) -> list[Json]:
 
 
 def batches_from(shown: Json) -> bytes:
-    """The bytes that :func:`batches_as` has shown. Compressed batches are compressed anew. Raises ProtocolError."""
+    """Reverses :func:`batches_as`. Batches are compressed again, so their bytes may differ. Raises ProtocolError."""
     if not isinstance(shown, list):
         raise ProtocolError("this must be a list of batches", "records")
     return b"".join(_batch_from(one) for one in shown)
 
 
 def _batch_as(batch: bytes, header: BatchHeader) -> Json:
-    """A batch as an object. Raises KafkaError for damaged records."""
+    """A batch as an object; as base64 if the object would not give the same batch. Raises KafkaError if damaged."""
     records = decode_records(batch, header)
     shown: dict[str, Json] = {"baseOffset": header.base_offset}
     if header.partition_leader_epoch != NO_PARTITION_LEADER_EPOCH:
@@ -85,7 +87,7 @@ def _batch_as(batch: bytes, header: BatchHeader) -> Json:
 
 
 def _comes_back(shown: Json, header: BatchHeader, records: list[Record]) -> bool:
-    """Whether the object stands for the same batch, apart from how its compressor has packed the bytes."""
+    """Whether the object, encoded again, gives the same header and records, apart from the compressed bytes."""
     try:
         again = _batch_from(shown)
         found = read_header(again) if again else None
@@ -93,7 +95,7 @@ def _comes_back(shown: Json, header: BatchHeader, records: list[Record]) -> bool
         return False
     if found is None or decode_records(again, found) != records:
         return False
-    # Of log append time the base timestamp has no meaning.
+    # With LogAppendTime the base timestamp has no meaning.
     other = {"crc": 0, "batch_length": 0} | ({"base_timestamp": 0} if header.is_log_append_time else {})
     return found._replace(**other) == header._replace(**other)
 

@@ -1,6 +1,6 @@
-"""Records the requests of a broker, before its faults: what clients send, and what they are answered.
+"""Records the requests to a broker and the answers, as clients send and receive them: outside of the faults.
 
-Owns: the recordings that run, and the numbers of their connections. Never does: changing a request or an answer.
+Owns: the recordings in progress, and the numbers of their connections. Never does: changing a request or an answer.
 Invariants: without a recording a request costs one comparison. Requests of the helpers of :mod:`..inspection` are not
 recorded. Any thread may begin and end recordings; the broker's thread reads the list.
 """
@@ -23,7 +23,7 @@ from .exchange import LazyDocument, RecordedExchange
 from .recording import MAX_BYTES, Traffic
 
 Noted = list[tuple[Traffic, RecordedExchange]]
-"""A request in each recording that has it."""
+"""One request: each recording that has it, with its exchange there."""
 
 
 class Recorder:
@@ -37,7 +37,7 @@ class Recorder:
 
     @contextmanager
     def record(self, max_bytes: int = MAX_BYTES) -> Iterator[Traffic]:
-        """Records during the block."""
+        """Records during a ``with`` block; yields the recording."""
         traffic = self.begin(max_bytes)
         try:
             yield traffic
@@ -45,22 +45,22 @@ class Recorder:
             self.end(traffic)
 
     def begin(self, max_bytes: int = MAX_BYTES) -> Traffic:
-        """Records until :meth:`end`."""
+        """Begins a recording, which goes on until :meth:`end`; it keeps at most ``max_bytes`` bytes."""
         traffic = Traffic(max_bytes)
         self._recordings = (*self._recordings, traffic)
         return traffic
 
     def end(self, traffic: Traffic) -> None:
-        """Ends a recording; harmless if it has ended."""
+        """Ends a recording. Does nothing if it has ended."""
         self._recordings = tuple(one for one in self._recordings if one is not traffic)
         if not self._recordings:
             self._connections = {}
 
     def intercept(self, api_key: int, handle: Handler) -> Handler:
-        """The handler behind the recordings."""
+        """Wraps the handler of an API so that its requests and answers are recorded."""
 
         def serve(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            # A request is None if its version is unknown: there is nothing to decode.
+            # The request is None if its version is unknown: it could not be decoded, so it can't be recorded.
             if self._recordings and request is not None and context.client_id != HELPERS_CLIENT_ID:
                 return self._serve(handle, broker, request, context, reply)
             return handle(broker, request, context, reply)
@@ -85,7 +85,7 @@ class Recorder:
 
 
 class RecordedReply(WrappedReply):
-    """A reply function that notes the answer first."""
+    """A reply function that records the answer before it sends it."""
 
     __slots__ = ("_clock_ms", "_context", "_noted", "_request")
 
@@ -97,21 +97,21 @@ class RecordedReply(WrappedReply):
         self._request = request
 
     def __call__(self, response: Any) -> None:
-        """Notes the answer and sends it. None: the client wants none."""
+        """Records the answer and sends it. None: the client expects no answer."""
         self._note(response)
         self._reply(response)
 
     def refuse(self, reason: str) -> None:
-        """Notes that the connection is closed, and closes it."""
+        """Records that the connection is closed, and closes it."""
         self._note_closed(reason)
         super().refuse(reason)
 
     def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """Runs further steps; an error in them is an answer, too."""
+        """Runs further steps of the handler; an error that they raise is recorded as the answer."""
         super().run_steps(request, self._watched_steps(steps))
 
     def watched(self, serve: Callable[[], Iterator[object] | None]) -> Iterator[object] | None:
-        """Runs the handler, and notes what its errors are answered with (``RequestInService.fail``)."""
+        """Runs the handler. If it raises, records the error response for the client (``RequestInService.fail``)."""
         try:
             steps = serve()
         except Exception as error:
@@ -152,6 +152,6 @@ class RecordedReply(WrappedReply):
 
 
 def encoded(message: Message, version: int) -> bytes:
-    """The bytes of a message. Regions of files are read."""
+    """The encoded bytes of a message. Parts that are regions of files are read into memory."""
     parts = encode_parts(message, version)
     return b"".join(part.read() if hasattr(part, "read") else part for part in parts)

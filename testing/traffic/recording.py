@@ -1,7 +1,7 @@
-"""What was recorded: exchanges in their order, in bounded memory, for any thread to look at.
+"""One recording: the exchanges in their order, in bounded memory; any thread may read it.
 
-Owns: the exchanges of one recording. Never does: asking the broker. Invariant: what is not kept is never left out
-silently: a recording that is full refuses to be looked at.
+Owns: the exchanges of one recording. Never does: calls to the broker. Invariant: no exchange is missing silently: a
+recording that has lost any, because it was full, raises an error when it is read.
 """
 
 import threading
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from .replay_result import ReplayResult
 
 MAX_BYTES = 64 << 20
-"""Bytes of requests and answers that a recording keeps unless another limit is given."""
+"""The default limit of a recording, in bytes of its requests and answers with their overhead."""
 OVERHEAD_BYTES = 1000
-"""What an exchange takes besides its bytes, about."""
+"""The memory of a request or an answer besides its bytes, estimated."""
 
 
 class RecordingFullError(Exception):
-    """A recording has lost requests, because it was full."""
+    """A recording has lost requests or answers, because it was full."""
 
 
 class Traffic:
     """The requests of all clients, each with its answer, in the order in which they came.
 
     Iterate over it for :class:`RecordedExchange` objects. ``print(traffic)`` shows a line for each. All methods that
-    look at it raise RecordingFullError if it was full.
+    read it raise RecordingFullError if it has lost requests or answers.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES, exchanges: Sequence[RecordedExchange] = ()) -> None:
@@ -44,7 +44,7 @@ class Traffic:
     # --- looking at it
 
     def requests(self, *apis: str, client_id: str | None = None) -> list[RecordedExchange]:
-        """The requests of these APIs (none: all), by Kafka's names; of one client if ``client_id`` is given."""
+        """The requests of the named APIs, or of all APIs if none is named; only of one client with ``client_id``."""
         return [
             one
             for one in self._all()
@@ -52,9 +52,9 @@ class Traffic:
         ]
 
     def wait_for(self, api: str, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> list[RecordedExchange]:
-        """Waits until so many requests of an API have been answered, and returns the answered ones.
+        """Waits until ``count`` requests of an API have been answered, and returns all answered ones.
 
-        Raises TimeoutError after ``timeout_s`` seconds, with what has come.
+        Raises TimeoutError after ``timeout_s`` seconds, with the recording so far.
         """
 
         def answered() -> list[RecordedExchange]:
@@ -88,7 +88,7 @@ class Traffic:
     # --- files
 
     def save(self, file: str | Path) -> None:
-        """Writes it as JSON lines (docs/recording.md has the format)."""
+        """Writes the recording to a file, as JSON lines (the format is in docs/recording.md)."""
         Path(file).write_text(self.text(), encoding="utf-8")
 
     def text(self) -> str:
@@ -97,12 +97,12 @@ class Traffic:
 
     @classmethod
     def load(cls, file: str | Path) -> "Traffic":
-        """Reads a file of :meth:`save`. Raises OSError; ValueError, with the line, for a file that is not one."""
+        """Reads a file that :meth:`save` wrote. Raises OSError; ValueError with the number of a wrong line."""
         return cls.parse(Path(file).read_text(encoding="utf-8"), str(file))
 
     @classmethod
     def parse(cls, text: str, name: str = "traffic") -> "Traffic":
-        """Reads the content of such a file; ``name`` is used in errors. Raises ValueError."""
+        """Parses the text of a recording file; ``name`` is the file's name in error messages. Raises ValueError."""
         return cls(exchanges=read_lines(text.splitlines(), name))
 
     # --- replaying it
@@ -115,11 +115,13 @@ class Traffic:
         timeout_s: float = TIMEOUT_S,
         security: Mapping[str, str] | None = None,
     ) -> "ReplayResult":
-        """Sends the requests again, to a broker at ``host:port``, and compares what it answers.
+        """Sends the requests again, to a broker at ``host:port``, and compares its answers with the recorded ones.
 
-        ``ignore``: what is not compared: APIs (``"ApiVersions"``), fields (``"highWatermark"``) or fields of an API
-        (``"Fetch.highWatermark"``). ``timeout_s``: how long to wait for an answer. ``security``: as
-        :attr:`ClientSecurity.java`. Raises BrokerConnectionError, AuthenticationError; ValueError for another address.
+        ``ignore``: APIs (``"ApiVersions"``), fields (``"highWatermark"``) or fields of an API
+        (``"Fetch.highWatermark"``) that are not compared. ``timeout_s``: how long to wait for each answer, in seconds.
+        ``security``: the client's properties, in the form of :attr:`ClientSecurity.java`. Requests that can't be sent,
+        because a connection or login fails, for example, are in :attr:`ReplayResult.skipped`. Raises ValueError if the
+        address is not ``host:port``.
         """
         from .replay import replay
 
@@ -129,7 +131,7 @@ class Traffic:
     # --- recording, in the broker's thread
 
     def note_request(self, exchange: RecordedExchange, size: int) -> bool:
-        """Adds a request of ``size`` bytes, whose number and step are set here. False if the recording is full."""
+        """Adds a request of ``size`` bytes, and sets its number and step. Returns False if the recording is full."""
         with self._changed:
             if not self._has_room(size):
                 return False
@@ -140,7 +142,7 @@ class Traffic:
             return True
 
     def note_answer(self, exchange: RecordedExchange, answer: LazyDocument | None, size: int, now_ms: int) -> None:
-        """Adds the answer to a request; None if the client wants none."""
+        """Adds the answer to a request, of ``size`` bytes; None if the client expects no answer."""
         with self._changed:
             if self._has_room(size):
                 exchange.answered = answer
@@ -149,7 +151,7 @@ class Traffic:
                 self._changed.notify_all()
 
     def note_closed(self, exchange: RecordedExchange, reason: str, now_ms: int) -> None:
-        """Notes that the broker closes the connection instead of answering."""
+        """Records that the broker closes the connection instead of answering."""
         with self._changed:
             exchange.closed = reason
             exchange.answer_ms = now_ms

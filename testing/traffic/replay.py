@@ -1,7 +1,7 @@
-"""Replays a recording against a broker, and compares what it answers.
+"""Replays a recording against a broker, and compares the answers.
 
-Owns: the connections, one for each that was recorded. Never does: deciding the order (:mod:`.replay_plan`) or what is
-different (:mod:`.differences`).
+Owns: the connections, one for each recorded connection. Never does: deciding the order (:mod:`.replay_plan`) or what
+counts as a difference (:mod:`.differences`).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ NOTHING = "no answer"
 
 
 class Replayer:
-    """One replay."""
+    """One replay of a recording against one broker."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Replayer:
         self._result = ReplayResult()
 
     async def run(self) -> ReplayResult:
-        """Sends everything. Raises BrokerConnectionError or AuthenticationError if the broker can't be reached."""
+        """Sends all requests and compares the answers. A request that can't be sent is skipped, with the reason."""
         try:
             while not self._plan.is_done:
                 for exchange in self._plan.ready():
@@ -66,7 +66,7 @@ class Replayer:
                 connection.close()
 
     async def _send(self, exchange: RecordedExchange) -> None:
-        """Sends a request, or notes why it can't be sent."""
+        """Sends a request, or notes in the result why it can't be sent."""
         from ...client.errors import ClientError
 
         reason = None
@@ -79,7 +79,7 @@ class Replayer:
             self._plan.settle(exchange.number)
 
     async def _try_to_send(self, exchange: RecordedExchange) -> str | None:
-        """Sends a request. Returns why it can't be sent. Raises ProtocolError, ClientError."""
+        """Sends a request; returns the reason if it can't be sent, else None. Raises ProtocolError, ClientError."""
         if exchange.api_key in LOGIN or has_secrets(exchange.request):
             return "it has secrets, which are not recorded"
         request = request_from(exchange.api_key, exchange.version, self._minted.mapped(exchange.request))
@@ -107,10 +107,10 @@ class Replayer:
         return known
 
     def _take(self, exchange: RecordedExchange, future: "asyncio.Future[Message]") -> None:
-        """Compares an answer, if there is one to compare it with."""
+        """Compares the answer to a request with the recorded one, if one was recorded."""
         self._plan.settle(exchange.number)
         if exchange.answer_step is None:
-            future.exception()  # looked at, so that asyncio does not log it
+            future.exception()  # retrieves an exception, so that asyncio does not log it
             return
         error = future.exception()
         replayed = f"{NOTHING}: {error}" if error is not None else None
@@ -143,7 +143,7 @@ async def replay(
     timeout_s: float,
     security: Mapping[str, str] | None = None,
 ) -> ReplayResult:
-    """Replays to ``host:port``. Raises as :meth:`Replayer.run`; ValueError for an address that is not one."""
+    """Replays against ``host:port``, see :meth:`.recording.Traffic.replay`. Raises ValueError for a wrong address."""
     from ...client.cluster.connection import parse_address
     from ...client.security.secured import secured_of
 

@@ -1,4 +1,4 @@
-"""What a replay has found. Pure."""
+"""The result of a replay: differences and requests that could not be sent. Pure."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,15 +7,15 @@ from .differences import Difference
 from .exchange import RecordedExchange
 
 SHOWN = 50
-"""Lines of differences that are shown."""
+"""The highest number of differences, and of skipped requests, that are printed."""
 
 
 class ReplayResult:
-    """The differences between recorded and replayed answers."""
+    """The differences between recorded and replayed answers, and the requests that could not be sent."""
 
     def __init__(self) -> None:
         self.compared = 0
-        """Answers that were compared."""
+        """The number of answers that were compared."""
         self.differences: list[Difference] = []
         """The fields that differ, in the order of the answers."""
         self.skipped: list[tuple[RecordedExchange, str]] = []
@@ -35,7 +35,7 @@ class ReplayResult:
             raise AssertionError(str(self))
 
     def __str__(self) -> str:
-        """The differences below their requests, then what could not be sent."""
+        """The differences, grouped by request, then the requests that could not be sent."""
         if not self.differences and not self.skipped:
             return f"all {self.compared} answers are as recorded"
         differing = len({one.number for one in self.differences})
