@@ -24,7 +24,7 @@ GroupShard = CoordinatorShard[GroupCore, GroupEffects]
 
 
 class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
-    """The coordinators of all partitions, and what they share."""
+    """The shards of all partitions, and the topics, memory count and metrics that they share."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         topics: GroupTopics | None = None,
         group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid``: the text of a fresh random UUID.
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid`` returns the text of a fresh random UUID.
 
-        ``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id.
+        ``topics``: the topics that groups subscribe to. ``group_configs`` returns the configs of a group by its id.
         """
         self.config = config
         self._topics = topics or no_topics()
@@ -66,7 +66,8 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
-        """Notes that topics were created, changed or deleted, in steps."""
+        """Notes, in steps, that the topics ``names`` were created, changed or deleted. ``has_new``: some were created.
+        """
         self._topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
         if cores:
@@ -94,4 +95,4 @@ def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: Group
 
 
 def _ignore(_: object) -> None:
-    """No client waits for this answer."""
+    """Drops a response: no client waits for it."""

@@ -1,6 +1,7 @@
 """The configuration of the group coordinator, from the broker's keys.
 
-Pure. Owns: which keys it reads. Never: reads them later. Source: GroupCoordinatorConfig.
+Pure. Owns: the list of keys that it reads. Never does: reading them again after a change. Source:
+``GroupCoordinatorConfig``.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""The group coordinator of one partition of ``__consumer_offsets``, without anything that waits or writes.
+"""The group coordinator of one partition of ``__consumer_offsets``: decisions and replay, no waiting and no writing.
 
 Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (each event brings
 the time, ``new_uuid`` makes member ids). Invariants: durable state (``stored_groups``, ``offsets``) changes in
-:meth:`GroupCore.replay` alone. Live groups (sessions, parked requests, rebalances) are made from it after loading. A
-Stable group equals its last record. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
+:meth:`GroupCore.replay` alone. Live groups (sessions, parked requests, rebalances) are built from it after loading. A
+Stable classic group has the content of its last record. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ from .offsets.registry import OffsetRegistry
 from .records import CoordinatorRecord, decode_record
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 
-# The modules of consumer groups are imported with the first such group, which makes a start without any faster.
+# The modules of consumer groups are imported when the first such group appears: a broker without one starts faster.
 
 
 class GroupCore(OffsetRegistry):
@@ -61,8 +61,8 @@ class GroupCore(OffsetRegistry):
     ) -> None:
         """``new_uuid`` returns the text of a fresh UUID. ``topics``: the topics that groups subscribe to.
 
-        ``group_configs`` returns the configs of a group by its id. ``memory`` counts the bytes of members, also of
-        groups of other partitions. ``counts`` is shared with them, too.
+        ``group_configs`` returns the configs of a group by its id. ``memory`` (the bytes of members) and ``counts`` are
+        shared with the other partitions.
         """
         super().__init__(
             config, new_uuid, memory or GroupMemory(), topics or no_topics(), group_configs, counts or GroupCounts()
@@ -74,7 +74,7 @@ class GroupCore(OffsetRegistry):
         """An empty list of effects for an event at ``now_ms``."""
         return GroupEffects(now_ms, self.counts)
 
-    # --- what is durable
+    # --- durable state
 
     def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
         """Replays a stored record. A record of an unknown type is skipped. Raises ProtocolError."""
@@ -145,7 +145,7 @@ class GroupCore(OffsetRegistry):
         self.offsets.end_transaction(producer_id, committed)
 
     def hard_state(self) -> dict[str, object]:
-        """The state that a restart restores, in a form to compare."""
+        """Returns the state that a restart restores, as values that can be compared."""
         groups = {
             group_id: (
                 value.protocol_type,

@@ -69,7 +69,7 @@ def _describe_member(member: ClassicMember, protocol_name: str | None) -> Descri
 
 
 def normalised(texts: list[str]) -> frozenset[str]:
-    """A filter of ListGroups for :func:`list_groups`, which ignores case."""
+    """Returns a filter of ListGroups as :func:`list_groups` expects it: in lower case, without surrounding spaces."""
     return frozenset(text.strip().lower() for text in texts)
 
 
@@ -108,16 +108,16 @@ def _listed(
 
 
 def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
-    """Deletes an empty group with its offsets. Returns whether it has more offsets than one step deletes.
+    """Deletes an empty group with its offsets, or the first part of its offsets.
 
-    Then the group still exists, and the request continues with another call. Raises KafkaError NON_EMPTY_GROUP and
-    GROUP_ID_NOT_FOUND.
+    Returns True if offsets remain: the group still exists, and the caller must call again. Raises KafkaError
+    NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, and UNSUPPORTED_VERSION for a share group.
     """
     _validate_delete(core, group_id)
     tombstones = core.offsets.tombstones_of_group(group_id, OFFSETS_A_STEP + 1)
     effects.records += tombstones[:OFFSETS_A_STEP]
     if len(tombstones) > OFFSETS_A_STEP:
-        # It is not the response to the client. It is replaced if the append fails.
+        # This response is not sent to the client. If the append fails, the caller gets the error instead.
         effects.response = PORTION_DELETED
         return True
     effects.records += _tombstones_of(core, group_id)

@@ -12,8 +12,8 @@ from .records import CoordinatorRecord
 
 
 class GroupEffects(Effects[CoordinatorRecord]):
-    """The effects of one event. ``access``: what the client of a request may do; None if everything is allowed.
-    ``counts``: where they are counted."""
+    """The effects of one event. ``access``: the ACL check of the request's client; None if everything is allowed.
+    ``counts``: the metrics to which the event adds commits, rebalances and the like."""
 
     __slots__ = ("access", "counts")
 
@@ -85,16 +85,17 @@ class ConsumerSyncDue(NamedTuple):
 
 
 class RegularExpressionsDue(NamedTuple):
-    """The next step of resolving a consumer group's regular expressions."""
+    """The next step of resolving a consumer group's regular expressions is due."""
 
     group_id: str
     patterns: frozenset[str]
     access: Access | None = None
-    """That of the member whose heartbeat began it: it decides which topics the patterns may match (None: all)."""
+    """The ACL check of the member whose heartbeat started this. Patterns match only topics that this member may
+    describe; None: all topics."""
 
 
 class TargetAssignmentDue(NamedTuple):
-    """The next steps of computing a large consumer group's target assignment."""
+    """The next steps of computing a large consumer group's target assignment are due."""
 
     group_id: str
 

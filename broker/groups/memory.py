@@ -13,13 +13,14 @@ from ...protocol.errors import ErrorCode
 from .config import GroupCoordinatorConfig
 
 MEMBER_BYTES = 1024
-"""A member or a pending member without what it sends: object, timers, ids, entries of dictionaries."""
+"""The estimated bytes of a member or pending member besides the data it sends: object, timers, ids, entries in
+dictionaries."""
 GROUP_MAX_KEY = "odradek.group.members.max.bytes"
 TOTAL_MAX_KEY = "odradek.groups.members.max.bytes"
 
 
 class GroupMemory:
-    """The bytes of the members of several groups."""
+    """Counts the bytes of the members of several groups. The broker has one for all its groups."""
 
     __slots__ = ("used_bytes",)
 
@@ -35,9 +36,10 @@ def protocol_bytes(protocols: Iterable[tuple[str, bytes]]) -> int:
 def limit_reached(
     config: GroupCoordinatorConfig, group_bytes: int, memory: GroupMemory, growth: int
 ) -> tuple[ErrorCode, str] | None:
-    """The error of a request that makes a group of ``group_bytes`` grow by ``growth``, and the key of the limit.
+    """Returns the error of a request by which a group of ``group_bytes`` would grow by ``growth`` bytes beyond a limit,
+    and the config key of that limit; None if there is room.
 
-    None if there is room. A request that needs no more than is used already is never refused.
+    A request that needs no further memory (``growth`` <= 0) is never refused.
     """
     if growth <= 0:
         return None

@@ -14,8 +14,8 @@ from .slow_rebalances import SlowRebalance, slow_rebalances
 logger = logging.getLogger(__name__)
 
 SLOW_AFTER_MS = 10_000
-"""The time of two heartbeats of the consumer protocol: a member learns of a rebalance with one and confirms with the
-next."""
+"""A rebalance that takes longer is logged. This is the time of two heartbeats of the consumer protocol: a member learns
+of a rebalance by one, and confirms by the next."""
 
 
 class RebalanceWatch:
@@ -25,7 +25,7 @@ class RebalanceWatch:
         self._logged: dict[str, SlowRebalance] = {}
 
     def log_changes(self, cores: Iterable[GroupCore], now_ms: int) -> Steps[None]:
-        """Logs what is new since the last time, in steps. ``now_ms``: the clock that the groups were given."""
+        """Logs, in steps, what has changed since the last call. ``now_ms``: the time by the clock that groups use."""
         slow: dict[str, SlowRebalance] = {}
         for core in cores:
             slow.update({one.group_id: one for one in (yield from slow_rebalances(core, now_ms, SLOW_AFTER_MS))})

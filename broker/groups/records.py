@@ -1,4 +1,4 @@
-"""The records of ``__consumer_offsets``: which we write and which we read.
+"""The records of ``__consumer_offsets``: the types and versions that this broker writes and reads.
 
 Owns: record types and versions. Never does: keeping state, framing (:mod:`...protocol.internal_records` does).
 Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 if the commit has its own retention),
@@ -97,7 +97,7 @@ class CoordinatorRecord:
 
 
 class EncodedRecord(CoordinatorRecord):
-    """A record whose bytes are made when it is, for records that are stored in a later turn of the event loop."""
+    """A record that is encoded when it is created, because it is stored in a later turn of the event loop."""
 
     __slots__ = ("_key_bytes", "_value_bytes")
 
@@ -116,14 +116,15 @@ class EncodedRecord(CoordinatorRecord):
 
 
 RecordsInSteps = Generator[list[CoordinatorRecord], None, list[CoordinatorRecord]]
-"""Work whose steps each leave records to store, or none."""
+"""Work in steps: each step yields the records to store after it, if any. The last records are the return value."""
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
-    """Reads a stored record; None for a type of another kind of group, or one that we do not know.
+    """Reads a stored record. Returns None for records of share and streams groups, and for unknown types.
 
-    Raises ProtocolError if the bytes are broken, the value has a version that is not known (Kafka refuses to load the
-    partition too: to skip the record would be to forget an offset or a group) or contradicts itself.
+    Raises ProtocolError if the bytes are broken, if two members of a classic group have the same group.instance.id, or
+    if the version of the value is unknown. Kafka refuses to load such a partition too: skipping the record could lose
+    an offset or a group.
     """
     try:
         decoded_key: CoordinatorKey | LegacyOffsetCommitKey = GROUP_RECORDS.decode_key(key)  # type: ignore[assignment]
@@ -146,7 +147,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord |
 
 
 def _check_group(value: GroupMetadataValue) -> None:
-    """Raises ProtocolError if two members have one ``group.instance.id`` (``ClassicGroup.add``)."""
+    """Raises ProtocolError if two members have the same ``group.instance.id`` (``ClassicGroup.add``)."""
     static = [
         (member.group_instance_id, member.member_id) for member in value.members if member.group_instance_id is not None
     ]

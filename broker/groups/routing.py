@@ -1,7 +1,7 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: to the kind of group that the id belongs to.
+"""Passes JoinGroup, SyncGroup, Heartbeat and LeaveGroup to the code of the group's kind: classic or consumer.
 
 Owns: the choice of that kind. Never does: any other decision. A consumer group may have members of the classic protocol
-(KIP-848, ``group.consumer.migration.policy``); what serves these is imported with the first of them. Source:
+(KIP-848, ``group.consumer.migration.policy``); their code is imported when the first one appears. Source:
 ``GroupMetadataManager``: classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave.
 """
 
@@ -78,7 +78,7 @@ def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects)
 
 
 def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: GroupEffects) -> None:
-    """Removes members; each has its own error. Raises KafkaError if the group does not exist."""
+    """Removes members; the response has an error code for each. Raises KafkaError if the group does not exist."""
     group = core.groups.get(group_id)
     if group is not None:
         leave_classic_group(core.config, group, identities, effects)

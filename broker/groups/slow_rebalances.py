@@ -1,4 +1,4 @@
-"""Rebalances that take long, and the members that they wait for. No response of Kafka's protocol has this.
+"""Finds rebalances that take long, and the members that they wait for. Kafka's protocol has no such response.
 
 Owns: the search among the groups of one partition. Never does: changing them, logging, reading a clock. Source:
 ``ClassicGroup`` (hasAllMembersJoined, pendingSyncMembers), ``ConsumerGroupMember`` (isReconciledTo).
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .consumer.member import ConsumerGroupMember
 
 GROUPS_A_STEP = 256
-"""Groups that one step looks at, at 0.3 us each; one whose rebalance is slow costs more."""
+"""Groups that one step looks at, at 0.3 us each. A group with a slow rebalance costs more."""
 MAX_NAMED_MEMBERS = 10
-"""The number of members that are named. Of the others only their number is given."""
+"""The most members that are listed by name. Of the others only the number is given."""
 
 
 class SlowRebalance(NamedTuple):
@@ -36,8 +36,10 @@ class SlowRebalance(NamedTuple):
 
 
 def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> Steps[list[SlowRebalance]]:
-    """Returns the rebalances that have waited longer than ``longer_than_ms`` for members, not those that wait for new
-    members."""
+    """Returns the rebalances that have waited for known members for longer than ``longer_than_ms``.
+
+    A new group that only waits for further members to join is left out.
+    """
     found = []
     for count, group in enumerate(list(core.groups.values()), 1):
         if not count % GROUPS_A_STEP:
@@ -75,7 +77,8 @@ def _classic_waits_for(group: ClassicGroup) -> str:
 
 
 def _late_members(group: "ConsumerGroup") -> list["ConsumerGroupMember"]:
-    """Members whose epoch is below that of the target assignment. Members that wait for partitions have reached it."""
+    """Members whose epoch is below that of the target assignment. A member that has confirmed the target is not among
+    them, even if it still waits for partitions of others."""
     return [member for member in group.members.values() if member.member_epoch < group.assignment_epoch]
 
 

@@ -1,8 +1,8 @@
-"""Share and streams groups in a log: their ids are known, and they are not served.
+"""Share and streams groups that a Kafka has written to the log. They are kept and listed, but not served.
 
-Owns: their record types, and the state of such a group. Never does: deciding, reading a record further than needed. A
-group id belongs to one group of one kind: if another kind of group were stored under the id of one of these, Kafka
-could not load the partition any more.
+Owns: their record types, and the state of such a group. Never does: deciding, decoding more of a record than is needed.
+A group id belongs to one group of one kind: if this broker stored another kind of group under the id of one of these,
+Kafka could not load the partition any more.
 
 Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
 """
@@ -37,7 +37,8 @@ _TOMBSTONE_ORDER = (
     CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
     CoordinatorRecordType.STREAMS_GROUP_TOPOLOGY,
 )
-"""They come before those of the group: Kafka refuses to delete a group that still has them."""
+"""Tombstones of these types are written before the tombstone of the group: Kafka refuses to delete a group that still
+has such records."""
 
 
 class UnservedGroup:
@@ -55,7 +56,7 @@ class UnservedGroup:
 
     @property
     def state(self) -> str:
-        """The state that Kafka shows for it after a start, before the sessions of its members end."""
+        """The state that Kafka shows for the group after a start, before the sessions of its members end."""
         if not self.members:
             return "Empty"
         if self.group_type == STREAMS_TYPE and self.group_epoch > self.assignment_epoch:
@@ -64,11 +65,12 @@ class UnservedGroup:
 
     @property
     def may_become_classic(self) -> bool:
-        """Whether a classic group may get its id: only if it is an empty streams group."""
+        """Whether a classic group may take over this id: only if this is a streams group without members."""
         return self.group_type == STREAMS_TYPE and not self.members
 
     def is_subscribed_to(self, _: str) -> bool:
-        """Whether a member may read a topic: True for any member, because its topology is not known."""
+        """Whether a member may read a topic: True if the group has members, because their topologies are not decoded.
+        """
         return bool(self.members)
 
     def replay(self, record: "UnservedRecord") -> None:
@@ -99,7 +101,7 @@ class UnservedGroup:
 
 
 class UnservedRecord(CoordinatorRecord):
-    """A record of such a group. It is only ever written as a tombstone."""
+    """A record of a share or streams group. This broker writes only tombstones of these types."""
 
     __slots__ = ("epoch", "is_tombstone", "record_type", "stored_key")
 
@@ -151,7 +153,7 @@ def is_unserved(record_type: int) -> bool:
 
 
 def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRecord:
-    """Reads a stored record of one of these types. Raises ProtocolError if the part that is needed is malformed."""
+    """Reads a stored record of a share or streams group. Raises ProtocolError if the key or the epoch is malformed."""
     decoded_key = GROUP_RECORDS.decode_key(key)
     epoch = 0
     if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):

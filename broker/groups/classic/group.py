@@ -67,7 +67,8 @@ class ClassicGroup:
         self.new_member_added = False
 
     def __del__(self) -> None:
-        # A group ends by a tombstone, with its partition, or when it becomes a consumer group.
+        # Counted here, because a group object is dropped in several ways: by a tombstone, with its partition, and when
+        # it becomes a consumer group.
         self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
@@ -133,7 +134,7 @@ class ClassicGroup:
     # --- state
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Enters a state. The table in :mod:`.states` lists the states from which it may."""
+        """Enters ``state``. Only the transitions in the table of :mod:`.states` are allowed."""
         assert self.state in VALID_PREVIOUS_STATES[state], f"{self.group_id}: from {self.state} to {state}"
         self.previous_state = self.state
         self.state = state
@@ -265,7 +266,8 @@ class ClassicGroup:
         return new
 
     def elect_joined_leader(self) -> bool:
-        """Returns whether a leader has joined. If the old one has not, a member that has joined becomes the leader."""
+        """Makes a member that has joined the leader, if the present leader has not joined. Returns False if no member
+        has joined."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:

@@ -51,13 +51,13 @@ class PendingJoin:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Version 0 has no rebalance timeout: the session timeout is used."""
+        """The rebalance timeout of the request; in version 0, which has none, the session timeout."""
         if self.context.api_version == 0:
             return self.request.session_timeout_ms
         return self.request.rebalance_timeout_ms
 
     def because(self, what: str) -> str:
-        """A reason for the log, with the one that the client gave (KIP-800)."""
+        """Returns a reason for the log: ``what``, and the reason that the client gave (KIP-800)."""
         return f"{what}; client reason: {quoted(self.request.reason)}"
 
     def refuse(self, error: ErrorCode, member_id: str | None = None) -> None:
@@ -112,8 +112,8 @@ def _store_new_group(
 
 
 def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> bool:
-    """Refuses a JoinGroup whose metadata would exceed the memory limits. Returns False then; the member does not
-    change."""
+    """Refuses a JoinGroup whose metadata would exceed a memory limit, and returns False. An existing member then stays
+    as it is."""
     member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
     refusal = refusal_of(core.config, group, member_id, joining.protocols)
     if refusal is None:
@@ -135,7 +135,7 @@ def _accepts(core: ClassicGroupRegistry, group: ClassicGroup, member_id: str) ->
     max_size = core.config.group_max_size
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
-        # Waiting members are counted, not all members: those that rejoin last are refused.
+        # As in Kafka, only members whose JoinGroup is parked are counted. So those that rejoin last are refused.
         return (member is not None and member.is_awaiting_join) or group.awaiting_join_count < max_size
     if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return member is not None or len(group.members) < max_size
@@ -212,7 +212,7 @@ def _rejoin(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoi
         _update_member(core, group, joining, member, "is joining")
     elif group.state is GroupState.COMPLETING_REBALANCE:
         if unchanged:
-            # It may not have received the answer to its first JoinGroup: it gets the same answer.
+            # The member may not have received the response to its first JoinGroup: it gets the same response.
             joining.effects.reply(joining.token, generation_response(group, member.member_id))
         else:
             _update_member(core, group, joining, member, "has changed its metadata")
@@ -243,7 +243,7 @@ def _update_member(
 
 
 def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
-    """Answers the older JoinGroup of a member that joins twice with REBALANCE_IN_PROGRESS. The last one is parked.
+    """If an older JoinGroup of the member is parked, answers it with REBALANCE_IN_PROGRESS. The new one is parked then.
 
     Kafka drops the older request without an answer, which blocks its connection until the client gives up.
     """
@@ -269,8 +269,8 @@ def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
     if group.state is GroupState.PREPARING_REBALANCE and group.previous_state is GroupState.EMPTY:
         group.new_member_added = True
     group.add(member, joining.token)
-    # It has no id to send heartbeats with, and a lost connection is not noticed while the request is parked. Without a
-    # limit, clients that retry would fill the group with abandoned members.
+    # The client has no member id to send heartbeats with, and a lost connection is not noticed while the request is
+    # parked. Without a timeout, clients that retry would fill the group with abandoned members.
     joining.effects.set_timer(
         SetTimer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
     )
@@ -336,7 +336,8 @@ def _store_replaced(
             # KIP-814: a returning leader gets the list of members, but must not compute a new assignment.
             response = generation_response(group, member.member_id, group.is_leader(member.member_id))
         else:
-            # Older clients know nothing of that: the old id as leader keeps them from assigning anew.
+            # Older clients do not know skip_assignment. The old member id is sent as the leader, so the client does not
+            # take itself for the leader and does not compute an assignment.
             response = generation_response(group, member.member_id)
             response.leader = replaced_leader
             response.members = []

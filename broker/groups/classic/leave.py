@@ -22,7 +22,7 @@ MemberIdentity = LeaveGroupRequest.MemberIdentity
 def leave_classic_group(
     config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: GroupEffects
 ) -> None:
-    """Removes members; each has its own error. Raises KafkaError if the group is being unloaded."""
+    """Removes members; the response has an error code for each. Raises KafkaError if the group is being unloaded."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     responses = []

@@ -13,8 +13,9 @@ Protocols = list[tuple[str, bytes]]
 class ClassicMember:
     """A member: its ids, its protocols, its assignment, and its parked requests.
 
-    ``join_token`` and ``sync_token`` name a parked JoinGroup or SyncGroup; ``is_new``: it has not been part of a
-    generation yet. A timer removes it, because a lost connection is not noticed.
+    ``join_token`` and ``sync_token`` name a parked JoinGroup or SyncGroup. ``is_new``: the member has not been part of
+    a generation yet. A timer removes a new member even while its JoinGroup is parked, because a lost connection is not
+    noticed.
     """
 
     __slots__ = (
@@ -59,11 +60,11 @@ class ClassicMember:
         self.is_new = False
         self.session_key: TimerKey = session_key(group_id, member_id)
         self.session_timer = SetTimer(self.session_key, session_timeout_ms, MemberExpired(group_id, member_id))
-        """Restarts its session. Made once, because every heartbeat uses it."""
+        """The effect that restarts the member's session. It is created once, because every heartbeat uses it."""
 
     @property
     def session_timeout_ms(self) -> int:
-        """How long the member may be silent."""
+        """How long the member may send nothing before it is removed, in ms."""
         return self.session_timer.delay_ms
 
     @session_timeout_ms.setter
@@ -81,18 +82,18 @@ class ClassicMember:
         return self.join_token is not None
 
     def metadata(self, protocol_name: str) -> bytes:
-        """Returns what it sent for a protocol that it supports."""
+        """Returns the metadata (subscription) that the member sent for a protocol. The member must support it."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         raise AssertionError(f"member {self.member_id} does not support {protocol_name}")
 
     def has_satisfied_heartbeat(self) -> bool:
-        """Whether it needs no heartbeat: a parked request is enough, but not that of a new member."""
+        """Whether the member counts as alive without a heartbeat: one of its requests is parked, and it is not new."""
         return not self.is_new and (self.join_token is not None or self.sync_token is not None)
 
     def vote(self, candidates: Iterable[str]) -> str:
-        """Returns the candidate that it prefers."""
+        """Returns the protocol among ``candidates`` that the member prefers."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name
@@ -100,5 +101,5 @@ class ClassicMember:
 
 
 def bytes_of(protocols: Protocols) -> int:
-    """Returns the bytes of a classic member with these protocols."""
+    """Returns the estimated bytes of memory of a classic member with these protocols."""
     return MEMBER_BYTES + protocol_bytes(protocols)

@@ -13,12 +13,12 @@ from .member import Protocols, bytes_of
 def refusal_of(
     config: GroupCoordinatorConfig, group: ClassicGroup, member_id: str, protocols: Protocols
 ) -> tuple[ErrorCode, str] | None:
-    """Returns the error of a JoinGroup that would exceed a memory limit, and the key of the limit; None if it would
-    not.
+    """Returns the error of a JoinGroup that would exceed a memory limit, and the config key of the limit; None if there
+    is room.
 
-    Above the limit of a group the error is GROUP_MAX_SIZE_REACHED, which ends a client. Above the limit of all groups
-    it is COORDINATOR_NOT_AVAILABLE, after which a client tries again. A member that needs no more than it has is never
-    refused.
+    Above the limit of a group the error is GROUP_MAX_SIZE_REACHED, which is fatal for clients. Above the limit of all
+    groups it is COORDINATOR_NOT_AVAILABLE, after which clients retry. A member whose new protocols need no more memory
+    than its present ones is never refused.
     """
     member = group.members.get(member_id)
     growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))

@@ -1,7 +1,7 @@
 """The classic groups of one partition of ``__consumer_offsets``.
 
-Owns: where they are kept, and what joining needs beside them. Never does: deciding. Pure. Source:
-``GroupMetadataManager``, its field ``groups``.
+Owns: the groups by id, and what JoinGroup needs besides: configuration, new member ids, the count of memory. Never
+does: deciding. Pure. Source: ``GroupMetadataManager``, its field ``groups``.
 """
 
 from collections.abc import Callable

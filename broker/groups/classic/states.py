@@ -1,15 +1,15 @@
-"""The states of a classic group, and which may follow which.
+"""The states of a classic group, and the allowed transitions.
 
-Everything that decides a transition reads this table. Source: ``ClassicGroupState``.
+Every transition is checked against VALID_PREVIOUS_STATES. Source: ``ClassicGroupState``.
 
 =====================  =====================================================================================
-Empty                  no members; offsets may be there. A join leads to PreparingRebalance
-PreparingRebalance     waits for the members to join. All have joined, or time is up: CompletingRebalance
-                       (Empty if no members are left)
-CompletingRebalance    waits for the leader's assignment. It comes: Stable; a join, leave or failure:
-                       PreparingRebalance
-Stable                 serves heartbeats. A join, leave or failure: PreparingRebalance
-Dead                   being unloaded
+Empty                  has no members, perhaps committed offsets. A join leads to PreparingRebalance
+PreparingRebalance     waits for the members to join. When all have joined, or after the timeout, leads to
+                       CompletingRebalance (to Empty if no members are left)
+CompletingRebalance    waits for the leader's assignment, which leads to Stable. A join, leave or failure
+                       of a member leads to PreparingRebalance
+Stable                 serves heartbeats. A join, leave or failure leads to PreparingRebalance
+Dead                   the partition is being unloaded
 =====================  =====================================================================================
 """
 
@@ -35,4 +35,4 @@ VALID_PREVIOUS_STATES: dict[GroupState, frozenset[GroupState]] = {
     GroupState.STABLE: frozenset((GroupState.COMPLETING_REBALANCE,)),
     GroupState.DEAD: frozenset(GroupState),
 }
-"""State -> the states that it may be entered from."""
+"""State -> the states from which it may be entered."""

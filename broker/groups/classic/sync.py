@@ -67,7 +67,7 @@ def _store_assignment(
     given = {assignment.member_id: bytes(assignment.assignment) for assignment in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     generation_id = group.generation_id
-    counts = effects.counts  # not the effects, which hold this function: that would be a cycle
+    counts = effects.counts  # the function below must not hold the effects, which hold it: a reference cycle
 
     def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:

@@ -1,6 +1,6 @@
-"""What the timers of a classic group lead to: an event in, effects out, as from any request.
+"""Handles the timers of classic groups: an event in, effects out, as for a request.
 
-A timer may fire just after what would have cancelled it: each event looks whether it still means something.
+A timer may fire just after a request that should have cancelled it. So each handler checks the state of the group first.
 Source: ``GroupMetadataManager``: expireClassicGroupMemberHeartbeat, expirePendingSync, completeClassicGroupJoin,
 tryCompleteInitialRebalanceElseSchedule.
 """
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: GroupEffects) -> None:
-    """Removes a member whose session has ended, unless a request of it is parked."""
+    """Removes a member whose session has ended, unless one of its requests is parked."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
         return
@@ -47,22 +47,21 @@ def _complete_if_last(group: ClassicGroup, effects: GroupEffects) -> None:
 
 
 def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: GroupEffects) -> None:
-    """The rebalance timeout is over: the generation starts with the members that have joined."""
+    """The rebalance timeout is over: starts the next generation with the members that have joined."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
 
 
 def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects: GroupEffects) -> None:
-    """The initial delay is over."""
+    """The initial delay of a new group is over: waits longer, or starts the first generation."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
 
 
 def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) -> None:
-    """The rebalance timeout after the joining phase is over: members that have not asked for their assignment are
-    removed."""
+    """The rebalance timeout after the joining phase is over: removes the members that have not sent SyncGroup."""
     group = core.groups.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:
         return

@@ -1,4 +1,4 @@
 """Committed offsets: the store, commits, fetches, deletions, expiration.
 
-Pure. The group decides who may commit.
+Pure. The modules of each kind of group decide whether a client may commit.
 """

@@ -48,7 +48,8 @@ def commit_offsets(
     api_version: int,
     effects: GroupEffects,
 ) -> None:
-    """Commits offsets. The topics of the response have name and id. Raises KafkaError if the sender may not commit."""
+    """Commits offsets. The topics of the response have both name and id. Raises KafkaError if the sender may not
+    commit."""
     validate_partition = _validate_commit(core, request, api_version, effects)
     now_ms = effects.now_ms
     expire_timestamp_ms = NO_TIMESTAMP
@@ -126,7 +127,7 @@ def _validate_commit(
 def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
     """Raises KafkaError if offsets of a share or streams group may not be committed.
 
-    An administrator may commit for a streams group without members. Its members are not served.
+    An administrator may commit for a streams group without members. Members may not commit: they are not served.
     """
     if group.group_type == SHARE_TYPE:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)

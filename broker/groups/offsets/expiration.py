@@ -1,6 +1,7 @@
-"""Which offsets have expired, and which groups are deleted with them.
+"""Finds the offsets that have expired, and the groups that are deleted with them.
 
-Kafka's rules (KIP-211), for offsets without an expiry of their own (old commits have one, and only it counts then):
+An offset that has an expiry time of its own (commits of old clients may) expires at that time. For others Kafka's rules
+are (KIP-211):
 
 - a group with a protocol type that is Empty: ``offsets.retention.minutes`` after it became empty (after the commit, if
   the group's record is of an old version without that time);
@@ -33,14 +34,15 @@ GROUP_US = 1
 OFFSET_US = 2
 TOMBSTONE_US = 10
 OFFSETS_A_US = 50
-"""Measured costs of looking at a group, at an offset, at the oldest of many offsets, and of deleting one."""
+"""STEP_US: the length of a step. The others are measured costs: of looking at a group and at an offset, and of deleting
+an offset. OFFSETS_A_US: the offsets among which the oldest is found in one microsecond."""
 
 AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 
 
 class Expiration:
-    """One search through all offsets of a partition, in steps of 0.5 ms. Offsets may be committed or deleted between
-    steps."""
+    """One search through all offsets of a partition of ``__consumer_offsets``, in steps of 0.5 ms. Offsets may be
+    committed or deleted between steps."""
 
     def __init__(self, core: OffsetRegistry, now_ms: int) -> None:
         self._core = core
@@ -79,7 +81,8 @@ class Expiration:
         return self._cost_us >= STEP_US
 
     def _expire_offsets(self, group: AnyGroup) -> Generator[bool, None, bool]:
-        """Adds the tombstones of one group. Returns whether none of its offsets remains."""
+        """Adds the tombstones of one group's expired offsets. Returns True if no offset of the group remains. Yields
+        True at the end of a step."""
         core, now_ms, group_id = self._core, self._now_ms, group.group_id
         if self._ends_step(GROUP_US):
             yield True
@@ -140,7 +143,7 @@ def _is_expired(core: OffsetRegistry, group: AnyGroup, committed: CommittedOffse
 
 
 def _is_old(core: OffsetRegistry, group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
-    """Whether an offset that was committed at a time, without an expiry of its own, has expired."""
+    """Whether an offset without an expiry time of its own has expired, by its commit time and its group's state."""
     since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):
         left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY

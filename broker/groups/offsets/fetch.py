@@ -23,7 +23,7 @@ FetchedPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
 
 
 class TopicFetch:
-    """The partitions of one topic whose offsets are asked for. ``topic_id`` is zero if it is not known."""
+    """The partitions of one topic whose offsets are requested. ``topic_id`` is ZERO_UUID if it is not known."""
 
     __slots__ = ("name", "partition_indexes", "topic_id")
 
@@ -49,9 +49,10 @@ def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, m
 def fetch_offsets(
     core: OffsetRegistry, group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
-    """Returns the offsets that are asked for, in steps. Each step reads the current offsets.
+    """Returns the requested offsets, in steps. Each step reads the offsets as they are then.
 
-    ``require_stable``: a partition with an open transaction is an error instead (KIP-447).
+    ``require_stable``: a partition with an uncommitted offset of an open transaction gets UNSTABLE_OFFSET_COMMIT
+    (KIP-447).
     """
     fetched = []
     left = OFFSETS_A_STEP
@@ -87,7 +88,8 @@ def _fetch_portion(
 def fetch_all_offsets(
     core: OffsetRegistry, group_id: str, require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
-    """Returns every offset that the group has when this begins, in steps. The caller adds the topic ids."""
+    """Returns the offsets of all partitions that the group has committed when this begins, in steps. The caller adds
+    the topic ids."""
     topics = [
         TopicFetch(topic, ZERO_UUID, list(partitions)) for topic, partitions in _offsets_of(core, group_id).items()
     ]
@@ -105,7 +107,7 @@ def _offsets_of(core: OffsetRegistry, group_id: str) -> TopicOffsets:
 
 
 def _of_this_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
-    """Returns None if the offset was committed for a deleted topic of the same name."""
+    """Returns ``committed``, or None if it was committed for a deleted topic of the same name."""
     if committed is None or ZERO_UUID in (topic_id, committed.topic_id) or topic_id == committed.topic_id:
         return committed
     return None

@@ -1,7 +1,7 @@
 """The committed offsets of one group for one topic, by partition, in little memory.
 
-Owns: these offsets. Never does: I/O, deciding. Invariants: rows are in the order of their partitions. The fields that a
-row lacks are in ``_shared``, or in an entry of ``_unshared``. Source of the fields: ``OffsetAndMetadata``.
+Owns: these offsets. Never does: I/O, deciding. Invariants: rows are sorted by partition. The fields that a row does not
+hold are in ``_shared``, or in the partition's entry in ``_unshared``. Source of the fields: ``OffsetAndMetadata``.
 
 A row is four 64-bit words in one array: partition and leader epoch, offset, commit time, offset of the record. The
 other fields (metadata, expiry, topic id) are nearly always the same for all partitions of a group's topic. So an offset
@@ -15,7 +15,7 @@ from typing import NamedTuple
 NO_TIMESTAMP = -1
 _WORDS = 4
 _COMMIT_TIME = 2
-"""Indexes of the words of a row."""
+"""The length of a row, and the index of the commit time in it, in words."""
 _PARTITION_SHIFT = 32
 _EPOCH_MASK = 0xFFFFFFFF
 _EPOCH_SIGN = 0x80000000
@@ -96,16 +96,17 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
 
     @property
     def brings_expiry(self) -> bool:
-        """Whether an offset may have an expiry of its own."""
+        """Whether an offset may have an expiry time of its own."""
         return self._shared[1] != NO_TIMESTAMP or self._unshared is not None
 
     @property
     def oldest_commit_ms(self) -> int:
-        """The earliest time of a commit; there must be one. It costs 20 ns for each offset, a look-up 2 us."""
+        """The earliest commit time, in ms. Raises ValueError if there are no offsets. It costs 20 ns for each offset;
+        reading one offset costs 2 us."""
         return min(self._rows[_COMMIT_TIME::_WORDS])
 
     def offsets(self) -> Iterator[tuple[int, int]]:
-        """Partitions and their offsets, as they are at the first step. 0.1 us each."""
+        """Yields each partition with its offset, from a copy that is made at the first step. 0.1 us each."""
         rows = self._rows
         for head, offset in zip(rows[::_WORDS], rows[1::_WORDS], strict=True):
             yield head >> _PARTITION_SHIFT, offset

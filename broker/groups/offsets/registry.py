@@ -1,6 +1,6 @@
 """The groups of one partition of ``__consumer_offsets``, and the offsets that were committed for them.
 
-Owns: where they are kept. Never does: deciding. Pure. Source: ``OffsetMetadataManager``, which has a
+Owns: the store of both. Never does: deciding. Pure. Source: ``OffsetMetadataManager``, which has a
 ``GroupMetadataManager``.
 """
 

@@ -1,4 +1,4 @@
-"""The groups whose next offset retention is about to remove.
+"""Finds the groups that will lose unread records, because retention is about to remove them.
 
 Pure; times are ms since 1970. A group loses records if its committed offset, the next one that it would read, is in a
 segment that retention removes soon. Source: our own. Kafka does not warn; the group's consumers then use
@@ -14,8 +14,8 @@ from ....storage.log.log_config import LogConfig
 from ....storage.log.log_retention import RetentionSegment, breached_segments
 
 HORIZON_SHARE = 10
-"""Warned is a tenth of retention.ms or retention.bytes before the end, two check intervals before at least; but no
-earlier than half way."""
+"""A segment counts as removed soon when only a tenth of retention.ms or of retention.bytes is left. For retention.ms
+that is at least two check intervals, but at most half of retention.ms."""
 WARN_AGAIN_MS = 3_600_000
 
 
@@ -47,7 +47,7 @@ def upcoming_removals(
     check_interval_ms: int,
     now_ms: int,
 ) -> list[Removal]:
-    """Returns the segments that retention removes within the horizon, the oldest first."""
+    """Returns the segments that retention removes soon (see HORIZON_SHARE), the oldest first."""
     if not config.is_deleted or config.is_compacted:
         return []
     facts = list(segments)
@@ -78,9 +78,10 @@ def groups_at_risk(
     removals: Mapping[TopicPartition, list[Removal]],
     log_start_offsets: Mapping[TopicPartition, int],
 ) -> list[GroupAtRisk]:
-    """The groups among (group, topic, partition, committed offset) whose next offset goes with one of the removals.
+    """Returns the entries of ``committed`` (group, topic, partition, offset) whose offset is in a segment that is
+    removed soon.
 
-    An offset below the log's start is left out: its records are gone.
+    An offset below the log start offset is left out: its records are gone already.
     """
     found = []
     for group_id, topic, partition, offset in committed:
@@ -94,15 +95,16 @@ def groups_at_risk(
 
 
 class WarningThrottle:
-    """Limits the warnings to one an hour for each group and partition, and one more if another segment is at risk."""
+    """Limits the warnings to one an hour for each group and partition. A warning about another segment may come
+    earlier."""
 
     def __init__(self, pause_ms: int = 0) -> None:
-        """``pause_ms``: the shortest time in ms between warnings of two segments."""
+        """``pause_ms``: the shortest time in ms between warnings about two segments of a partition."""
         self._pause_ms = pause_ms
         self._said: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def new(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
-        """Returns the risks to warn about now. Groups and partitions that are not among ``risks`` are dropped."""
+        """Returns the risks to warn about now. Groups and partitions that are not among ``risks`` are forgotten."""
         fresh, still = [], {}
         for risk in risks:
             key = risk.group_id, risk.topic, risk.partition

@@ -1,9 +1,9 @@
 """The committed offsets of one partition of ``__consumer_offsets``, and those of open transactions.
 
-Owns: the offsets. Never does: validating who commits. Changed only by replayed records. Source:
-``OffsetMetadataManager``.
+Owns: the offsets. Never does: checking whether a client may commit. Invariant: only replayed records change them.
+Source: ``OffsetMetadataManager``.
 
-Memory: :mod:`.partition_offsets`.
+:mod:`.partition_offsets` describes how they are kept in memory.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ NO_PRODUCER_ID = -1
 ZERO_UUID = bytes(16)
 GROUPS_A_STEP = 500
 TOMBSTONES_A_STEP = 64
-"""What one step of a deletion looks at, and writes: less than 1 ms of work."""
+"""The most groups that one step of a deletion looks at, and the most tombstones it returns: less than 1 ms of work."""
 
 
 TopicOffsets = dict[str, PartitionOffsets]
@@ -66,7 +66,7 @@ class OffsetStore:
         for topic, partitions in chain.from_iterable(topics.items() for topics in offsets):
             if len(doomed) >= most:
                 break
-            # From the last one on: to take rows away from the end moves no others.
+            # The last partition first: removing the last row of the array moves no other rows.
             for partition in partitions.last(most - len(doomed)):
                 doomed[topic, partition] = None
         return [offset_tombstone(group_id, topic, partition) for topic, partition in doomed]
@@ -84,12 +84,12 @@ class OffsetStore:
                 for topic in topics & by_group.get(group_id, {}).keys():
                     partitions = list(by_group[group_id][topic])
                     while partitions:
-                        # From the last one on: to take rows away from the end moves no others.
+                        # The last partition first: removing the last row of the array moves no other rows.
                         doomed, partitions = partitions[-TOMBSTONES_A_STEP:], partitions[:-TOMBSTONES_A_STEP]
                         yield [offset_tombstone(group_id, topic, partition) for partition in reversed(doomed)]
 
     def snapshot(self) -> dict[str, object]:
-        """Returns everything, in a form to compare."""
+        """Returns all offsets, as values that can be compared."""
         return {
             "committed": {
                 (group_id, topic, partition): committed
@@ -117,7 +117,7 @@ class OffsetStore:
         record_offset: int,
         producer_id: int = NO_PRODUCER_ID,
     ) -> None:
-        """Stores a commit. That of a transaction is pending until its marker is replayed."""
+        """Stores a commit. A commit of a transaction is pending until the marker of the transaction is replayed."""
         committed = CommittedOffset(
             value.offset,
             value.leader_epoch,
@@ -140,7 +140,8 @@ class OffsetStore:
             _remove(self._pending[producer_id], group_id, topic, partition)
 
     def end_transaction(self, producer_id: int, committed: bool) -> None:
-        """Ends a transaction. Of two commits for a partition the later one in the log stays."""
+        """Ends a transaction. If ``committed``, its pending offsets take effect, except for partitions for which the
+        log has a later commit."""
         pending = self._pending.pop(producer_id, {})
         for group_id in [group for group, producers in self._open_transactions.items() if producer_id in producers]:
             self._open_transactions[group_id].discard(producer_id)

@@ -97,7 +97,8 @@ def _is_too_large(core: OffsetRegistry, partition: TxnOffsetCommitRequest.TxnOff
 
 
 def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) -> None:
-    """Clients before KIP-447 do not send a member id. They may commit in any state of the group."""
+    """Raises KafkaError if the sender may not commit. Clients before KIP-447 send no member id; they may commit in any
+    state of the group."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if request.generation_id < 0 and group.state is GroupState.EMPTY:
