@@ -1,7 +1,7 @@
-"""What a broker asks of whoever controls its cluster: its own controller, or the controllers of a quorum.
+"""What a broker asks of its own controller, or of the controllers of its cluster.
 
-Owns: the methods that both have. The rooms :mod:`..controller` and :mod:`..quorum` implement them.
-Source: AutoTopicCreationManager, ProducerIdManager, BrokerLifecycleManager.
+Owns: the interfaces. :mod:`..controller` and :mod:`..quorum` implement them. Source: AutoTopicCreationManager,
+ProducerIdManager, BrokerLifecycleManager.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ class Requester(NamedTuple):
 
 
 class TopicCreator(ABC):
-    """Creates topics that the broker wants on its own account: those of Metadata requests, and internal ones."""
+    """Creates topics without a CreateTopics request: those that Metadata requests name, and internal ones."""
 
     @abstractmethod
     def create(
@@ -34,7 +34,7 @@ class TopicCreator(ABC):
 
     @abstractmethod
     def ensure(self, name: str, now_ms: int) -> None:
-        """Creates an internal topic if there is none. Raises KafkaError where it isn't there yet on return."""
+        """Creates an internal topic if there is none. Raises KafkaError if it does not exist yet on return."""
 
 
 class ProducerIdSource(ABC):
@@ -50,8 +50,8 @@ class BrokerReports(ABC):
 
     @abstractmethod
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """A log directory is offline: its partitions need other leaders."""
+        """Reports that a log directory is offline, so that its partitions get other leaders."""
 
     @abstractmethod
     def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
-        """These directories take no new partitions (``cordoned.log.dirs``, KIP-1066)."""
+        """Reports the directories that take no new partitions (``cordoned.log.dirs``, KIP-1066)."""

@@ -12,7 +12,7 @@ class CurrentLeaders:
     def __init__(self, image: MetadataImage, listener_name: str) -> None:
         """``listener_name``: the listener that the client uses."""
         self.endpoints: dict[int, Endpoint] = {}
-        """Broker id -> where it is, of the leaders found so far that are not fenced."""
+        """Broker id -> endpoint, of the leaders found so far that are not fenced."""
         self._image = image
         self._listener_name = listener_name
 

@@ -28,19 +28,19 @@ class Decision(Generic[Response]):
 
 
 class ApiError(NamedTuple):
-    """An error code and its sentence. ``message`` None: without a sentence."""
+    """An error code and its message, which may be None."""
 
     code: ErrorCode
     message: str | None = None
 
     @classmethod
     def of(cls, code: ErrorCode, message: str | None = None) -> "ApiError":
-        """The error with the given sentence, or Kafka's own for the code."""
+        """The error with the given message, or with Kafka's own for the code."""
         return cls(code, code.message if message is None else message)
 
     @classmethod
     def from_error(cls, error: KafkaError) -> "ApiError":
-        """The answer for a raised error: without a sentence if that is only the code's own (Kafka's fromThrowable)."""
+        """The answer for a raised error: without a message if that is only the code's own (Kafka's fromThrowable)."""
         return cls(error.error_code, None if error.message == error.error_code.message else error.message)
 
 

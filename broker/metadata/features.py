@@ -2,8 +2,8 @@
 them.
 
 Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a new directory
-(share.version, streams.version). A client that sees one of those relies on the feature, so each is finalised by the
-first release that serves it. Kafka itself can open a directory without them, and its tools can raise them.
+(share.version, streams.version). Clients rely on every finalised feature, so this broker finalises only features that
+it serves. Kafka itself can open a directory without the others, and its tools can raise them.
 """
 
 from collections.abc import Mapping

@@ -146,7 +146,7 @@ class FollowedMetadata(PublishedMetadata):
             self.image = image.view()
         finally:
             self._unpublished -= 1
-        # First what is gone: a topic of the same name may have come in its place.
+        # Deletions first: a new topic may have the name of a deleted one.
         yield from self._run_subscribers(MetadataDelta(deleted_topics=delta.deleted_topics))
         delta.deleted_topics = {}
         for preparer in self._preparers:
@@ -159,18 +159,21 @@ class FollowedMetadata(PublishedMetadata):
 
 
 class _Runs:
-    """Records in runs that subscribers hear of as one: a topic's deletion ends before its name is used again."""
+    """Divides records into runs, each with one delta for subscribers.
+
+    A run ends before a record that creates a topic whose name the run has deleted.
+    """
 
     def __init__(self, records: Iterator[LoadedRecord]) -> None:
         self.are_done = False
         self.last: LoadedRecord | None = None
-        """The last record of the run; None where it has none."""
+        """The last record of the run; None if it is empty."""
         self._records = records
         self._held: LoadedRecord | None = None
         self._gone: set[str] = set()
 
     def next(self, delta: MetadataDelta) -> Iterator[LoadedRecord]:
-        """The next run; ``delta`` is what its records have changed so far."""
+        """The records of the next run. ``delta``: the changes of those that the caller has replayed so far."""
         self.last = None
         self._gone.clear()
         while True:

@@ -185,11 +185,11 @@ class MetadataImage:
     features: dict[str, int] = field(default_factory=dict)
     client_quotas: dict[ClientQuotaEntity, dict[str, float]] = field(default_factory=dict)
     acls: dict[bytes, Acl] = field(default_factory=dict)
-    """By their ids."""
+    """ACL id -> ACL."""
     delegation_tokens: dict[str, DelegationToken] = field(default_factory=dict)
-    """By their ids."""
+    """Token id -> token."""
     scram_credentials: dict[tuple[str, int], ScramCredential] = field(default_factory=dict)
-    """By user and mechanism (its type in :mod:`...protocol.security.scram`)."""
+    """(User, type of the mechanism in :mod:`...protocol.security.scram`) -> credential."""
     next_producer_id: int = 0
     kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
     """Records of types that the broker does not use (controllers), by their keys."""

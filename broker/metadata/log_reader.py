@@ -46,7 +46,7 @@ def damaged(path: Path, position: int, offset: int | None, problem: object) -> M
 
 
 class LoadedRecord(NamedTuple):
-    """A metadata record with its offset, which is -1 for a record of a snapshot without offsets."""
+    """A metadata record with its offset in the log; -1 for a record of a snapshot."""
 
     offset: int
     epoch: int
@@ -109,7 +109,7 @@ class LogReader:
         self.transaction_offset = -1
         """The offset where the open metadata transaction began."""
         self._transaction: list[LoadedRecord] | None = None
-        """Its records."""
+        """The records of the open metadata transaction; None without one."""
 
     @property
     def has_open_transaction(self) -> bool:

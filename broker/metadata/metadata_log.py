@@ -71,7 +71,7 @@ class MetadataLogConfig:
 
     @classmethod
     def of(cls, config: ServerConfig) -> "MetadataLogConfig":
-        """From the configuration. ``internal.metadata.log.segment.bytes`` is Kafka's own key for tests."""
+        """Reads the keys. ``internal.metadata.log.segment.bytes`` is Kafka's own key for tests."""
         internal: int | None = config["internal.metadata.log.segment.bytes"]
         return cls(
             segment_bytes=config.get_int("metadata.log.segment.bytes") if internal is None else internal,
@@ -170,7 +170,7 @@ class MetadataLog:
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch in which this node is the leader."""
+        """The epoch of the current leader, as stored in quorum-state."""
         return self._state.leader_epoch
 
     def was_written_by(self, node_id: int) -> bool:
@@ -310,7 +310,7 @@ class MetadataLog:
         return self._log.flusher
 
     def begin_snapshot(self, image: MetadataImage, now_ms: int) -> PendingSnapshot | None:
-        """Starts a snapshot up to the log's end, for the caller to encode and write. None if it exists already."""
+        """Starts a snapshot of the image, for the caller to encode and write. None if it exists already."""
         snapshot_id = self._snapshot_id(image)
         if snapshot_id in self._snapshots.ids:
             return None

@@ -43,8 +43,8 @@ class ObserverLog(MetadataLog):
         yield from self._reader.whole_transactions(offset, min(high_watermark, self.log_end_offset))
 
     def applied_end(self, end_offset: int) -> int:
-        """The end of the records that :meth:`committed` has returned up to ``end_offset``: the start of an open
-        transaction.
+        """The end of the records that :meth:`committed` has returned up to ``end_offset``: the start of the open
+        transaction, if there is one.
         """
         return self._reader.transaction_offset if self._reader.has_open_transaction else end_offset
 

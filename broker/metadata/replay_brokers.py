@@ -1,7 +1,7 @@
 """The effects of the records of brokers' registrations.
 
-Pure. Owns: ``brokers`` of the image. Never does: I/O, reading a clock, deciding. Invariant: only the record of a
-registration's own epoch changes it. Source: ``replay`` of Kafka's ClusterDelta.
+Pure. Owns: ``brokers`` of the image. Never does: I/O, reading a clock, deciding. Invariant: only records with the epoch
+of a registration change it. Source: ``replay`` of Kafka's ClusterDelta.
 """
 
 from ...protocol.messages import metadata_records as records

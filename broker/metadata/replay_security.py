@@ -1,4 +1,4 @@
-"""The effects of the records of security: ACLs, SCRAM credentials.
+"""The effects of the records of security: ACLs, delegation tokens, SCRAM credentials.
 
 Pure. Owns: ``acls``, ``delegation_tokens`` and ``scram_credentials`` of the image. Never does: I/O, reading a clock,
 deciding. Invariant: an ACL keeps the id that its record has. Source: ``replay`` of Kafka's AclsDelta,
@@ -38,7 +38,7 @@ def remove_acl(image: MetadataImage, record: records.RemoveAccessControlEntryRec
 
 
 def add_token(image: MetadataImage, record: records.DelegationTokenRecord, delta: MetadataDelta) -> None:
-    """Adds a delegation token, or replaces it by its renewed self."""
+    """Adds a delegation token, or replaces it after a renewal."""
     image.own("delegation_tokens")
     image.delegation_tokens[record.token_id] = DelegationToken(
         record.token_id,

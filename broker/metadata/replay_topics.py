@@ -158,7 +158,7 @@ def _without_elr(topic: TopicImage) -> dict[int, PartitionImage]:
 
 
 def remove_draft(image: MetadataImage, record: records.RemoveTopicRecord, delta: MetadataDelta) -> None:
-    """Removes a topic that is a draft. A run of a followed log may hold a topic's whole life."""
+    """Removes a topic that is a draft. One run of a followed log may create and delete a topic."""
     topic = delta.drafts.pop(record.topic_id)
     if delta.created_topics.pop(record.topic_id, None) is None:
         remove_topic(image, record, delta)

@@ -31,7 +31,7 @@ from .voter_log import VoterLog
 logger = logging.getLogger(__name__)
 
 Done = Callable[[Response | KafkaError], None]
-"""Called with a decision's response, or with what went wrong."""
+"""Called with a decision's response, or with the error."""
 RECORDS_A_STEP = 64
 """Records that one step replays: up to 5 us each."""
 MAX_RECORDS_PER_USER_OPERATION = 10_000
@@ -139,9 +139,9 @@ class MetadataService(PublishedMetadata):
     def record(
         self, records: Callable[[], Sequence[Message]], now_ms: int, failed: Callable[[KafkaError], None]
     ) -> None:
-        """Carries out a change of the broker's own after the earlier changes. It has no limit of records.
+        """Carries out a change that the broker itself needs, after the earlier changes. It has no limit of records.
 
-        ``failed`` gets the error of the disk.
+        ``records`` returns the records to write; none if nothing is to change. ``failed`` gets the error of the disk.
         """
 
         def broken(error: Exception) -> None:

@@ -176,7 +176,7 @@ def _partition_record(
 def encode_snapshot(
     image: MetadataImage, kraft_version: int, voters: bytes | None, epoch: int, now_ms: int
 ) -> Iterator[bytes]:
-    """The file, batch by batch. The image must not change during this (``MetadataImage.copy``).
+    """The file, batch by batch. The image must not change during this: pass a ``MetadataImage.view``.
 
     ``voters``: the value of the current KRaftVoters record, which the next start needs. Raises UnwritableMetadataError.
     """

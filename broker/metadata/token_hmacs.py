@@ -35,7 +35,8 @@ class TokenHmacs:
         return self._by_hmac.get(bytes(digest))
 
     def update(self, tokens: Mapping[str, DelegationToken], changed: Iterable[str]) -> None:
-        """Takes over the changes of these ids. ``tokens``: all that there are now, by id. 3 us for a new token."""
+        """Adds the ``changed`` ids that are in ``tokens`` (all current ones), removes the others. 3 us for a new
+        one."""
         for token_id in changed:
             if token_id in tokens:
                 digest = self._hmacs[token_id] = self.hmac_of(token_id)

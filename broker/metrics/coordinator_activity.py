@@ -1,6 +1,6 @@
 """The metrics of what the coordinators have done: rebalances, commits of offsets, transactions by their result.
 
-Never does: counting. The names of groups are those of Kafka's ``GroupCoordinatorMetrics``
+Never does: counting. The metrics of groups have the names of Kafka's ``GroupCoordinatorMetrics``
 (``kafka.server:type=group-coordinator-metrics``), whose attributes have no type in the JMX exporter either. Kafka has
 no such metric of transactions.
 """

@@ -1,6 +1,6 @@
 """What the coordinators count since the start: rebalances, commits, transactions.
 
-Pure. Owns: the counts. It is apart from :mod:`.coordinator_activity`, which a broker without metrics never imports.
+Pure. Owns: the counts. It is separate from :mod:`.coordinator_activity`, which a broker without metrics never imports.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class GroupCounts:
-    """Of all groups of this broker (``GroupCoordinatorMetrics``)."""
+    """The counts of all groups of this broker (``GroupCoordinatorMetrics``)."""
 
     completed_rebalances: int = 0
     """Rebalances of classic groups whose assignment was stored."""
@@ -24,11 +24,11 @@ class GroupCounts:
 
 @dataclass(slots=True)
 class TransactionCounts:
-    """Of all transactional ids of this broker: decided transactions, by what decided them."""
+    """The decided transactions of all transactional ids of this broker, by the cause of the decision."""
 
     committed: int = 0
     aborted: int = 0
-    """By their producer."""
+    """Aborted by their producer."""
     timed_out: int = 0
     fenced: int = 0
     """Aborted because a new producer has taken over the transactional id."""

@@ -1,8 +1,8 @@
 """The metrics of group and transaction coordinators: how many groups and transactional ids are in each state.
 
-Never does: keeping counts; it counts at each request for metrics, so requests of clients pay nothing. Invariant:
-one piece counts COUNTED_A_PIECE at most, and the number of samples does not depend on what clients name. Source:
-``GroupCoordinatorMetrics`` (``kafka.coordinator.group:type=GroupMetadataManager`` and
+Never does: keeping counts; it counts at each request for metrics, so that requests of clients cost no more. Invariant:
+one piece counts COUNTED_A_PIECE at most, and the number of samples does not depend on the names that clients choose.
+Source: ``GroupCoordinatorMetrics`` (``kafka.coordinator.group:type=GroupMetadataManager`` and
 ``kafka.server:type=group-coordinator-metrics``). Kafka has no such metrics of transactions.
 """
 
@@ -28,7 +28,7 @@ class TransactionSeen(NamedTuple):
 
 
 class CoordinatorSources(NamedTuple):
-    """What the metrics read. Each returns those of the partitions that this broker leads and has loaded."""
+    """Functions that return the states of groups and transactional ids in the partitions that are loaded here."""
 
     classic_states: Callable[[], Iterator[str]]
     consumer_states: Callable[[], Iterator[str]]

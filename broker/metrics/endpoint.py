@@ -8,8 +8,8 @@ With credentials, only a client that sends them reads the metrics; the other two
 
 Owns: its listener. Never does: threads, keeping connections. Invariants: a request is a few KiB at most, and
 arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
-is cut off; one turn of the event loop makes one piece of all answers, and an answer that its client does not read is
-made no further. Source: Prometheus' exposition formats (by prometheus_client).
+is cut off; one turn of the event loop makes one piece of one answer; while a client does not read, no more pieces are
+made for it. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class MetricsEndpoint:
         self._turn = asyncio.Lock()
         """Held by the answer that makes a piece in this turn of the event loop."""
         self._servers: list[asyncio.Server] = []
-        """One; after :meth:`renew` one for each address."""
+        """One server; after :meth:`renew` one for each address."""
 
     async def start(self, host: str, port: int) -> int:
         """Starts to listen. Returns the port. Raises OSError."""
@@ -69,7 +69,7 @@ class MetricsEndpoint:
         return bound
 
     async def renew(self, tls: ssl.SSLContext) -> None:
-        """Gives new connections another certificate. The listening sockets stay, so none is refused meanwhile."""
+        """Gives new connections another certificate. The listening sockets stay open, so no connection is refused."""
         self._tls = tls
         before, self._servers = self._servers, []
         for one in [one for server in before for one in server.sockets]:
@@ -160,7 +160,8 @@ def _field(head: list[str], name: str) -> str:
 
 
 async def _drained(writer: asyncio.StreamWriter, max_wait_s: float) -> bool:
-    """Waits until the client has read most of the written bytes. False: it has read nothing in ``max_wait_s``."""
+    """Waits until the client has read most of the written bytes. Returns False if it has read nothing in
+    ``max_wait_s``."""
     while True:
         unread_bytes = writer.transport.get_write_buffer_size()
         try:

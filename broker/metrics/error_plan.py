@@ -1,6 +1,7 @@
-"""Where a response has error codes, found once for each API. Pure.
+"""Where a response has error codes: found once for each API and version. Pure.
 
-Owns: the places. Never does: I/O. Source: ``errorCounts`` of Kafka's response classes, which count each item.
+Owns: the places of the error codes. Never does: I/O. Source: ``errorCounts`` of Kafka's response classes, which count
+each item.
 """
 
 from typing import Any
@@ -27,7 +28,7 @@ class ErrorPlan:
         return self._code is None and not self._lists
 
     def count(self, structure: Any, counts: dict[int, int], left: int = COUNTED_ITEMS) -> int:
-        """Adds the codes of a structure to ``counts``. Returns how many items more would be counted."""
+        """Adds the codes of a structure to ``counts``. Returns how many more items may be counted."""
         if self._code is not None:
             code = getattr(structure, self._code)
             counts[code] = counts.get(code, 0) + 1
@@ -40,7 +41,7 @@ class ErrorPlan:
 
 
 def error_plan(response: str, version: int) -> ErrorPlan:
-    """The plan of a response (Kafka's name of it) of one version."""
+    """The plan for one version of a response. ``response``: Kafka's name, such as ``FetchResponse``."""
     structures = message(response).layout(version).structures
 
     def plan_of(spec: StructureSpec) -> ErrorPlan:

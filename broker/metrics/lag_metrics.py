@@ -1,10 +1,10 @@
 """The lag of groups: how far their committed offsets are behind, in records and in seconds.
 
-Owns: the last completed round of looks at all committed offsets. Invariants: one piece looks at LOOKED_AT_A_PIECE
-offsets, or reads one batch, in steps of less than a millisecond; one request for metrics makes PIECES_A_REQUEST pieces,
-and a longer round goes on with the next request; the samples are those of the MAX_LAGS largest lags, and the sum of the
-others. Source: our own; Apache Kafka's brokers have no lag. Lag in seconds is the age of the oldest record that a group
-has not committed (docs/metrics.md).
+Owns: the result of the last completed round, which has looked at all committed offsets. Invariants: one piece looks at
+LOOKED_AT_A_PIECE offsets, or reads one batch, in steps of less than a millisecond; one request for metrics makes
+PIECES_A_REQUEST pieces, and a longer round continues with the next request; the samples are those of the MAX_LAGS
+largest lags, and the sum of the others. Source: our own; Apache Kafka's brokers have no lag. Lag in seconds is the age
+of the oldest record that a group has not committed (docs/metrics.md).
 """
 
 import heapq
@@ -21,9 +21,9 @@ from .pieces import Sample, in_pieces
 MAX_LAGS = 1_000
 """Partitions of groups that have samples of their own."""
 LOOKED_AT_A_PIECE = 256
-"""A look costs 0.7 us."""
+"""Committed offsets that one piece looks at, 0.7 us each."""
 PIECES_A_REQUEST = 400
-"""Looks at 102,400 offsets, or reads 400 batches: 0.1 s."""
+"""The most pieces that one request makes. They look at 102,400 offsets, or read 400 batches, in 0.1 s."""
 OTHERS = ("others", "", "")
 LABELS = ("group", "topic", "partition")
 UNKNOWN = -1
@@ -44,7 +44,7 @@ NOTHING_UNREAD = -2
 
 
 class Lag(NamedTuple):
-    """The lag of one partition of a group. ``lag``: records up to the high watermark; UNKNOWN without a copy here."""
+    """The lag of one partition of a group. ``lag``: records up to the high watermark; UNKNOWN without a local copy."""
 
     lag: int
     group_id: str
@@ -59,12 +59,12 @@ class Lag(NamedTuple):
 
     @property
     def unread(self) -> UnreadFrom:
-        """From where it has not read."""
+        """The partition, with the first offset that the group has not read."""
         return self.topic, self.partition, self.offset
 
 
 class LagSources(NamedTuple):
-    """What the metrics read."""
+    """The functions that the metrics read from."""
 
     committed: Callable[[], Iterator[CommittedTopic]]
     """The offsets of the groups that this broker coordinates."""
@@ -75,16 +75,16 @@ class LagSources(NamedTuple):
 
 
 class LagRound:
-    """One look at all committed offsets."""
+    """The result of one round over all committed offsets."""
 
     def __init__(self) -> None:
         self.largest: list[Lag] = []
         """A heap while the round runs, afterwards the largest first."""
         self.others = 0
-        """The records of the lags that are not among them."""
+        """The sum of the lags that are not in ``largest``, in records."""
         self.count = 0
         self.times: dict[UnreadFrom, int | None] = {}
-        """The times of the first unread records, in ms since the epoch; None of those that have no time."""
+        """The times of the first unread records, in ms since the epoch; None for records without a time."""
 
     def add(self, one: Lag) -> None:
         """Keeps the lag, if it is one of the largest."""
@@ -99,7 +99,7 @@ class LagMetrics:
     """Collects the metrics at each request, in pieces."""
 
     def __init__(self, sources: LagSources, pieces_a_request: int = PIECES_A_REQUEST) -> None:
-        """``pieces_a_request``: the most pieces that one request makes; a longer round goes on with the next one."""
+        """``pieces_a_request``: the most pieces that one request makes; a longer round continues with the next one."""
         self._sources = sources
         self._pieces_a_request = pieces_a_request
         self._shown = LagRound()
@@ -146,7 +146,7 @@ class LagMetrics:
                 break
             unread = one.unread
             if unread not in found.times:
-                # A group that has not moved: its record is still there, and no batch is read again.
+                # If the group has not moved, the time is known and no batch is read again.
                 is_known = known.get(unread, NOTHING_UNREAD) != NOTHING_UNREAD
                 found.times[unread] = known[unread] if is_known else (yield from self._time_of(one))
         self._shown = found

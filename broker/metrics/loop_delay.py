@@ -1,7 +1,7 @@
-"""How late the event loop is: the time that anything waits for its turn.
+"""How late the event loop is: the time for which a callback waits for its turn.
 
 Owns: one timer of the event loop. Never does: naming what blocked it (:mod:`..timers.stall_watch` does). A turn that
-takes long delays every request, so this is what Kafka's RequestQueueTimeMs is for its request handler threads. Ten
+takes long delays every request, so this corresponds to RequestQueueTimeMs of Kafka's request handler threads. Ten
 wake-ups a second cost 0.01 % of a core.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import HistogramMetricFamily, Metric
 
 PERIOD_S = 0.1
-"""A stall that is shorter can go unnoticed. One that is longer counts once."""
+"""The interval of measurements. A shorter stall can go unnoticed. A longer one counts once."""
 LIMITS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""The loop's own timers are exact to 1 ms."""
+"""The upper limits of the histogram's buckets. The loop's own timers are exact to 1 ms."""
 
 
 class LoopDelay:

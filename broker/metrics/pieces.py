@@ -54,7 +54,7 @@ def in_pieces(new_family: Callable[[], Any], samples: Iterable[Sample]) -> Itera
 
 
 class _OneMetric(Collector):
-    """The collector that Prometheus' encoders take, with one metric."""
+    """A collector of one metric, for the encoders of prometheus_client."""
 
     def __init__(self, metric: Metric | None) -> None:
         self._metric = metric

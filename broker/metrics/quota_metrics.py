@@ -1,8 +1,8 @@
 """The metrics of client quotas, by the names that the JMX exporter gives Kafka's MBeans.
 
 Never does: charging. Invariants: there are no samples without a quota of the kind, as in Kafka; at most ``MOST_SHOWN``
-users and client ids are shown for each kind, those that were used last, since their names are the clients'. The rates
-of the broker and its listeners are always there, as in Kafka. Source: ``kafka.server:type=Produce``, ``Fetch``,
+users and client ids are shown for each kind, those that were used last, since clients choose these names. The rates of
+the broker and its listeners are always there, as in Kafka. Source: ``kafka.server:type=Produce``, ``Fetch``,
 ``Request``, ``ControllerMutation`` with ``user`` and ``client-id`` (ClientQuotaManager,
 ControllerMutationQuotaManager), ``socket-server-metrics`` with ``ip`` or ``listener`` (ConnectionQuotas).
 """
@@ -25,7 +25,7 @@ from .pieces import Sample, in_pieces
 
 MOST_SHOWN = 1_000
 OTHERS: Tags = ("", "others")
-"""Names that found no room among the sensors share one (docs/limits.md)."""
+"""The labels of the sensor that names without a sensor of their own share (docs/limits.md)."""
 LABELS = ("user", "client_id")
 
 
@@ -55,7 +55,7 @@ THROTTLED: tuple[tuple[str, str, Callable[[ListenerRates], Average]], ...] = (
     ("", "the rate of the listener or of the broker", lambda rates: rates.throttled),
     ("ip_", "the rate of their address", lambda rates: rates.throttled_addresses),
 )
-"""Prefix of the name, whose rate it is, the average."""
+"""Prefix of the metric's name, whose rate causes the throttling, the average throttle time."""
 
 
 class QuotaMetrics:
@@ -67,8 +67,8 @@ class QuotaMetrics:
         accepted: Callable[[], CreationRates | None],
         now_ms: Callable[[], int],
     ) -> None:
-        """``quotas``: None before there are any. ``accepted``: the rates of new connections. ``now_ms``: the clock of
-        both.
+        """``quotas`` returns None before there are any. ``accepted``: the rates of new connections. ``now_ms``: the
+        clock of both.
         """
         self._quotas = quotas
         self._accepted = accepted
@@ -110,7 +110,7 @@ class QuotaMetrics:
         )
 
     def _connections(self, quotas: QuotasInForce | None, accepted: CreationRates | None) -> Iterator[Metric]:
-        """Of listeners and addresses; no samples without them."""
+        """The accept rates of listeners and addresses; without any, no samples."""
         now_ms = self._now_ms()
         of_listeners = {} if accepted is None else accepted.listeners
         yield from in_pieces(

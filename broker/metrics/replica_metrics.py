@@ -19,7 +19,7 @@ from .replica_state import FetcherState, FollowedReplica, HostedReplicaCounts, I
 PARTITION_LABELS = ("topic", "partition")
 FETCHER_LABELS = ("clientId",)
 LEADER_LABELS = (*FETCHER_LABELS, "brokerHost", "brokerPort")
-"""Of ``AbstractFetcherThread.FetcherStats``."""
+"""The labels of ``AbstractFetcherThread.FetcherStats``."""
 REPLICA_FETCHERS = ("Replica",)
 """The client id of Kafka's ReplicaFetcherManager, as opposed to the one for moves between directories."""
 

@@ -1,7 +1,7 @@
-"""What the metrics show of the replicas on this broker: those that it leads over followers, and its copies.
+"""The numbers that the metrics show for this broker's replicas: partitions that it leads, and copies of others'.
 
-Pure. Owns: the shape of these numbers. It is apart from :mod:`.replica_metrics`, which a broker without metrics never
-imports.
+Pure. Owns: the shape of these numbers. It is separate from :mod:`.replica_metrics`, which a broker without metrics
+never imports.
 """
 
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class HostedReplicaCounts(NamedTuple):
 
 
 class FollowedReplica(NamedTuple):
-    """One copy. ``lag``: records up to the leader's high watermark that it lacks; ``has_failed``: it is not fetched
-    until the metadata changes."""
+    """One replica that follows a leader. ``lag``: records up to the leader's high watermark that it lacks;
+    ``has_failed``: it is not fetched until the metadata changes."""
 
     client_id: str
     topic: str

@@ -2,7 +2,8 @@
 
 Owns: the counts. Never does: reading a clock, I/O, knowing of Prometheus. Invariants: noting a request costs about
 1 us; what is kept is bounded by the APIs, their versions and the error codes, whatever clients send. Source:
-``RequestChannel``, ``RequestMetrics``, whose times are percentiles; histograms add up over brokers.
+``RequestChannel``, ``RequestMetrics``, whose times are percentiles. Here they are histograms, which can be added up
+over brokers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from .error_plan import ErrorPlan, error_plan
 
 BUCKETS = 26
-"""Bucket ``n`` holds times below 2^n us: the last one but one ends at 33.6 s."""
+"""Bucket ``n`` holds times below 2^n us: bucket 25 ends at 33.6 s, and one more holds longer times."""
 
 
 class ApiMeter:
@@ -40,7 +41,7 @@ class ApiMeter:
         self.request_bytes = 0
         self.response_bytes = 0
         self.errors: dict[int, int] = {}
-        """Error codes in answers, 0 for none: one of the answer, and one of each item that has one."""
+        """Error code (0: none) -> how often it occurs, in answers and in their items that have a code."""
 
     def received(self, version: int, size: int) -> None:
         """Counts a request of ``size`` bytes."""
@@ -56,7 +57,7 @@ class ApiMeter:
         self.buckets[bucket if bucket < BUCKETS else BUCKETS] += 1
         if parts is not None:
             self.response_bytes += sum(map(len, parts))
-            if not isinstance(response, bytes):  # those are of another node, passed on as they came
+            if not isinstance(response, bytes):  # bytes are a controller's answer, forwarded unchanged
                 errors.count(response, self.errors)
 
     def served(self, seconds: float) -> None:
@@ -75,7 +76,7 @@ def cumulative(buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
 
 
 class RequestMeters:
-    """The meters of all APIs that were asked for."""
+    """The meters of all APIs that were requested."""
 
     def __init__(self) -> None:
         self._meters: dict[str, ApiMeter] = {}
@@ -88,7 +89,7 @@ class RequestMeters:
         return meter
 
     def errors_of(self, name: str, version: int) -> ErrorPlan:
-        """Where an API's response of one version has error codes."""
+        """The places of the error codes in one version of an API's response."""
         return error_plan(f"{name}Response", version)
 
     def __iter__(self) -> Iterator[ApiMeter]:

@@ -16,7 +16,7 @@ from .request_meters import ApiMeter, RequestMeters, cumulative
 from .topic_meters import TopicMeter, TopicMeters
 
 MAX_SOFTWARE = 100
-"""Client libraries and versions that are told apart: their names are the clients'."""
+"""The most client libraries and versions with samples of their own: clients choose these names."""
 OTHERS = ("others", "")
 Connected = tuple[str, tuple[str, str]]
 """A connection's listener, and the name and version of its client's software."""
@@ -110,7 +110,7 @@ class RequestMetrics:
         yield Sample(("",), value(self._topics.unknown))
 
     def _connections(self) -> Metric:
-        """Open connections by listener and client software, with the rarest ones of many as others."""
+        """Open connections by listener and client software. If there are many, the rarest are summed up as others."""
         family = GaugeMetricFamily(
             "kafka_server_socket_server_metrics_connections",
             "Open connections by the client library that ApiVersions names.",

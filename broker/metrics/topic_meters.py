@@ -10,7 +10,7 @@ from typing import Any
 
 RECORDS_COUNT = Struct(">i")
 RECORDS_COUNT_AT = 57
-"""Where a record batch of version 2 has its number of records."""
+"""The position of the number of records in a record batch of version 2, in bytes."""
 BATCH_HEADER_BYTES = 61
 
 
@@ -40,7 +40,7 @@ class TopicMeters:
         self._name_of = name_of
         self._meters: dict[str, TopicMeter] = {}
         self.unknown = TopicMeter()
-        """Failed requests for topics that do not exist: their names are the clients'."""
+        """Failed requests for topics that do not exist. They share a meter, since clients choose these names."""
 
     def __iter__(self) -> Iterator[tuple[str, TopicMeter]]:
         """The topics and their meters, by name."""
@@ -52,8 +52,8 @@ class TopicMeters:
             del self._meters[name]
 
     def sizes(self, request: Any) -> dict[tuple[str, bytes, int], tuple[int, int]]:
-        """What a Produce request holds: (topic, topic id, partition) -> (bytes, records). Its batches may be gone when
-        it is answered.
+        """The sizes in a Produce request: (topic, topic id, partition) -> (bytes, records). Call it before the request
+        is served: its batches may be gone when it is answered.
         """
         return {
             (topic.name, topic.topic_id, data.index): _size(data.records)

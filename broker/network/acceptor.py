@@ -1,7 +1,7 @@
 """Accepts connections on all listeners, up to the limits of connections and descriptors.
 
-Owns: the order of the listening sockets, and whether accepting is paused. Never does: serving. Invariants: at a limit,
-new connections wait in the system's backlog, as in Kafka at ``max.connections``, of one listener or of all; open
+Owns: the listening sockets, and whether accepting is paused. Never does: serving. Invariants: at a limit, new
+connections wait in the system's backlog, as in Kafka at ``max.connections``, of one listener or of all; open
 connections continue, and a reserve of descriptors stays for files. (The event loop's own servers accept until no
 descriptor is left, and then close waiting connections.) Source: ``SocketServer.Acceptor``,
 ``ConnectionQuotas.waitForConnectionSlot``.

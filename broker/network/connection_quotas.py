@@ -1,9 +1,9 @@
 """The limits on connections: in total, of one listener, from one address; and on how many are accepted a second.
 
 Owns: the limits, and the number of connections from each address and of each listener. Never does: accepting or closing
-one. Invariant: the listener between the nodes, if there are others, is never full because of ``max.connections`` of the
-broker. Source: ``ConnectionQuotas`` (max.connections, max.connection.creation.rate, max.connections.per.ip,
-max.connections.per.ip.overrides).
+one. Invariant: if the broker has other listeners, the inter-broker listener is never full because of
+``max.connections`` of the broker. Source: ``ConnectionQuotas`` (max.connections, max.connection.creation.rate,
+max.connections.per.ip, max.connections.per.ip.overrides).
 """
 
 import logging
@@ -27,7 +27,7 @@ class ConnectionQuotas:
         self._broker = ConnectionLimits(UNLIMITED, UNLIMITED)
         self._listeners: Mapping[str, ConnectionLimits] = {}
         self.protected: str | None = None
-        """The listener between the nodes, if there are others."""
+        """The inter-broker listener, if the broker has other listeners."""
         self._max_per_ip = UNLIMITED
         self._max_per_ip_overrides: Mapping[str, int] = {}
         self._by_host: Counter[str] = Counter()
@@ -56,8 +56,8 @@ class ConnectionQuotas:
         max_connections_per_ip_overrides: Mapping[str, int],
         new_rates: "Callable[[], CreationRates] | None" = None,
     ) -> None:
-        """Sets the limits for new connections. ``protected``: the listener between the nodes, if there are others.
-        ``new_rates`` makes :attr:`rates`; None if nothing needs it.
+        """Sets the limits for new connections. ``protected``: the inter-broker listener, if the broker has other
+        listeners. ``new_rates`` makes :attr:`rates`; None if nothing needs it.
         """
         self._broker, self._listeners, self.protected = broker, listeners, protected
         self._max_per_ip = max_connections_per_ip

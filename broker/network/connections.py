@@ -100,7 +100,8 @@ class Connections:
 
     def close_excess(self) -> None:
         """Closes the least recently used connections, if there are more than ``max.connections``: that key was made
-        smaller, or the listener between the nodes needs room. Its own connections stay if there are other listeners.
+        smaller, or the inter-broker listener needs room. Connections of the inter-broker listener stay if there are
+        other listeners.
         """
         excess = self.quotas.excess()
         if not excess:

@@ -1,8 +1,8 @@
 """The limit of open files of this process, and its division.
 
 Owns: the division. What the process has open at the start (standard output, the event loop's files, listeners, all of
-a program that a broker runs in) is taken off first. Half of the rest, 4,096 at most, is for segments of logs; a reserve
-is for files that are open for a moment (checkpoints, snapshots, indexes, syncs by name, modules, the cleaner);
+a program that a broker runs in) is subtracted first. Half of the rest, 4,096 at most, is for segments of logs; a
+reserve is for files that are open for a moment (checkpoints, snapshots, indexes, syncs by name, modules, the cleaner);
 connections get the rest. Never does: closing anything.
 """
 

@@ -22,7 +22,7 @@ class BindError(Exception):
 
 @dataclass(slots=True)
 class BoundListener:
-    """A listener with its sockets; ``port`` is the real one."""
+    """A listener with its sockets. ``port``: the bound port, even if the configured one is 0."""
 
     listener: Listener
     sockets: list[socket.socket]

@@ -28,11 +28,11 @@ Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
 HEADER_BYTES = 4
-"""Of the shortest header of a response: its correlation id."""
+"""The size of the shortest response header, which has only the correlation id."""
 SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", "0.1.0"
 ANY_VERSION = 1 << 15
 LOGIN_PAUSE_S = 1.0
-"""After a refused login. The other node delays its refusals, too."""
+"""The pause after a refused login. The other node delays its refusals, too."""
 RENEW_AFTER, RENEW_JITTER = 0.85, 0.10
 """A session is renewed after 85 to 95 % of its life (``SaslClientAuthenticator``)."""
 
@@ -64,7 +64,7 @@ class NodeClient:
         self.renew_at_s: float | None = None
         """When to log in again, by the loop's clock; None if the session does not end."""
         self._refused: tuple[float, str] | None = None
-        """Until when no login is tried after a refusal, by the loop's clock, and the refusal."""
+        """After a refusal: the time until which no login is tried, by the loop's clock, and the reason."""
 
     @property
     def address(self) -> str:
@@ -74,7 +74,7 @@ class NodeClient:
     async def send(
         self, request: Message, response_type: type[Response], timeout_s: float, max_version: int = ANY_VERSION
     ) -> Response:
-        """Sends one request in the highest version that both know, at most ``max_version``; its response.
+        """Sends one request in the highest version that both nodes know, at most ``max_version``. Returns the response.
 
         ``timeout_s`` covers the connection too. Raises NodeUnavailableError.
         """
@@ -94,7 +94,7 @@ class NodeClient:
 
     @property
     def is_ready(self) -> bool:
-        """Whether :meth:`send_at_once` can be called: it is connected, and its login does not end."""
+        """Whether :meth:`send_at_once` can be called: it is connected, and its login does not expire."""
         return self.renew_at_s is None and self._is_open()
 
     def send_at_once(
@@ -150,7 +150,7 @@ class NodeClient:
         return await self._judged(timeout_s, timed())
 
     async def _judged(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
-        """The result of work on the connection, which is closed if that fails. Raises NodeUnavailableError."""
+        """Awaits work on the connection, and closes the connection if that fails. Raises NodeUnavailableError."""
         try:
             return await work
         except (OSError, EOFError, ProtocolError) as error:
@@ -241,7 +241,10 @@ class NodeClient:
     async def _exchange(
         self, request: Message, version: int, response_type: type[Response], timeout_s: float | None = None
     ) -> Response:
-        """``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError, ProtocolError."""
+        """Sends a request and returns the response. ``timeout_s``: None if the caller limits the time.
+
+        Raises TimeoutError, OSError, EOFError, ProtocolError.
+        """
         assert self._connection is not None
         frame = await self._connection.exchange(self._encoded(request, version), timeout_s)
         return self._decoded(request, version, response_type, frame)
@@ -266,7 +269,7 @@ class NodeClient:
 def client_at(
     client: NodeClient | None, host: str, port: int, client_id: str, security: NodeSecurity = PLAINTEXT
 ) -> NodeClient:
-    """The client if that is where it connects to; otherwise it is closed, and a new one takes its place."""
+    """Returns ``client`` if it connects to this address. Otherwise closes it and returns a new one."""
     if client is not None:
         if (client.host, client.port) == (host, port):
             return client

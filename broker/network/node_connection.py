@@ -1,10 +1,11 @@
 """One connection that this broker opened to another node: a request out, the frame of its answer in.
 
 Owns: the socket, the bytes of an answer that has not wholly arrived, the one request in flight. Never does: encoding,
-decoding, retries. Invariants: an answer is never larger than its limit; what arrives without a request is an error.
+decoding, retries. Invariants: an answer is never larger than its limit; bytes that arrive without a request are an
+error.
 
-A protocol of its own instead of asyncio's streams: an answer calls back inside the turn of the event loop that has read
-it. A produce with acks=all waits for one fetch of each follower.
+This does not use asyncio's streams: the callback of an answer runs in the turn of the event loop that has read it. A
+Produce with acks=all waits for one Fetch of each follower, so one turn less matters.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from ...protocol.framing import FrameReader
 from ...protocol.records.buffers import Buffer
 
 MAX_RESPONSE_BYTES = 64 << 20
-"""Larger frames are refused. The first bytes of an HTTP or a TLS answer are no size below this."""
+"""Larger frames are refused. The first bytes of an HTTP or TLS answer, read as a size, are above this."""
 RECEIVE_BUFFER_BYTES = 16 * 1024
 """An answer that is larger gets a buffer of its own, which grows as its bytes arrive."""
 
@@ -36,11 +37,11 @@ class NodeConnection(asyncio.BufferedProtocol):
         self._frames = FrameReader(MAX_RESPONSE_BYTES)
         self._received = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self._answered: Answered | None = None
-        """What waits for the answer to the request in flight."""
+        """The callback for the answer to the request in flight; None if there is none."""
         self._until_s = 0.0
-        """Until when the request in flight may take, by the loop's clock."""
+        """The deadline of the request in flight, by the loop's clock."""
         self._timer: asyncio.TimerHandle | None = None
-        """One timer for request after request: setting one for each would take 3 us."""
+        """One timer serves many requests: setting one for each would cost 3 us."""
         self._failure: Exception | None = None
         """Why the connection can't be used any more."""
 
@@ -50,7 +51,7 @@ class NodeConnection(asyncio.BufferedProtocol):
         return self._failure is None and self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, request: bytes, timeout_s: float | None = None) -> Buffer:
-        """Sends a request; the frame that answers it, without its size. One at a time.
+        """Sends a request. Returns the frame of the answer, without its size. One request at a time.
 
         ``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError or ProtocolError. The
         caller then closes the connection, also if it is cancelled.
@@ -71,7 +72,7 @@ class NodeConnection(asyncio.BufferedProtocol):
     def send(self, request: bytes, answered: Answered, timeout_s: float | None = None) -> None:
         """As :meth:`exchange`, for callers without a task: ``answered`` is called once, after this call has returned.
 
-        Raises why the connection can't be used.
+        Raises the error that has made the connection unusable.
         """
         if self._failure is not None:
             raise self._failure
@@ -95,7 +96,7 @@ class NodeConnection(asyncio.BufferedProtocol):
         self._timer = loop.call_at(self._until_s, self._time_is_up)
 
     def _time_is_up(self) -> None:
-        """The timer of an earlier request or of the one in flight has fired."""
+        """Fails the request in flight if its time is up. Sets the timer again if an earlier request had set it."""
         self._timer = None
         if self._answered is None or self._until_s == math.inf:
             return
@@ -125,7 +126,7 @@ class NodeConnection(asyncio.BufferedProtocol):
         self._fail(exc or EOFError(f"closed the connection after {self._frames.buffered_bytes} bytes of an answer"))
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go."""
+        """The buffer for the next bytes."""
         return self._received if self._frames.large is None else self._frames.target()
 
     def buffer_updated(self, nbytes: int) -> None:

@@ -1,4 +1,4 @@
-"""``ssl.principal.mapping.rules``: from the name in a client's certificate to the name of its principal. Pure.
+"""``ssl.principal.mapping.rules``: maps the name in a client's certificate to a principal's name. Pure.
 
 Owns: the rules and their application. Never does: reading certificates. Invariants: the first rule that matches the
 whole name decides; if none does, the client is refused. Source: ``SslPrincipalMapper``.

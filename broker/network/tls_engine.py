@@ -1,8 +1,9 @@
 """One side of a TLS connection as bytes in, bytes out: OpenSSL over two buffers in memory.
 
 Owns: the handshake, encryption, decryption, alerts. Never does: sockets, tasks, logging. Invariants: a buffer in memory
-never gets more than a piece at a time (OpenSSL keeps the largest size that it ever had: 115 KiB a connection, 420 with
-whole messages); renegotiation is refused (the context's option). Source: RFC 8446, RFC 5246, ``SslTransportLayer``.
+never gets more than a piece at a time (OpenSSL never shrinks a buffer: a connection has 115 KiB, and would have 420 KiB
+with whole messages); renegotiation is refused (the context's option). Source: RFC 8446, RFC 5246,
+``SslTransportLayer``.
 """
 
 import contextlib

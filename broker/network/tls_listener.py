@@ -49,7 +49,7 @@ class RunningTls:
 
 
 class HandshakeAuthentication:
-    """The authentication of an SSL listener: no frame comes before its end (:class:`.connection.Authentication`)."""
+    """The authentication of an SSL listener (:class:`.connection.Authentication`): it ends before the first frame."""
 
     def __init__(self, max_frame_bytes: int) -> None:
         self.max_frame_bytes = max_frame_bytes

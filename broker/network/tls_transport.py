@@ -2,9 +2,9 @@
 
 Owns: the order of ciphertext and plaintext, backpressure in both directions, the end of a connection. Never does:
 serving, encryption (:mod:`.tls_engine`). Invariants: a connection counts from its accept on, so that its limits and
-deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext; what a paused
-connection has left of it is at most that buffer, and its socket is not read; alerts and close_notify are sent before
-the socket is closed. Source: ``SslTransportLayer``.
+deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext; ciphertext
+that a paused connection has not taken is copied, at most that buffer, and its socket is not read; alerts and
+close_notify are sent before the socket is closed. Source: ``SslTransportLayer``.
 
 uvloop's and asyncio's own TLS call the protocol only after the handshake, keep 256 KiB for each connection, and can't
 limit how many handshakes a turn does.
@@ -81,7 +81,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._engine: TlsEngine | None = None
         """Made with the first bytes: a silent connection costs no more than a plaintext one."""
         self._loop: asyncio.Transport | None = None
-        """The socket's own transport; None before and after."""
+        """The socket's own transport; None before the connection is made and after it is lost."""
         self._is_ready = False
         """Whether the handshake is finished."""
         self._is_queued = False
@@ -183,7 +183,7 @@ class TlsTransport(asyncio.BufferedProtocol):
     # Called by the connection, as a transport.
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """As of an asyncio transport: ``ssl_object`` is not None, the rest is the socket's."""
+        """As in asyncio's transports: ``ssl_object`` is not None; other values are those of the socket."""
         if name == "ssl_object":
             return self
         return default if self._loop is None else self._loop.get_extra_info(name, default)

@@ -34,8 +34,8 @@ class Unauthenticated:
         now_ms: Callable[[], int],
     ) -> None:
         """``timeout_ms``: from accept to authentication. ``max_connections``: at one time; at most half of
-        ``share_of()``, the number of connections of all kinds. ``max_bytes``: held for all of them. ``now_ms``: a
-        monotonic clock.
+        ``share_of()``, the most connections of all kinds. ``max_bytes``: held for all of them. ``now_ms``: a monotonic
+        clock.
         """
         self._timeout_ms = timeout_ms
         self._max_connections = max_connections
@@ -47,7 +47,7 @@ class Unauthenticated:
         self.held_bytes = 0
         """The memory for what these connections have sent."""
         self._held: dict[Connection, int] = {}
-        """Of each connection that holds any."""
+        """Connection -> the bytes held for it; without those that hold none."""
         self._held_by_host: Counter[str] = Counter()
 
     def __len__(self) -> int:

@@ -127,7 +127,7 @@ class Lifecycle:
     # Events ------------------------------------------------------------------
 
     def applied(self, offset: int) -> None:
-        """The metadata image holds everything up to ``offset``."""
+        """Notes that the metadata image holds everything up to ``offset``."""
         self._applied_offset = offset
         self._look_whether_caught_up()
 
@@ -148,18 +148,18 @@ class Lifecycle:
             self._due_ms = 0
 
     def ready_to_unfence(self) -> None:
-        """All partitions of this broker are served: it may become active."""
+        """Lets the next heartbeat ask to be unfenced, because all partitions of this broker are served."""
         self._is_ready = True
         self._due_ms = 0
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """A log directory is offline; the next heartbeat goes out at once and says so."""
+        """Notes that a log directory is offline. The next heartbeat goes out at once and reports it."""
         if directory_id not in self._offline:
             self._offline[directory_id] = now_ms + self._directory_failure_timeout_ms
             self._due_ms = 0
 
     def cordon(self, directory_ids: Sequence[bytes]) -> None:
-        """These directories take no new partitions (KIP-1066)."""
+        """Notes the directories that take no new partitions (KIP-1066). The next heartbeat reports them."""
         if list(directory_ids) != list(self._cordoned):
             self._cordoned = list(directory_ids)
             self._due_ms = 0

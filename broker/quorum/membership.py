@@ -109,7 +109,7 @@ class ClusterMembership(BrokerReports):
         self._has_joined = True
 
     def ready_to_unfence(self) -> None:
-        """The partitions of this broker are served."""
+        """Lets the heartbeats ask to be unfenced, because the partitions of this broker are served."""
         self.lifecycle.ready_to_unfence()
         self._heartbeats.wake()
 
@@ -195,7 +195,7 @@ class ClusterMembership(BrokerReports):
             self._ended(reason)
 
     def task_ended(self, task: "asyncio.Task[None]") -> None:
-        """A task that belongs to this membership has ended: the broker can't go on without it if it failed."""
+        """Called when a task of this membership has ended. If it failed, the broker can't go on."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a task of the cluster membership failed", exc_info=error)

@@ -1,6 +1,6 @@
 """The broker's background work: retention, cleaning, checkpoints, flushes.
 
-Owns: the times of each kind of work. Never does: deciding what to delete or flush (the logs do), blocking the event
+Owns: the interval of each kind of work. Never does: deciding what to delete or flush (the logs do), blocking the event
 loop with a sync of the disk. Invariant: work on a failing directory is logged and tried again; work on the others
 continues. Source: ``LogManager.startup``, ``ReplicaManager.startHighWatermarkCheckPointThread``.
 """
@@ -120,8 +120,8 @@ class Background:
     ) -> None:
         """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
 
-        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics
-        of requests and coordinators, which are there with this key.
+        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics of requests,
+        coordinators and quotas.
         """
         address = config.get_string("odradek.metrics.listener")
         if not address:
@@ -271,7 +271,7 @@ class Background:
             self._flushing = self._slices.start(self._flush_steps(), _report_flushing)
 
     def _flush_steps(self) -> Iterator[None]:
-        """Flushes logs, so that recovery points follow data that was synced without its indexes."""
+        """Flushes logs with their indexes, which moves recovery points. Other syncs leave the indexes out."""
         for directory in list(self._directories):
             for count, log in enumerate(list(directory.logs.values()), 1):
                 if not count % LOOKS_A_STEP:
@@ -281,12 +281,12 @@ class Background:
 
 
 def _nothing() -> Iterator[Never]:
-    """There are no other brokers."""
+    """Nothing: there are no other brokers."""
     return iter(())
 
 
 def _report(error: Exception) -> None:
-    """Logs an error that ended a round of retention, which is a bug. The next round starts from the beginning."""
+    """Logs an error, which is a bug, that ended a round of retention or checkpoints. The next round starts over."""
     logger.error("retention failed", exc_info=error)
 
 
@@ -304,7 +304,8 @@ def _report_flushing(error: Exception) -> None:
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:
-    """Whether a log has something to flush, and has rolled since or was last flushed flush.ms ago."""
+    """Whether a log has unflushed records, and was last flushed flush.ms ago or before its active segment was
+    rolled."""
     return (
         log.is_open
         and log.failure is None

@@ -65,7 +65,7 @@ class Broker:
         self.metadata = metadata
         self.controller = controller
         self.forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = no_versions
-        """API key -> versions, of what the controllers of a cluster answer for this broker."""
+        """API key -> lowest and highest version, of the APIs that this broker forwards to the controllers."""
         self.auto_topic_creation = auto_topic_creation
         self.producer_ids = producer_ids
         self.partitions = partitions
@@ -83,7 +83,7 @@ class Broker:
         self.listeners_changed: Callable[[MetadataImage], None] = nothing_changes
         """Called after a change of dynamic configs: reads the key stores of TLS listeners again."""
         self.token_hmacs: TokenHmacs | None = None
-        """Of the delegation tokens; None if they are disabled."""
+        """The HMACs of the delegation tokens; None if tokens are disabled."""
         self.security_protocols: Mapping[str, str] = {one.name: one.protocol for one in config.listeners}
         """The names of listeners with their security protocols."""
         self.quotas: QuotaEnforcement | None = None
@@ -97,14 +97,14 @@ class Broker:
         )
 
     def record_work_for(self, context: RequestContext) -> RecordWork:
-        """What runs work on a thread for a request."""
+        """Runs work on threads for a request, and charges the time to its client if that has quotas."""
         if context.charge is None:
             return self.record_work
         return ChargedRecordWork(self.record_work, context.charge.on_thread)
 
     @property
     def own_metadata(self) -> MetadataService:
-        """The metadata to change, for requests that a broker of a cluster passes on to its controllers."""
+        """The metadata of a broker that is its own controller, for handlers that change it."""
         assert isinstance(self.metadata, MetadataService), "such a request is forwarded"
         return self.metadata
 
@@ -149,7 +149,7 @@ class Broker:
 
     @property
     def _protected_listener(self) -> str | None:
-        """The listener between the nodes, if there are others."""
+        """The inter-broker listener, if the broker has other listeners."""
         return self.config.inter_broker_listener_name if len(self.config.listeners) > 1 else None
 
     def _new_rates(self) -> "CreationRates":
@@ -162,18 +162,18 @@ class Broker:
 
 
 def nothing_changes(image: MetadataImage) -> None:
-    """No listener has key stores."""
+    """The ``listeners_changed`` of a broker without TLS listeners."""
 
 
 LimitClients = Callable[[Mapping[ClientQuotaEntity, Mapping[str, float]], Collection[ClientQuotaEntity]], None]
 
 
 def no_limits(quotas: Mapping[ClientQuotaEntity, Mapping[str, float]], changed: Collection[ClientQuotaEntity]) -> None:
-    """Before connections are accepted, no client has to be limited."""
+    """The ``limit_clients`` before connections are accepted: no client has to be limited yet."""
 
 
 def no_versions() -> Mapping[int, tuple[int, int]]:
-    """Nothing is forwarded."""
+    """The ``forwarded_versions`` of a broker that forwards nothing."""
     return {}
 
 

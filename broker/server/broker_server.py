@@ -1,9 +1,9 @@
 """Starts and stops a broker: the only place that knows the order.
 
-Owns: the order of start and stop. Never: serves. Invariants: the listeners' ports are known before the broker
+Owns: the order of start and stop. Never does: serving. Invariants: the listeners' ports are known before the broker
 registers. When :meth:`BrokerServer.start` returns, every topic has its leader, the offsets topic exists, its groups are
-loaded, and connections are accepted. A stop leaves no leader, and writes checkpoints and the clean-shutdown marker.
-Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
+loaded, and connections are accepted. After a stop, this broker leads no partition; checkpoints and the clean-shutdown
+marker are written. Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
-"""After a clean start so many partitions are opened, then requests have so long: 2,000 in three seconds."""
+"""The pause for requests after each OPEN_AT_ONCE partitions that are opened after a start: 2,000 take three seconds."""
 
 
 class BrokerServer:
@@ -75,13 +75,13 @@ class BrokerServer:
         read_only: ReadOnlyMode | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
-        """``cluster_id``: of a new data directory; None takes a random one. ``on_end`` is called when the broker ends
+        """``cluster_id``: for a new data directory; None takes a random one. ``on_end`` is called when the broker ends
         by itself (:attr:`failure`). ``read_only``: how to serve directories that may not be changed. ``surroundings``:
         None takes the real ones."""
         self._config = config
         self._cluster_id = cluster_id
         self.failure: str | None = None
-        """Why the broker has ended by itself: its log directories have failed."""
+        """Why the broker has ended by itself, or has not stopped cleanly; None otherwise."""
         self._on_end = on_end
         self._read_only = read_only
         self._surroundings = surroundings or Surroundings()
@@ -93,7 +93,7 @@ class BrokerServer:
         """The role of a start that is under way."""
         self._recovery = RecoveryProgress(time.monotonic)
         self._undo = ExitStack()
-        """Ends what runs as a crash does: for a start that failed, and for a broker that can't go on."""
+        """Callbacks that end the parts as a crash does: for a start that failed, and for a broker that can't go on."""
 
     @property
     def running(self) -> RunningBroker:
@@ -149,7 +149,7 @@ class BrokerServer:
             self._waiting_role.stop_waiting()
 
     async def _open(self, now_ms: int) -> OpenedBroker:
-        """Binds, locks, reads or follows the metadata, and finds the logs."""
+        """Binds listeners, locks directories, reads or follows the metadata, and finds the logs."""
         config = self._config
         role = self._waiting_role = self._role()
         for listener in config.listeners:
@@ -202,7 +202,7 @@ class BrokerServer:
         parts.patient_timers.every(WATCH_MS, tls.look_at_files)
 
     def _role(self) -> Role:
-        """What ``process.roles`` makes of this broker."""
+        """The role that ``process.roles`` gives this broker."""
         if self._config.get_list("process.roles") != ["broker"]:
             return Standalone(self._config, self._cluster_id)
         from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
@@ -210,7 +210,7 @@ class BrokerServer:
         return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended)
 
     def _ended(self, reason: str) -> None:
-        """The role of this broker has ended."""
+        """Ends the broker, because its role can't go on."""
         if self._running is not None:
             self._abort(self._running.broker, reason)
 
@@ -222,7 +222,7 @@ class BrokerServer:
             await asyncio.get_running_loop().run_in_executor(None, self._recovery.recover, *arguments)
 
     def _serve(self, parts: OpenedBroker, now_ms: int) -> None:
-        """Registers, leads, loads: what is needed before the first connection."""
+        """Registers, hosts the partitions and loads the coordinators, before the first connection."""
         broker, hosting, log_dirs = parts.broker, parts.hosting, parts.log_dirs
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
@@ -260,7 +260,7 @@ class BrokerServer:
         authorizer.update(acls, acls)
 
     async def _accept(self, parts: OpenedBroker) -> RunningBroker:
-        """Accepts connections and starts what runs beside requests."""
+        """Accepts connections and starts the background work."""
         loop, config = asyncio.get_running_loop(), self._config
         broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
         metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
@@ -327,7 +327,7 @@ class BrokerServer:
         return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
 
     def _abort(self, broker: Broker, reason: str) -> None:
-        """The broker can't go on: ends as a crash does, and logs why."""
+        """Ends as a crash does, because the broker can't go on. Logs the reason."""
         if self.failure is not None:
             return
         logger.critical("%s", reason)
@@ -339,7 +339,7 @@ class BrokerServer:
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker.
 
-        A directory whose disk refuses that has no marker, and :attr:`failure` names it; the others are closed cleanly.
+        A directory whose disk fails gets no marker, and :attr:`failure` names it; the others are closed cleanly.
         Harmless if the broker has ended by itself.
         """
         if self.failure is not None:
@@ -389,7 +389,7 @@ def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[
 
 
 def _abort_all(log_dirs: LogDirectories) -> None:
-    """Lets the directories go as a crash would."""
+    """Releases the log directories as a crash would."""
     for directory in log_dirs.online:
         directory.abort()
     log_dirs.release_metadata()

@@ -1,8 +1,8 @@
 """A broker of a cluster that other nodes control: ``process.roles=broker``.
 
 Owns: the order of the steps that only this role has. Never does: deciding what controllers decide. Invariants: no
-request is served before the controllers have unfenced this start's registration; what only controllers can answer is
-passed on to them. Source: BrokerServer.
+request is served before the controllers have unfenced this start's registration; requests that only controllers can
+answer are forwarded to them. Source: BrokerServer.
 """
 
 import asyncio
@@ -70,8 +70,8 @@ class ClusterMember(Role):
         clock_ms: Callable[[], int],
         ended: Callable[[str], None],
     ) -> None:
-        """``cluster_id``: of a new data directory; None refuses one. ``clock_ms``: wall clock, milliseconds since the
-        epoch. ``ended`` gets why the broker can't go on."""
+        """``cluster_id``: for a new data directory; without it, a new one is refused. ``clock_ms``: wall clock,
+        milliseconds since the epoch. ``ended`` gets the reason if the broker can't go on."""
         self._config = config
         self._cluster_id = cluster_id
         self._clock_ms = clock_ms
@@ -132,7 +132,7 @@ class ClusterMember(Role):
             self._membership.stop_waiting()
 
     def _start_channels(self, membership: ClusterMembership) -> None:
-        """Connections of their own for what must not wait for each other."""
+        """Makes one channel to the controllers for each kind of request, so that none waits for another kind."""
         controllers, name = membership.controllers, f"broker-{self._config.node_id}"
         self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
         self.topic_creator = ForwardedTopicCreation(self.metadata, self._config, self._forwarding)
@@ -239,7 +239,7 @@ class ClusterMember(Role):
                 await asyncio.sleep(0)
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        """Passes on what only controllers can answer."""
+        """Lets the dispatcher forward requests that only controllers can answer."""
         broker.forwarded_versions = self._forwarding.versions
         dispatcher.forward(FORWARDED - PREPROCESSED, self._forwarding.versions, self._forward)
         configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding, set_levels)
@@ -247,7 +247,7 @@ class ClusterMember(Role):
         dispatcher.override_handlers(ForwardedTokens(self._forwarding, broker.security_protocols).handlers)
 
     def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
-        """The handler of what is passed on. ``context`` is the request itself, and ``reply`` is the same."""
+        """The handler of forwarded requests. ``context`` and ``reply`` are the same object."""
 
         def answered(response: bytes | KafkaError) -> None:
             if not context.is_wanted():
@@ -295,7 +295,7 @@ class ClusterMember(Role):
 
 @contextmanager
 def _as_start_errors() -> Iterator[None]:
-    """What keeps this broker out of its cluster ends the start with a sentence, and a signal ends it without one."""
+    """Raises ConfigError with the text of a NotJoinedError, and StartStopped for a LeftError (a signal)."""
     try:
         yield
     except NotJoinedError as problem:

@@ -49,7 +49,7 @@ START_ERRORS = (
 )
 """Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
 LOOP_FILES = 12
-"""What an event loop, a listener and a log directory hold open."""
+"""The number of descriptors that an event loop, a listener and a log directory hold open."""
 STARTED = (
     "[KafkaServer id={}] started",
     "[BrokerServer id={}] Transition from STARTING to STARTED",
@@ -135,7 +135,7 @@ async def run(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested)
-    # The image's entry point blocks these signals until here: as process 1 it would lose earlier ones.
+    # The image's entry point blocks these signals until here: without a handler, process 1 would lose them.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
         running = await server.start()

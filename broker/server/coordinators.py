@@ -1,7 +1,7 @@
 """The two coordinators of a broker, for groups and for transactions, over the partitions of their topics.
 
 Owns: the assignment of partitions to coordinators, their elections, and the order of their loading. Never does:
-deciding. Invariant: at a start, groups are loaded before transactions, whose markers may be for them. Source:
+deciding. Invariant: at a start, groups are loaded before transactions, which may write markers for them. Source:
 ``BrokerMetadataPublisher``.
 """
 
@@ -38,7 +38,7 @@ LOOK_EVERY_MS = 5_000
 
 
 class Coordinators:
-    """Both coordinators."""
+    """The group coordinator and the transaction coordinator of a broker."""
 
     def __init__(
         self,
@@ -52,7 +52,8 @@ class Coordinators:
         inter_broker: "NodeSecurity | None" = None,
     ) -> None:
         """``next_producer_id`` returns a new id. ``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``:
-        the total time of stalls of the broker, in ms. ``inter_broker``: of the connections to other brokers.
+        the total time of stalls of the broker, in ms. ``inter_broker``: the security settings of connections to other
+        brokers; None without other brokers.
         """
         image = metadata.image
         self._metadata = metadata
@@ -114,7 +115,7 @@ class Coordinators:
         self._look_on(steps)
 
     def _look_on(self, steps: Steps[None]) -> None:
-        """Looks at some more groups in this turn of the event loop, and at the next ones in the next."""
+        """Looks at some groups in this turn of the event loop, and continues in the next turn."""
         for _ in steps:
             self._timers.schedule(0, partial(self._look_on, steps))
             return
@@ -144,7 +145,7 @@ class Coordinators:
     def _leader_changed(
         self, coordinator: Coordinator[Any, Any], topic: str, index: int, image: PartitionImage
     ) -> None:
-        """A partition without files stays without a shard until a request needs it."""
+        """Elects or resigns for one partition. One without files gets its shard when a request needs it."""
         partition = self._partitions.find(topic, index)
         if image.leader != self._metadata.node_id:
             coordinator.resign(index, image.leader_epoch if self._metadata.node_id in image.replicas else None)

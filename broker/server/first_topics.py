@@ -43,8 +43,8 @@ def first_topic(text: str) -> FirstTopic:
 
 
 async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> None:
-    """Creates those that do not exist. Raises ConfigError with every refusal, by topic; KafkaError if nothing can be
-    written."""
+    """Creates the topics that do not exist. Raises ConfigError with the refusals of all topics; KafkaError if nothing
+    can be written."""
     if broker.is_cluster_member:
         raise ConfigError(["--create-topic needs a broker that is its own controller: create topics of a cluster once"])
     image = broker.metadata.image

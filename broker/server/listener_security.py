@@ -1,7 +1,7 @@
-"""What serves the connections of each listener, by its security protocol.
+"""Makes the factory of each listener's connections, by its security protocol.
 
-Owns: the choice. Never does: accepting, authenticating. Invariant: a connection of a listener that asks for
-authentication counts as unauthenticated from its accept. Source: ``ChannelBuilders``.
+Owns: the choice of the factory. Never does: accepting, authenticating. Invariant: a connection of a listener that asks
+for authentication counts as unauthenticated from its accept. Source: ``ChannelBuilders``.
 """
 
 import functools
@@ -53,8 +53,9 @@ class ListenerSecurity:
         tls: "TlsListeners | None",
         most_connections: int,
     ) -> None:
-        """``connect`` makes a connection. ``timers`` check for late ones. ``tls``: of the listeners that have it.
-        ``most_connections``: by the limit of open files.
+        """``connect`` makes a connection. ``timers`` check for connections that authenticate too late. ``tls``: the TLS
+        of the listeners that have it; None without one. ``most_connections``: the most that the limit of open files
+        allows.
         """
         self._most_connections = most_connections
         self._tls = tls

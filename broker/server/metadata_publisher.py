@@ -73,14 +73,14 @@ class BrokerMetadataPublisher:
                 yield from hosting.reconfigure_topic(name)
 
     def _cordon(self) -> None:
-        """Applies the current ``cordoned.log.dirs``, and tells the controller."""
+        """Applies the current ``cordoned.log.dirs``, and reports it to the controller."""
         log_dirs = self._broker.log_dirs
         log_dirs.cordoned = cordoned_paths(self._broker.config, log_dirs.paths)
         self._reports.cordon(log_dirs.cordoned_ids, self._clock_ms())
 
 
 def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogConfig:
-    """The configuration of a topic's logs: its own configs over the broker's, segments small enough for the cap."""
+    """The configuration of a topic's logs: its own configs, else the broker's, with segments that fit the cap."""
     configured = log_config_for(config, image.config_of(ResourceType.TOPIC, topic))
     segment_bytes = segment_bytes_under(config.get_int(CAP_KEY), configured.segment_bytes)
     if segment_bytes == configured.segment_bytes:

@@ -1,7 +1,7 @@
 """Puts the parts of a broker together.
 
-Owns: which part gets which. Never does: I/O, starting anything. Source: the fields of ``BrokerServer`` and
-``ReplicaManager``.
+Owns: which part gets references to which. Never does: I/O, starting anything. Source: the fields of ``BrokerServer``
+and ``ReplicaManager``.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def put_together(
 ) -> OpenedBroker:
     """Makes the parts of a broker on the running event loop, and gives each what it needs of the others.
 
-    ``undo`` gets what ends them as a crash does.
+    ``undo`` gets the callbacks that end them as a crash does.
     """
     loop, metadata, clock_ms = asyncio.get_running_loop(), role.metadata, surroundings.clock_ms
     timer_loop = surroundings.timer_loop(loop)

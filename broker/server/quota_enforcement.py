@@ -1,7 +1,7 @@
 """Enforces the quotas of the metadata: charges requests, and limits the rates of new connections.
 
-Owns: the quotas in force, and the addresses of the host names among their entities. Never does: judging. Source:
-ClientQuotaMetadataManager, DynamicClientQuotaPublisher.
+Owns: the quotas in force, and the addresses of the host names among their entities. Never does: deciding whether a
+quota is exceeded (:mod:`..quotas` does). Source: ClientQuotaMetadataManager, DynamicClientQuotaPublisher.
 
 Imported with the first quota in the metadata.
 """
@@ -44,7 +44,7 @@ class QuotaEnforcement:
         self._resolved: dict[str, str] = {}
 
     def update(self, quotas: Quotas, changed: Collection[ClientQuotaEntity]) -> None:
-        """Takes over the entities that changed. ``quotas``: all of the metadata."""
+        """Applies the quotas of the ``changed`` entities. ``quotas``: all quotas of the metadata."""
         self.clients.update(quotas, changed)
         self._dispatcher.charging = self._charging if self.clients.is_enabled else None
         hosts = {name for entity in changed for kind, name in entity if kind == IP and name is not None}

@@ -1,4 +1,4 @@
-"""What a broker is to its cluster: its own controller, or a member under other controllers.
+"""The role of a broker: its own controller, or a member of a cluster with other controllers.
 
 Owns: the points of a start and of a stop at which the two differ. :mod:`.standalone` and :mod:`.cluster_member`
 implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
@@ -28,7 +28,7 @@ class StartStopped(Exception):  # noqa: N818 - what has happened, and no error
 
 
 class Role(ABC):
-    """One start of one broker in its role. The attributes are there once :meth:`open` has returned."""
+    """The role of one broker process. Attributes without a default are set when :meth:`open` has returned."""
 
     metadata: PublishedMetadata
     controller: Controller
@@ -36,7 +36,7 @@ class Role(ABC):
     producer_ids: ProducerIdSource
     reports: BrokerReports
     inter_broker: "NodeSecurity | None" = None
-    """Of the connections to other brokers; None for a broker that is its own controller, which has no others."""
+    """The security settings of connections to other brokers; None for a broker that is its own controller."""
     ask_themselves: frozenset[int] = frozenset()
     """APIs whose handlers ask the authorizer themselves, since controllers decide most of each request."""
     placed: Callable[[bytes, int, bytes], None] | None = None
@@ -50,7 +50,7 @@ class Role(ABC):
 
     @abstractmethod
     async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
-        """Reads or follows the metadata, as far as it must be known before logs are looked for.
+        """Reads the metadata, or follows it until it is complete enough to look for logs.
 
         Raises ConfigError, MetadataLogError, KafkaError, OSError with what to do.
         """
@@ -62,36 +62,36 @@ class Role(ABC):
 
     @abstractmethod
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
-        """The logs are there: says in which directory each lies. Raises KafkaError."""
+        """Reports the log directories to the controller, after the logs were found. Raises KafkaError."""
 
     @abstractmethod
     async def activate(self) -> None:
-        """All partitions are served: returns when this broker may take requests. Raises ConfigError."""
+        """Called after all partitions are served. Returns when this broker may take requests. Raises ConfigError."""
 
     @abstractmethod
     async def announce(self, replica: Replica, directory_id: bytes) -> None:
-        """A replica is about to lie in another directory: returns when the controllers know. A failure of either
-        directory would else move or keep the wrong leaders."""
+        """Reports that a replica will move to another directory, and returns when the controllers know it. Otherwise a
+        failure of either directory would move or keep the wrong leaders."""
 
     @abstractmethod
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
-        """Replicas lie in other directories now. Raises KafkaError."""
+        """Reports that replicas have moved to other directories. Raises KafkaError."""
 
     @abstractmethod
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
-        """What follows other brokers' partitions; None without other brokers."""
+        """The part that follows other brokers' partitions; None without other brokers."""
 
     @abstractmethod
     def leaders(self) -> Leaders | None:
-        """What leads partitions with several replicas; None without other brokers."""
+        """The part that leads partitions with several replicas; None without other brokers."""
 
     @abstractmethod
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        """Requests that this broker does not answer itself."""
+        """Sets up the forwarding of requests that this broker does not answer itself."""
 
     @abstractmethod
     async def leave(self) -> None:
-        """The first step of a stop: others take over what this broker leads."""
+        """The first step of a stop: other brokers take over what this broker leads."""
 
     @abstractmethod
     async def close(self, now_ms: int) -> None:

@@ -67,7 +67,7 @@ class Standalone(Role):
         self._lifecycle = BrokerLifecycle(metadata, controller)
 
     def stop_waiting(self) -> None:
-        """Nothing waits."""
+        """Does nothing: no method of this role waits."""
 
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
         """Registers, elects, and creates the offsets topic, which is ready before the first group."""
@@ -83,10 +83,10 @@ class Standalone(Role):
         self.topic_creator.ensure(OFFSETS_TOPIC, now_ms)
 
     async def activate(self) -> None:
-        """Nothing is to be waited for: :meth:`register` has unfenced this broker."""
+        """Does nothing: :meth:`register` has unfenced this broker."""
 
     async def announce(self, replica: Replica, directory_id: bytes) -> None:
-        """:meth:`assign` tells the metadata in one step with the exchange."""
+        """Does nothing: :meth:`assign` writes the new directory to the metadata at the end of the move."""
 
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """See :class:`Role`."""
@@ -102,14 +102,14 @@ class Standalone(Role):
         return None
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        """Everything is answered here."""
+        """Does nothing: this broker answers all requests itself."""
 
     async def leave(self) -> None:
-        """No other broker could take over."""
+        """Does nothing: no other broker could take over."""
 
     async def close(self, now_ms: int) -> None:
         """Writes the records of a stop."""
         self._lifecycle.stop(now_ms)
 
     def abort(self) -> None:
-        """Nothing runs."""
+        """Does nothing: this role has no tasks."""

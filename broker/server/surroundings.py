@@ -1,4 +1,4 @@
-"""What a broker takes from its surroundings, and a test can give it instead: files, clocks, a look at each request.
+"""What a test can replace in a broker: files, clocks, and the handlers of requests.
 
 Owns: the defaults, which are the real ones. Never does: I/O.
 """

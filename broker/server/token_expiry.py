@@ -31,7 +31,10 @@ def know_tokens(broker: Broker) -> None:
 
 
 def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
-    """Removes expired tokens now and then, if this broker is its own controller. ``clock_ms``: since the epoch."""
+    """Removes expired tokens at a regular interval (:data:`INTERVAL_KEY`), if this broker is its own controller.
+
+    ``clock_ms``: wall clock, milliseconds since the epoch.
+    """
     if broker.token_hmacs is None or broker.is_cluster_member:
         return
     from ..controller.delegation_tokens import expired_tokens

@@ -154,10 +154,10 @@ class WarmUp:
 
 
 def _lacks_descriptors(error: ImportError | OSError) -> bool:
-    """Whether a module was not found because no descriptor was left. (The loader of libraries has only a text.)"""
+    """Whether a module was not found because no descriptor was left. (Errors of the library loader have no errno.)"""
     return lacks_descriptors(error) or any(os.strerror(code) in str(error) for code in NO_DESCRIPTOR)
 
 
 def log_imported() -> None:
-    """The ``finished`` of a running broker."""
+    """Logs the end of the warm-up."""
     logger.debug("all modules are imported")

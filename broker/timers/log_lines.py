@@ -166,7 +166,7 @@ class _Budget:
         self.time_s = now_s
 
     def spend(self, message: str, size: int, now_s: float) -> None:
-        """Notes a line that is written. A line may cost more than is left: the next ones wait until that is earned."""
+        """Notes a line that is written. A line may cost more bytes than are left; the next one waits for a refill."""
         self.left_bytes -= size
         self.last = message
         self.written_s = now_s
@@ -188,7 +188,7 @@ class _Budget:
 
 
 class _Allowance:
-    """Bytes that are earned by the second, up to a limit."""
+    """A token bucket of bytes or of new subjects: refilled at a constant rate, up to a limit."""
 
     __slots__ = ("_most", "_rate", "_time_s", "left")
 
@@ -239,7 +239,7 @@ class LineBudgets:
         self._counting: set[Site] = set()
         self._subjects = _Subjects()
         self._payer: _Allowance | None = None
-        """Who pays for the line that was admitted last; None if its log call does."""
+        """The allowance of the subject that pays for the line admitted last; None if its log call pays."""
 
     @property
     def is_counting(self) -> bool:
@@ -256,7 +256,7 @@ class LineBudgets:
         if budget is None:
             budget = self._budgets[site] = _Budget(now_s, kind)
         budget.refill(now_s)
-        allowance = self._subjects.allowance(subject, now_s)  # also noted while the log call can pay
+        allowance = self._subjects.allowance(subject, now_s)  # always, so that the subject counts as used
         self._payer = None
         if budget.left_bytes <= 0:
             if allowance is None or allowance.left <= 0:

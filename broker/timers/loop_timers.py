@@ -44,7 +44,7 @@ class LoopTimers:
         return timer.postpone(int(self.time_s() * 1000) + delay_ms)
 
     def look_again(self) -> None:
-        """The clock was set forward: what is due then fires in the next turn."""
+        """Fires the due timers in the next turn, because the clock was set forward."""
         if not self._closed:
             self._arm(self.now_ms())
 

@@ -76,7 +76,7 @@ class PatientTimers:
         self.schedule(interval_ms, run)
 
     def look_again(self) -> None:
-        """The clock was set forward, and nothing has stalled: what is due then fires in the next turn."""
+        """Fires the due timers in the next turn, because the clock was set forward. Does not count as a stall."""
         if not self._closed:
             self._arm(self._patience.stalled_ms + self.now_ms())
 

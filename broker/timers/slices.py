@@ -84,7 +84,7 @@ class Slices:
         self._begun: deque[SlicedWork] = deque()
         self._is_closed = False
         self._begins_until_ms: float | None = None
-        """Until when new work begins at once; None if no work began in this turn of the event loop."""
+        """The time until which new work begins at once; None while no turn of this class is scheduled."""
         self._running: SlicedWork | None = None
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ class Slices:
             work.cancel()
 
     def _turn(self) -> None:
-        """Gives a slice to new work and one to a piece of work that has begun; then the event loop goes round."""
+        """Gives one slice to new work and one to work that has begun. Then other callbacks of the event loop run."""
         begun = self._begun.popleft() if self._begun else None
         now_ms = self._now_ms()
         until_ms = now_ms + SLICE_MS

@@ -1,4 +1,4 @@
-"""The interfaces of timers, for all rooms.
+"""The interfaces of timers, for all packages of the broker.
 
 Pure. Owns: these protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers`,
 :class:`..timers.patient_timers.PatientTimers` and the virtual timers of the tests implement them.
