@@ -4,7 +4,10 @@ from ..protocol.errors import ErrorCode, KafkaError
 
 
 class StorageError(KafkaError):
-    """An operation of the disk failed: KAFKA_STORAGE_ERROR. It had no effect and may be tried again."""
+    """The disk failed, or the log or its directory is unusable (KAFKA_STORAGE_ERROR).
+
+    The operation had no effect and may be tried again, unless its docstring says otherwise.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)

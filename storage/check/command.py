@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXIT_DAMAGE = 1
 SMALL_BYTES = 32 << 20
-"""Below this size it is not worth starting processes."""
+"""Fewer bytes than this are checked without starting other processes, which would cost more time than it saves."""
 
 
 @click.command(
@@ -89,7 +89,7 @@ def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[CheckedAmounts]":
 
 
 class _ProgressLine:
-    """One line on a terminal."""
+    """The line on standard error that shows the progress, if that is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total

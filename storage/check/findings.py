@@ -32,7 +32,7 @@ class Problem(NamedTuple):
         return f"{self.severity.upper()} {self.file}{place}: {self.what}"
 
     def to_document(self) -> dict[str, Any]:
-        """For JSON."""
+        """The finding as a JSON object."""
         return {"severity": str(self.severity), "file": self.file, "position": self.position, "what": self.what}
 
 

@@ -94,11 +94,11 @@ class PartitionCleaner:
         max_map_bytes: int = UNLIMITED,
         is_dry_run: bool = False,
     ) -> RoundResult:
-        """Cleans everything before the range's end, by the keys in the range. `facts` are stale afterwards.
+        """Cleans the segments before the range's end: removes records if the range has a later one with their key.
 
         More keys than `max_map_entries` end the round early. More than fit into `max_map_bytes` are split into ranges
-        (latest_records.py). No one else may use the partition at the same time. Raises CorruptRecordError or
-        InvalidRecordError (the log is then unchanged), OSError.
+        (latest_records.py). No one else may use the partition at the same time, and `facts` are stale afterwards.
+        Raises CorruptRecordError or InvalidRecordError (the log is then unchanged), OSError.
         """
         limit = KeyLimit(max_map_entries, max_map_bytes)
         result, groups = self.write_cleaned(facts, offsets, limit, is_dry_run=is_dry_run)

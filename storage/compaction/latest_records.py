@@ -27,7 +27,7 @@ from .record_steps import Latest, RecordSteps
 from .transactions import CleanedTransactions
 
 Chunks = Callable[[SegmentInfo], Iterator[BatchChunk]]
-"""Reads a segment."""
+"""Reads the batches of a segment in chunks."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class LatestRecords:
 def find_latest(
     steps: RecordSteps, chunks: Chunks, facts: PartitionFacts, offsets: CleanableRange, limit: KeyLimit
 ) -> LatestRecords:
-    """Reads the range. Raises KafkaError for damage, OSError."""
+    """Finds the latest record of each key in the range `offsets`. Raises KafkaError for damage, OSError."""
     pending = [KeyRange()]
     found = LatestRecords(-1, 0, 0)
     while pending:

@@ -118,7 +118,10 @@ def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
 def _data_batches(
     round_: Round, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, outcomes: list[_Outcome]
 ) -> tuple[int, Rebuilt | None]:
-    """Sets the outcomes of the first of these data batches. Returns their number, and the rebuilt ones, if any."""
+    """Sets the outcomes of these data batches, up to the number that the steps sift at once.
+
+    Returns that number, and the batches that were rebuilt, if any.
+    """
     sifting = round_.steps.sift(chunk, batches, order)
     rebuilds = []
     for number, outcome in enumerate(sifting.outcomes):

@@ -22,7 +22,7 @@ from ..log.swap_files import rename_swap_files
 
 
 def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:
-    """Replaces the segments `old_bases` by the cleaned ones `new_bases`: neighbours, each list rising. Raises OSError.
+    """Replaces adjacent segments by cleaned ones. Both lists have base offsets, rising. Raises OSError.
 
     The cleaned files must be durable already. Segments between the first and the last new base that are not replaced
     must not exist: after a crash they would be removed.

@@ -26,7 +26,7 @@ class FoundLog(NamedTuple):
     """The directory `name` in `parent` of a partition that was not opened yet.
 
     `topic_id` is None if the directory has none. `is_read`: the id was read from the directory; otherwise it is the
-    expected one.
+    one that the metadata has for the partition.
     """
 
     parent: Path

@@ -23,7 +23,7 @@ class DirectoryLock:
     __slots__ = ("_descriptor", "_files", "_path")
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
-        """Raises DirectoryLockedError if another broker has the directory, OSError if the file can't be created."""
+        """Takes the lock. Raises DirectoryLockedError if another broker has it, OSError for the lock file."""
         self._path = directory.resolve() / LOCK_FILE
         self._descriptor = -1
         if self._path in _held_here:

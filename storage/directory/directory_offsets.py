@@ -1,8 +1,9 @@
-"""The offset checkpoints of one log directory, from which a start knows its partitions' offsets before it opens them.
+"""The offset checkpoints of one log directory, which a start reads before it opens the partitions.
 
 Owns: recovery points, log start offsets, high watermarks and the cleaner's offsets. Never does: choosing when to write
-them. Invariants: a log was synced up to its recovery point on disk; offsets on disk of a removed partition are known,
-so that a new partition of that name never starts with them. Source: Kafka's OffsetCheckpointFile, LogManager.
+them. Invariants: a log was synced up to its recovery point on disk. If the files may still have the offsets of a
+removed partition, that is known (`may_be_written`), so that a new partition of its name never starts with them. Source:
+Kafka's OffsetCheckpointFile, LogManager.
 """
 
 import logging

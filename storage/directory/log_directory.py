@@ -1,6 +1,6 @@
 """One log directory of a broker: its lock, identity, partitions, checkpoints and the marker of a clean stop.
 
-Owns: everything in the directory; directory_flush.py, directory_removal.py and directory_offsets.py have the parts.
+Owns: everything in the directory. Parts of it are in directory_flush.py, directory_removal.py, directory_offsets.py.
 Never does: reading a clock or choosing when to flush, retain or checkpoint (the broker's timers call). Invariants:
 nothing is changed before the lock is held; a log was synced up to its recovery point in the checkpoint. Source: Kafka's
 LogManager.
@@ -133,7 +133,7 @@ class LogDirectory:
         return len(self.descriptors)
 
     def fail(self, error: OSError) -> None:
-        """Takes the directory offline: operations on its logs fail from now on. Any thread. The first error counts."""
+        """Takes the directory offline: its logs fail from now on. Any thread may call; the first error counts."""
         if self.failure is not None:
             return
         self.failure = error
@@ -276,7 +276,7 @@ class LogDirectory:
         topic_id: bytes | None,
         descriptors: DescriptorCache | None = None,
     ) -> Log:
-        """Opens the log of a partition in `path`, or creates it. Without `descriptors` it shares the directory's.
+        """Opens the log of a partition in `path`, or creates it. Without `descriptors`, in the directory's cache.
 
         Raises StorageError, CorruptCheckpointError.
         """
@@ -285,7 +285,8 @@ class LogDirectory:
             is_new = not self._files.exists(path)
             if is_new:
                 if self._offsets.may_be_written(key):
-                    # Offsets of a deleted topic of this name: after a crash the new log would start with them.
+                    # The files may have offsets of a deleted topic of this name. After a crash, the new log would
+                    # start with them.
                     self._offsets.forget(key)
                     self.write_checkpoints()
                 self._files.make_directory(path)

@@ -172,7 +172,7 @@ def _time_index_insane(data: bytes, base_offset: int) -> str | None:
 
 
 class _BatchLookup:
-    """The batches of a log for rising offsets, in one pass."""
+    """Finds the batches of a log by offset, in one pass if the offsets rise."""
 
     def __init__(self, path: Path) -> None:
         self.log = LogFile(path)

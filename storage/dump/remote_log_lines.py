@@ -25,7 +25,7 @@ DELETE_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_
 
 
 def remote_log_text(typed: Typed, _: bool) -> str:
-    """One record."""
+    """The text of one record."""
     message: Any = typed.message
     match message:
         case RemoteLogSegmentMetadataRecord():

@@ -18,7 +18,7 @@ NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 def ends_directory(error: OSError) -> bool:
-    """Whether a log directory can't be trusted after this error."""
+    """Whether this error takes the log directory offline, because its files can't be trusted any more."""
     return error.errno not in PASSING
 
 
@@ -64,7 +64,7 @@ Result = TypeVar("Result")
 def on_disk(
     operation: Callable[Concatenate[Owner, Arguments], Result],
 ) -> Callable[Concatenate[Owner, Arguments], Result]:
-    """Wraps an operation: it raises StorageError on an unusable log and in place of OSError."""
+    """Wraps a method: it raises StorageError if its object is unusable, and in place of an OSError."""
 
     @wraps(operation)
     def checked(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:

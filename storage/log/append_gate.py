@@ -1,8 +1,8 @@
 """Whether clients may append to the logs of one directory, and how suitable it is for new partitions.
 
-Owns: both states and the reason for a refusal. Never does: checking the disk (the broker's disk watch does).
-Invariant: only clients' records are refused. Offset commits, metadata and deletions always pass. Source: our own; Kafka
-has no such state and takes the directory offline when its disk is full.
+Owns: the reason why clients are refused, and whether space is low. Never does: checking the disk (the broker's disk
+watch does). Invariant: only clients' records are refused. Offset commits, metadata and deletions always pass. Source:
+our own; Kafka has no such state and takes the directory offline when its disk is full.
 """
 
 

@@ -180,7 +180,7 @@ class Log:
         self._health.gate = gate
 
     def storage_error(self, error: OSError) -> StorageError:
-        """The StorageError to raise for a disk error. Reports the error if it ends the log directory."""
+        """The StorageError to raise for a disk error. Calls `on_failure` if the error takes the directory offline."""
         return self._health.storage_error(error)
 
     @on_disk
@@ -274,10 +274,10 @@ class Log:
     def read(
         self, offset: int, max_bytes: int, *, upper_bound_offset: int | None = None, min_one_batch: bool = True
     ) -> ReadResult:
-        """Reads from the batch that holds `offset` (or the next one there is) up to the upper bound (exclusive).
+        """Reads from the batch that holds `offset` (or the next batch, in a gap) up to the upper bound (exclusive).
 
-        At most `max_bytes`, so the last batch may be cut; with `min_one_batch` the first is always whole, without it
-        nothing is returned when the first does not fit. Raises OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR.
+        Reads at most `max_bytes`, so the last batch may be cut. If the first batch alone is larger, it is returned
+        whole with `min_one_batch`; without it, the result is empty. Raises OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR.
         """
         health, offsets = self._health, self.offsets
         if health.failure is not None or not health.is_open:

@@ -4,10 +4,10 @@
     flush.sync()                            anywhere: the system calls that wait for the disk
     log.flusher.complete_flush(flush)       on the loop: the recovery point moves
 
-`prepare_sync` instead leaves out the indexes if only the active segment has grown: recovery reads that segment from
-its start anyway. Then `synced_offset` moves, and the recovery point does not.
+`prepare_sync` instead leaves out the indexes if only the active segment has grown. Then `synced_offset` moves, but the
+recovery point does not, so recovery reads the batches after it and adds their index entries.
 
-Invariant: both move only past synced data. Source: Kafka's UnifiedLog.flush.
+Invariant: both offsets move only past synced data. Source: Kafka's UnifiedLog.flush.
 """
 
 from collections.abc import Callable, Iterable, Sequence

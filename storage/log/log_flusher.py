@@ -13,7 +13,7 @@ from .log_offsets import LogOffsets
 
 
 class LogFlusher:
-    """The flushes of one log. It does not refer to the `Log`, so a deleted log is freed without the collector."""
+    """The flushes of one log. It does not refer to the `Log`, so a deleted log is freed at once, without the GC."""
 
     __slots__ = ("_files", "_health", "_offsets", "last_flushed_ms")
 

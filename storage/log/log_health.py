@@ -19,7 +19,7 @@ class LogHealth:
 
     `failure`: why the log is unusable, None while it works. After a failed sync the content of the disk is unknown.
     `gate`: closed while the disk is too full for clients' records.
-    `on_failure`: called with an error that ends the log directory, on the thread that met the error.
+    `on_failure`: called with an error that takes the log directory offline, on the thread that met the error.
     """
 
     __slots__ = ("directory", "failure", "gate", "is_open", "on_failure")
@@ -44,7 +44,7 @@ class LogHealth:
             raise StorageError(self.gate.refusal)
 
     def storage_error(self, error: OSError) -> StorageError:
-        """The StorageError to raise for a disk error. Reports the error if it ends the log directory."""
+        """The StorageError to raise for a disk error. Calls `on_failure` if the error takes the directory offline."""
         if self.on_failure is not None and ends_directory(error):
             self.on_failure(error)
         return StorageError(f"{self.directory}: {text_of(error)}")

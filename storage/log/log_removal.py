@@ -92,7 +92,7 @@ class LogRemoval:
         self._appender.finish_cut()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Removes everything; the next append gets `offset`. As `truncate_to`."""
+        """Removes everything; the next append gets `offset`. Durable on return. Raises as `truncate_to`."""
         self._health.check_usable()
         self._appender.finish_pending()
         try:

@@ -135,7 +135,10 @@ class ProducerSnapshots:
             self._files.remove(self.path(offset))
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
-        """Removes snapshots without a segment, except one after the last segment's start: a clean stop wrote it."""
+        """Removes the snapshots at offsets where no segment begins, such as those of removed segments.
+
+        Keeps the last one if it is after the last segment's start: a clean stop wrote it.
+        """
         bases = set(base_offsets)
         last_base = max(bases, default=0)
         strays = [offset for offset in self._offsets if offset not in bases]

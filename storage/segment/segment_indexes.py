@@ -171,7 +171,7 @@ class SegmentIndexes:
     # Changes -----------------------------------------------------------------
 
     def note_appended(self, header: BatchHeader, base_offset: int, position: int, size: int) -> None:
-        """Adds a batch at `position`. Recovery does so for the batches in the file."""
+        """Updates the indexes for a batch at `position`, after an append or when recovery reads the file."""
         last_offset = base_offset + header.last_offset_delta
         max_timestamp = header.max_timestamp
         if self._max_timestamp == UNKNOWN_TIMESTAMP:
