@@ -1,1 +1,1 @@
-"""From a frame to a handler, and from its response back to bytes. Kafka: ``RequestChannel``, ``KafkaApis``."""
+"""Decodes frames into requests, calls their handlers, encodes the responses (``RequestChannel``, ``KafkaApis``)."""

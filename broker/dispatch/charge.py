@@ -1,10 +1,10 @@
-"""Charges requests to the quotas of their clients, and mutes the connections of those over them (KIP-219).
+"""Charges requests to their clients' quotas, and mutes the connections of clients over a quota (KIP-219).
 
-Owns: what one request has cost: its bytes, its time on the event loop and on threads. Never does: judging
-(:mod:`..quotas`), sending. Invariants: a request is charged once, when it is answered; the longest of its throttle
-times counts. Source: ClientQuotaManager, ClientRequestQuotaManager, RequestHandlerHelper.
+Owns: the cost of one request: its bytes, its time on the event loop and on threads. Never does: computing throttle
+times (:mod:`..quotas` does), sending. Invariants: a request is charged once, when it is answered; if several quotas are
+exceeded, the longest throttle time counts. Source: ClientQuotaManager, ClientRequestQuotaManager, RequestHandlerHelper.
 
-Imported with the first quota in the metadata.
+This module is imported when the metadata gets its first quota.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from .request import RequestContext
 from .route import ForwardingRoute, Route
 
 NS_A_PERCENT = 10_000_000
-"""A hundredth of a second: a quota of 1 per cent is one of these a second."""
+"""Nanoseconds in a hundredth of a second: a request quota of 1 per cent allows this much time each second."""
 EXCEEDED = "The throttling quota has been exceeded."
 
 
@@ -30,7 +30,7 @@ class Mutable(Protocol):
     """A connection that can be muted."""
 
     def mute(self, mute_ms: int) -> None:
-        """Serves no further request for so long."""
+        """Serves no further request of the connection for ``mute_ms``."""
 
 
 class Charging:
@@ -45,12 +45,12 @@ class Charging:
         self.clock_ns = clock_ns
 
     def begin(self, context: RequestContext, size: int) -> "Charge":
-        """The charge of a request that begins now. ``size``: that of its frame in bytes."""
+        """The charge of a request that begins now. ``size``: of its frame, in bytes."""
         return Charge(self, context, size)
 
 
 class Charge:
-    """What one request costs."""
+    """The cost of one request, and the throttle time that follows from it."""
 
     def __init__(self, charging: Charging, context: RequestContext, size: int) -> None:
         self._charging = charging
@@ -64,13 +64,13 @@ class Charge:
         self._is_exempt = context.api_key == ApiKey.WRITE_TXN_MARKERS
         self._own_ms = 0
         self._own: QuotaSensor | None = None
-        """The sensor of the quota that is not of time, and its throttle time."""
+        """The sensor of the quota for produce, fetch or mutations; ``_own_ms`` is the throttle time of that quota."""
         self._own_until_ms: int | None = None
         self._is_timed = False
         self._is_settled = False
         self._mute_ms = 0
 
-    # What the handler knows.
+    # For handlers.
 
     def fetch_max_bytes(self, is_follower: bool) -> float:
         """See :class:`Charged`."""
@@ -114,12 +114,12 @@ class Charge:
     # Time.
 
     def handled(self, steps: Iterator[object] | None) -> Iterator[object] | None:
-        """The handler has returned, with steps or without: what follows is waiting."""
+        """Stops the clock after the handler has returned. Returns its steps, if any, with their time charged."""
         self._pause()
         return None if steps is None else self.timed(steps)
 
     def timed(self, steps: Iterator[object]) -> Iterator[object]:
-        """The same steps; the time of each is charged."""
+        """Runs the same steps and charges the time of each."""
         try:
             while True:
                 self._begun_ns = self._charging.clock_ns()
@@ -136,7 +136,7 @@ class Charge:
                 close()
 
     def on_thread(self, steps: Steps[Result]) -> Steps[Result]:
-        """See :class:`Charged`. Counts the processor's time: a thread also waits for the event loop."""
+        """See :class:`Charged`. Counts the thread's CPU time, since a thread also waits for the event loop."""
         try:
             while True:
                 begun_ns = thread_time_ns()
@@ -159,8 +159,9 @@ class Charge:
     # The answer.
 
     def settle(self, route: Route, response: Any) -> Any:
-        """Charges the request. Returns its response, with the throttle time if there is any. ``response`` is None if
-        the client wants none, or gets none.
+        """Charges the request. Returns its response, with the throttle time set if there is one.
+
+        ``response`` is None if the request gets no response.
         """
         if not self._is_settled:
             self._is_settled = True
@@ -173,11 +174,12 @@ class Charge:
         return response
 
     def mute(self, connection: Mutable) -> None:
-        """The answer has been encoded and is about to be sent: mutes the connection if it has to be."""
+        """Mutes the connection if there is a throttle time. Call it after encoding the answer and before sending it."""
         if self._begun_ns is not None:
             self._pause()
         if self._is_timed and self._spent_ns:
-            # Encoding. As in Kafka the time of sending counts for later requests.
+            # Record the time of encoding. As in Kafka, it is charged too late for this request, and counts for later
+            # ones.
             quota = self._quotas.request
             self._sensor(quota).rate.record(self._spent_ns / NS_A_PERCENT, self._charging.now_ms())
             self._spent_ns = 0
@@ -185,7 +187,10 @@ class Charge:
             connection.mute(self._mute_ms)
 
     def _settle_forwarded(self, route: ForwardingRoute, response: bytes) -> Any:
-        """The longer one counts of this throttle time and that of the controllers."""
+        """Takes the longer throttle time: of this broker, or of the controller that answered. Returns the response.
+
+        The returned response is decoded only if this broker's throttle time must be set in it.
+        """
         message = route.message(response)
         theirs_ms = getattr(message, "throttle_time_ms", 0)
         if theirs_ms >= self._mute_ms:
@@ -212,7 +217,7 @@ class Charge:
             sensor.throttled(self._mute_ms, now_ms)
 
     def _charge_time(self, now_ms: int) -> None:
-        """Charges the time until now to the quota of requests."""
+        """Charges the time spent until now to the request quota."""
         quota = self._quotas.request
         if self._is_exempt or not quota.is_enabled:
             return

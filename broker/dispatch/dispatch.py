@@ -1,12 +1,12 @@
-"""From a frame to a handler, and from its response back to bytes.
+"""Decodes each frame, calls the handler of its API and version, and hands the response on to be encoded.
 
-Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: unserved requests are treated
-as in Kafka: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in the layout of version 0, which
-every client can read; any other closes the connection. If a handler fails, its request gets an error and the connection
-stays open. Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
+Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariants: requests that are not served
+are treated as in Kafka: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in the layout of version
+0, which every client can read; any other request closes the connection. If a handler fails, its request gets an error
+and the connection stays open. Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
 
-The cost of a small request: decoding a header, a dictionary look-up, decoding a body, a call, encoding a response; no
-task, no await.
+A small request costs: decoding its header, a dictionary look-up, decoding its body, one call, encoding the response. It
+creates no task and awaits nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +56,7 @@ class Dispatcher:
         self._config = config
         self._clock_ms = wall_clock_ms
         self._routes: dict[int, Route] = {}
-        """By :data:`KIND`."""
+        """The routes used so far, by :data:`KIND`."""
         self._instead: dict[int, Handler] = {}
         self._forwarded: frozenset[int] = frozenset()
         self._forward: Handler | None = None
@@ -78,29 +78,35 @@ class Dispatcher:
         self._instead.update(handlers)
 
     def guard(self, guard: Callable[[int, Handler], Handler]) -> None:
-        """Puts what ``guard`` makes of an API key and its handler in the handler's place, for an authorizer's checks.
-        Called before the first request."""
+        """Wraps each handler: ``guard(api_key, handler)`` returns a handler that checks the authorizer first.
+
+        Call it before the first request.
+        """
         self._guard = guard
 
     def intercept(self, intercept: Callable[[int, Handler], Handler]) -> None:
-        """Puts what ``intercept`` makes of an API key and its handler before everything else, the guard too, and what
-        was put there before. Called before the first request."""
+        """Wraps each handler: ``intercept(api_key, handler)`` returns the handler to call instead.
+
+        It wraps the guard and earlier interceptors too. Call it before the first request.
+        """
         self._intercepts.append(intercept)
 
     def measure(self, meters: "RequestMeters") -> None:
-        """Counts requests with their times. Called before the first request."""
+        """Counts requests and measures their times from now on. Call it before the first request."""
         self._meters = meters
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
     ) -> None:
-        """Lets ``handle`` pass on the requests of these APIs: it gets header and body as they came, and answers with
-        the header and body of the response. ``versions``: those that can be passed on now. Called before the first
-        request."""
+        """Forwards requests of these APIs: ``handle`` gets header and body as received, as bytes, and replies in bytes.
+
+        ``versions`` returns the lowest and highest version of each API that can be forwarded now. Call it before the
+        first request.
+        """
         self._forwarded, self._forwarded_versions, self._forward = api_keys, versions, handle
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
-        """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
+        """Serves one frame. ``owned``: the frame's bytes stay valid after this call; otherwise only during it."""
         size = len(frame)
         if size < KIND.size:
             connection.refuse(f"a frame of {size} bytes is not a request")
@@ -139,8 +145,9 @@ class Dispatcher:
         owned: bool,
         is_large: bool = False,
     ) -> None:
-        """Serves a decoded request, in slices if its handler asks for them. ``size``: that of its frame in bytes.
-        ``is_large``: it has reserved memory.
+        """Serves a decoded request, in slices if its handler returns steps. ``size``: of the frame, in bytes.
+
+        ``is_large``: memory is reserved for the request.
         """
         begun_s = self._time_s()
         connection.last_used_ms = begun_s * 1000
@@ -172,7 +179,7 @@ class Dispatcher:
         return LargeRequests(budget, self._config.get_int(MAX_BYTES_KEY), self._serve)
 
     def _route(self, kind: int) -> Route | None:
-        """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""
+        """Creates the route of a :data:`KIND` at its first use. Returns None if API or version is not served."""
         api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
         if self._forward is not None and api_key in self._forwarded:
             return self._forwarding_route(kind, api_key, version)
@@ -183,7 +190,7 @@ class Dispatcher:
         if not lowest <= version <= highest:
             if api_key != ApiKey.API_VERSIONS:
                 return None
-            # The body of an unknown, newer version can't be read, and is not needed.
+            # The body of an unknown version can't be read, and is not needed for the answer.
             return Route(description, version, skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
         handle = self._instead.get(api_key) or handler(api_key)
@@ -210,16 +217,16 @@ class Dispatcher:
 def _with_memory(
     connection: Connection, in_service: RequestInService, steps: Iterator[object] | None
 ) -> Iterator[object]:
-    """The steps of a request that has reserved memory. It keeps the memory until they have ended and it is answered."""
+    """Runs the steps of a request with reserved memory, and releases the memory if it then waits for its answer."""
     if steps is not None:
         yield from steps
     if not in_service.is_answered:
-        # It waits, perhaps for minutes. The place where it waits bounds its memory.
+        # The request waits for its answer, perhaps for minutes. The code that keeps it waiting bounds its memory.
         connection.release_memory()
 
 
 def describe_unserved(api_key: int, version: int) -> str:
-    """Describes an unserved request in words."""
+    """Says in words why a request is not served, for the log."""
     try:
         name = api(api_key).name
     except KeyError:

@@ -1,8 +1,10 @@
-"""The answer to a request whose handler failed: the error for every item, as Kafka's request classes build it.
+"""Builds the answer to a request that failed as a whole: the error for every item, as in Kafka's request classes.
 
-Owns: the places of errors in each API's response. Never does: I/O, deciding. The error is set at the top level if the
-response has such a field, and in each result for a topic, partition, group and so on (some have both). Source:
-``AbstractRequest.getErrorResponse`` of every API, ``ApiError.fromThrowable``.
+Owns: the places of errors in each API's response. Never does: I/O, deciding.
+
+The error is set at the top level if the response has an error field there, and in the result of each topic, partition,
+group and so on. Some responses have both. Source: ``AbstractRequest.getErrorResponse`` of every API,
+``ApiError.fromThrowable``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,15 +16,17 @@ from ...protocol.messages.structure import Message, Structure
 from ...protocol.table import FOREVER, StructureSpec, message
 
 ITSELF = ""
-"""Path of an item that is a name or a number, not a structure."""
+"""In ``names``: the item itself, if an item of the request is a name or a number and not a structure."""
 
 
 class ItemErrors(NamedTuple):
-    """Adds an answer to the list ``answered`` for each item of the request's list ``asked`` (a dot: of a nested list).
+    """A rule: for each item of the request's list ``asked``, the response's list ``answered`` gets one result.
 
-    ``names``: attributes of the answer -> attributes of the item. ``error``: the answer's attribute for the error.
-    ``until``: the last version that is answered in this way. ``nameless``: the name of an item that was requested by
-    id.
+    ``asked`` is the attribute of the list; ``a.b`` means the lists ``b`` in the items of ``a``. ``names``: attributes
+    of the result -> attributes of the item. ``inner``: the rule for a list inside the item. ``values``: further
+    attributes of the result. ``error``: the result's attribute for the error. ``until``: the last version with this
+    rule.
+    ``nameless``: the name in the result if the item has only an id.
     """
 
     asked: str
@@ -160,7 +164,7 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.STREAMS_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (ItemErrors("groups", "groups", _same("group_id")),),
 }
-"""Responses with errors besides one at the top level."""
+"""API key -> rules, for responses that have errors below the top level."""
 
 VALUES: dict[int, Mapping[str, Any]] = {
     ApiKey.FIND_COORDINATOR: _NOWHERE,
@@ -177,7 +181,7 @@ VALUES: dict[int, Mapping[str, Any]] = {
     },
     ApiKey.DESCRIBE_CLIENT_QUOTAS: {"entries": None},
 }
-"""Other fields of a response whose values differ from the defaults."""
+"""API key -> other top-level fields whose values in an error response differ from the defaults."""
 
 WITH_MESSAGE = frozenset(
     {
@@ -190,11 +194,11 @@ WITH_MESSAGE = frozenset(
         ApiKey.DELETE_SHARE_GROUP_OFFSETS,
     }
 )
-"""APIs whose answers have the error's text. Kafka gives no text in others, to reveal nothing to the client."""
+"""APIs whose error answers have a message. In the others Kafka sends none, to reveal nothing to the client."""
 
 
 def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -> Message | None:
-    """The response to a request of a version that is served; None if the client wants none (acks 0)."""
+    """The error response to a request of a served version; None if the client wants no response (acks=0)."""
     if api_key == ApiKey.PRODUCE and request.acks == 0:
         return None
     kind: type[Message] = api(api_key).response_class()
@@ -213,7 +217,7 @@ def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -
 
 
 class BuiltResponse(NamedTuple):
-    """A response that is being filled: its layout, and the error for every item."""
+    """The layout of the response that is being built, and the error for every item."""
 
     kind: type[Message]
     version: int
@@ -222,14 +226,14 @@ class BuiltResponse(NamedTuple):
     with_message: bool
 
     def fill(self, into: Structure, structure: str, error: str, values: Mapping[str, Any]) -> None:
-        """Sets the error and the values that the version has."""
+        """Sets the error and the given values in a structure. Skips fields that the version does not have."""
         told = {**values, error: self.error, "error_message": self.error.message if self.with_message else None}
         for field in self.structures[structure].plain_fields(self.version):
             if field.attribute in told:
                 setattr(into, field.attribute, told[field.attribute])
 
     def answer(self, items: ItemErrors, asked: Any, into: Structure, structure: str) -> None:
-        """Adds an answer for each requested item, if the version has such a list."""
+        """Adds a result for each requested item, if the response has the list in this version."""
         fields = self.structures[structure].plain_fields(self.version)
         element = next((field.element for field in fields if field.attribute == items.answered), None)
         if element is None:
@@ -246,7 +250,7 @@ class BuiltResponse(NamedTuple):
 
 
 def _items(asked: Any, path: str) -> Iterator[Any]:
-    """The items of a list of the request, which may be null, or of the lists in it."""
+    """The items of the request's list at ``path`` (see :class:`ItemErrors`). A null list has no items."""
     name, _, rest = path.partition(".")
     for item in getattr(asked, name) or ():
         if rest:

@@ -1,4 +1,4 @@
-"""Why a frame was refused, for the log."""
+"""The reason why a frame could not be decoded, as text for the log."""
 
 from ...protocol.errors import ProtocolError
 from ..timers.log_lines import quoted

@@ -1,11 +1,11 @@
-"""Requests in large frames: decoded in slices, after memory for their elements has been reserved.
+"""Decodes requests in large frames: in slices, after memory for their elements has been reserved.
 
-Owns: decoding large frames. Never does: serving them. Invariants: after INLINE_STEPS steps, decoding continues only
-after the elements were counted and memory was reserved; a request that alone exceeds the limit closes its connection.
-Records are not counted, since they are not copied. Source: Kafka bounds a request by its bytes alone
-(``socket.request.max.bytes``).
+Owns: decoding large frames. Never does: serving them. Invariants: INLINE_STEPS steps are decoded without a reservation;
+if there is more, the elements are counted and memory is reserved first; a single request above the limit closes its
+connection. Records are not counted, since they are not copied. Source: ours; Kafka limits a request only by its size in
+bytes (``socket.request.max.bytes``).
 
-Most large frames have few elements with many bytes, such as records. They are decoded at once, without a reservation.
+Most large frames have few elements with many bytes, such as records. They need no reservation.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,11 +20,11 @@ from .faulty_frame import FaultyFrame
 from .route import Route
 
 INLINE_STEPS = 8
-"""The number of steps (64 elements each) that are decoded before a reservation: below 1 ms."""
+"""The number of steps (64 elements each) that are decoded without a reservation: below 1 ms."""
 HEAD_BYTES = 40 * 1024
-"""The part of a frame in which its header must end; a client id has 32,767 bytes at most."""
+"""The header must end in this many bytes of a frame. A client id has at most 32,767 bytes."""
 ELEMENT_BYTES = 400
-"""The memory of one element of a request, with its share of the response. Measured: 185 bytes for a name in
+"""The bytes reserved for one element of a request and its part of the response. Measured: 185 bytes for a name in
 DescribeGroups, 390 for a topic in Metadata.
 """
 
@@ -40,7 +40,7 @@ class LargeRequests:
     """Decodes large frames."""
 
     def __init__(self, budget: MemoryBudget, request_max_bytes: int, serve: Serve) -> None:
-        """``budget``: for all requests together. ``request_max_bytes``: the maximum for one request."""
+        """``budget``: the memory for all requests together. ``request_max_bytes``: the maximum for one request."""
         self._budget = budget
         self._request_max_bytes = min(request_max_bytes, budget.total_bytes)
         self._serve = serve
@@ -75,7 +75,7 @@ class LargeRequests:
         return None
 
     def _count(self, large: "LargeRequest") -> Iterator[object]:
-        """Counts the elements, and reserves memory for them."""
+        """Counts the elements and reserves memory for them. Decoding continues once the memory is granted."""
         text_bytes = 0 if large.route.takes_records else len(large.frame)
         most = (self._request_max_bytes - text_bytes) // ELEMENT_BYTES
         elements, _ = yield from large.route.count(large.frame, large.position, most)
@@ -132,7 +132,7 @@ class LargeRequest:
 
 
 def _refuse(large: LargeRequest, error: Exception) -> None:
-    """Closes a connection for a body that can't be decoded. Raises other exceptions than ProtocolError again."""
+    """Closes the connection if a body can't be decoded. Re-raises exceptions other than ProtocolError."""
     if not isinstance(error, ProtocolError):
         raise error
     large.connection.refuse(FaultyFrame(large.frame, error, large.client_id))

@@ -1,7 +1,7 @@
-"""Puts the meters of topics before Produce and Fetch.
+"""Wraps the handlers of Produce and Fetch so that the topic metrics count their bytes and requests.
 
-Owns: when they count. Never does: counting. A broker without metrics has none of this. Source: ``BrokerTopicStats`` in
-``ReplicaManager`` and ``KafkaApis``.
+Owns: when the meters count. Never does: counting. A broker without metrics does not use this module. Source:
+``BrokerTopicStats`` in ``ReplicaManager`` and ``KafkaApis``.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from .wrapped_reply import WrappedReply
 
 
 def metered(topics: TopicMeters) -> Callable[[int, Handler], Handler]:
-    """What puts the meters before handlers (:meth:`Dispatcher.intercept`)."""
+    """The function for :meth:`Dispatcher.intercept` that wraps the handlers of Produce and Fetch with meters."""
 
     def intercept(api_key: int, handle: Handler) -> Handler:
         if api_key == ApiKey.PRODUCE:
@@ -44,7 +44,7 @@ def _before_fetch(topics: TopicMeters, handle: Handler) -> Handler:
 
 
 class MeteredReply(WrappedReply):
-    """A reply function that counts the answer."""
+    """A reply function that counts the answer before it passes it on."""
 
     __slots__ = ("_count",)
 
@@ -53,7 +53,7 @@ class MeteredReply(WrappedReply):
         self._count = count
 
     def __call__(self, response: Any) -> None:
-        """Counts and answers."""
+        """Counts the answer, then sends it."""
         if response is not None:
             self._count(response)
         self._reply(response)

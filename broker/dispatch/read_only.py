@@ -1,9 +1,9 @@
-"""Serves directories that must not change: the answers to requests that would change something.
+"""Read-only mode, for data directories that must not change: refuses the requests that would change data.
 
-Owns: these answers. Never does: reading or changing data. Invariant: the usual handlers serve all reads; changes of
-data are refused with POLICY_VIOLATION, after which no client retries. The answer has the reason if it has a field for
-it. Joining a group is allowed: its state stays in memory. Metadata changes are refused by
-``MetadataService.carry_out``. Source: ours; Kafka has no such mode.
+Owns: the refusals. Never does: reading or changing data. Invariant: the usual handlers serve all reads; changes of data
+are refused with POLICY_VIOLATION, which clients do not retry. The answer has the reason if it has a field for a
+message. Joining a group is allowed, as the group's state stays in memory. ``MetadataService.carry_out`` refuses
+metadata changes. Source: ours; Kafka has no such mode.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,10 @@ REFUSED = ErrorCode.POLICY_VIOLATION
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyMode:
-    """How to serve read-only. ``files_for`` returns a directory's file layer, which keeps changes in memory;
-    ``refusal`` is the reason in the answers to changes.
+    """The settings of read-only mode.
+
+    ``files_for`` returns the file layer of a directory, which keeps changes in memory. ``refusal`` is the reason that
+    answers to changes give.
     """
 
     files_for: Callable[[Path], Files]

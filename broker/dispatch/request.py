@@ -1,4 +1,4 @@
-"""The context of a request, which a handler gets besides the body. Pure."""
+"""The context of a request (client, time, permissions, quota), which a handler gets besides the body. Pure."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
@@ -13,10 +13,10 @@ Response = TypeVar("Response", contravariant=True)
 
 
 class Access(Protocol):
-    """What a request may do, for handlers that find the names only while they serve it."""
+    """Authorization questions, for handlers that learn resource names only while they serve the request."""
 
     def topic(self, operation: AclOperation, name: str, log: bool = True) -> bool:
-        """Whether an operation on a topic is allowed. ``log``: whether a denial is worth a line."""
+        """Whether an operation on a topic is allowed. ``log``: whether to log a denial."""
 
     def cluster(self, operation: AclOperation, log: bool = True) -> bool:
         """Whether an operation on the cluster is allowed."""
@@ -26,33 +26,37 @@ class Access(Protocol):
 
 
 class Charged(Protocol):
-    """What a request is charged for, for handlers that know it better than the dispatcher."""
+    """The quota charge of a request, for handlers that know costs which the dispatcher does not."""
 
     def fetch_max_bytes(self, is_follower: bool) -> float:
-        """The most bytes that an answer to Fetch can have without being over the quota by itself. Followers are not
-        charged.
+        """The largest answer to Fetch, in bytes, that alone is within the quota; infinite for followers.
+
+        Followers are not charged.
         """
 
     def fetched(self, size: int) -> int:
-        """Charges a Fetch with an answer of ``size`` bytes. Returns for how many ms its connection will be muted: with
-        more than 0, the bytes do not count, and the answer has to be without records.
+        """Charges a Fetch with an answer of ``size`` bytes. Returns for how many ms its connection will be muted.
+
+        If that is more than 0, the bytes are not charged, and the caller must answer without records.
         """
 
     def mutations(self, strict: bool) -> TakePartitions:
-        """The function that takes partitions from the quota of the controller's changes. ``strict``: it raises
-        KafkaError THROTTLING_QUOTA_EXCEEDED if none are left; otherwise the answer is throttled.
+        """The function that charges created and deleted partitions to ``controller_mutation_rate`` (KIP-599).
+
+        ``strict``: if the quota is exceeded, it raises KafkaError THROTTLING_QUOTA_EXCEEDED; otherwise the change is
+        made and the connection is muted.
         """
 
     def on_thread(self, steps: Steps[Result]) -> Steps[Result]:
-        """The same steps, whose time is charged, for a thread."""
+        """Wraps steps that a thread runs, so that their CPU time is charged."""
 
 
 class RequestContext:
     """The origin and the time of a request. There is one object for each request.
 
     ``now_ms`` is wall-clock milliseconds since the epoch, read once at the start of the request: handlers and cores
-    take the time from here and never read a clock. ``owns_frame``: the request's views (records) stay valid after the
-    handler has returned; otherwise they are valid only inside it. ``in_slices``: the request is served in slices,
+    take the time from here and never read a clock. ``owns_frame``: memoryviews in the request (records) stay valid
+    after the handler has returned; otherwise only until it returns. ``in_slices``: the request is served in slices,
     because it has more than 512 elements or its handler asked for it. ``principal`` is ``Type:name``. ``access`` is
     None without an authorizer: everything is allowed. ``charge`` is None if no client has a quota.
     """
@@ -99,12 +103,12 @@ class RequestContext:
         self.charge: Charged | None = None
 
     def is_by_token(self) -> bool:
-        """Whether the client has logged in with a delegation token. Ask before the answer."""
+        """Whether the client has logged in with a delegation token. Call it before answering."""
         return False
 
     @property
     def requester(self) -> Requester:
-        """The client, for what this broker asks of the controllers on its behalf."""
+        """The client, for requests that this broker forwards to the controllers on its behalf."""
         return Requester(self.principal, self.client_host, self.client_id, self.is_by_token())
 
     def identify(self, software_name: str, software_version: str) -> None:
@@ -122,22 +126,22 @@ class Reply(Protocol[Response]):
         """Answers; None if the client wants no answer."""
 
     def refuse(self, reason: str) -> None:
-        """Closes the connection instead. A handler that has not returned raises :class:`ConnectionRefusal`."""
+        """Closes the connection instead. A handler that has not returned yet raises :class:`ConnectionRefusal`."""
 
     def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """Runs further steps of a request whose handler has returned, in slices. They end with the connection."""
+        """Runs further steps of a request whose handler has returned, in slices, unless the connection closes."""
 
 
 def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[object]:
     """Returns the steps of a handler that serves a small request in one step.
 
-    Of many such requests that come in one turn of the event loop, some are served in the next turns. The request's
-    views are not valid then.
+    If many such requests arrive in one turn of the event loop, some of them are served in later turns. Memoryviews of
+    the request's frame are no longer valid then.
     """
     is_large = context.in_slices
 
     def steps() -> Iterator[object]:
-        # A small answer is encoded at once. A large request releases its memory when its answer is encoded in slices.
+        # Encode the answer of a small request without slices. A large request needs slices to release its memory.
         context.in_slices = is_large
         serve()
         yield from ()
@@ -146,19 +150,22 @@ def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[
 
 
 def may_describe(context: RequestContext, topic: str) -> bool:
-    """Whether a request for all topics shows this one. It hides the others without a line in the log."""
+    """Whether the client may describe a topic. For requests for all topics: a denial is not logged."""
     return context.access is None or context.access.topic(AclOperation.DESCRIBE, topic, log=False)
 
 
 def mutations(context: RequestContext, strict_since: int) -> TakePartitions:
-    """What takes partitions from the client's quota (KIP-599). Versions from ``strict_since`` on know the error."""
+    """The function that charges partitions to the client's quota (KIP-599), see :meth:`Charged.mutations`.
+
+    Versions from ``strict_since`` on have the error THROTTLING_QUOTA_EXCEEDED.
+    """
     if context.charge is None:
         return unlimited
     return context.charge.mutations(context.api_version >= strict_since)
 
 
 class Denial(KafkaError):  # noqa: N818 - an answer, not an error of ours
-    """Raised by the check before a handler if a whole request is denied. The authorizer has logged it."""
+    """Raised by the authorization check before a handler if the whole request is denied. The denial is logged."""
 
 
 class ConnectionRefusal(Exception):  # noqa: N818 - not an error of ours, but the peer's

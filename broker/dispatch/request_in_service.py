@@ -1,8 +1,8 @@
 """A request that is being served, from its decoding to its answer.
 
-Owns: its one answer. Never does: finding the handler. Invariants: a request is answered once, or its connection is
-refused; after it has failed, what its handler still sends is dropped. Source: ``RequestChannel.Request``,
-``RequestHandlerHelper.handleError``.
+Owns: the request's one answer. Never does: finding the handler. Invariants: a request is answered once, or its
+connection is closed; after a request has failed, later answers of its handler are dropped. Source:
+``RequestChannel.Request``, ``RequestHandlerHelper.handleError``.
 """
 
 import logging
@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 class RequestInService(RequestContext):
     """The context of a request and its reply function, in one object.
 
-    Call it with the response, or with None if the client wants none. ``in_slices``: it is served in slices, and its
-    response is encoded in slices too.
+    Call it with the response, or with None if the client wants none. ``in_slices``: the request is served in slices,
+    and its response is encoded in slices too.
     """
 
     __slots__ = ("_begun_s", "_connection", "_correlation_id", "_route")
@@ -46,7 +46,7 @@ class RequestInService(RequestContext):
         in_slices: bool,
         begun_s: float,
     ) -> None:
-        """``begun_s``: the time of the request, in seconds of the clock of its route's meter."""
+        """``begun_s``: when the request began, in seconds: of ``perf_counter`` if its route has a meter."""
         self._connection: Connection | ClosedReply | None = connection
         self._begun_s = begun_s
         self._route = route
@@ -70,7 +70,7 @@ class RequestInService(RequestContext):
         return self._route.name
 
     def __call__(self, response: Any) -> None:
-        """Encodes and sends. A second call is a bug of the handler."""
+        """Encodes and sends the response. A second call is a bug of the handler."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         charge = self.charge
@@ -79,7 +79,7 @@ class RequestInService(RequestContext):
         if self.in_slices and response is not None:
             self._answer_in_slices(connection, response)
             return
-        # Encode first: if that fails, nothing is sent, and the request has failed.
+        # Encode first: if encoding raises, nothing was sent yet, and the request fails.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
         if charge is not None:
@@ -89,7 +89,7 @@ class RequestInService(RequestContext):
         connection.answered(parts)
 
     def _answer_in_slices(self, connection: "Connection | ClosedReply", response: Any) -> None:
-        """Encodes in slices, then sends. For a large response, even if the handler returned earlier."""
+        """Encodes a large response in slices, then sends it. The handler may have returned before."""
         self._connection = None
         if not isinstance(connection, ClosedReply):
             connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection), self)
@@ -107,7 +107,7 @@ class RequestInService(RequestContext):
         connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
 
     def run_steps(self, request: Any, steps: Iterator[object]) -> None:
-        """Runs further steps of a request whose handler has returned. They end with the connection."""
+        """Runs further steps of a request whose handler has returned. They stop if the connection closes."""
         self.in_slices = True
         connection = self._connection
         if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
@@ -135,7 +135,7 @@ class RequestInService(RequestContext):
         return connection is not None and not connection.is_closing
 
     def refuse(self, reason: str) -> None:
-        """Closes the connection instead of an answer, after the handler has returned."""
+        """Closes the connection instead of answering. For use after the handler has returned."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
@@ -144,7 +144,7 @@ class RequestInService(RequestContext):
         connection.refuse(reason)
 
     def fail_undecoded(self, frame: bytes, error: KafkaError) -> None:
-        """:meth:`fail` for a request that was to be passed on; closes the connection where its body can't be read."""
+        """:meth:`fail` for a request to forward, which is not decoded yet. If it can't be, closes the connection."""
         try:
             request, _ = decoder(api(self.api_key).request_class(), self.api_version)(
                 memoryview(frame), self._route.decode_head(memoryview(frame))[2]
@@ -193,7 +193,7 @@ _CLOSED_REPLY = ClosedReply()
 
 
 def answer_failure(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:
-    """Answers a request whose handler raised, or closes its connection if the handler refused that."""
+    """Answers a request whose handler raised ``error``. For a ConnectionRefusal, closes the connection instead."""
     if isinstance(error, ConnectionRefusal):
         connection.refuse(str(error))
         return

@@ -1,6 +1,7 @@
-"""One version of one API in the dispatcher: its decoder, its handler, its encoder.
+"""A route: the decoder, the handler and the encoder of one version of one API.
 
-Owns: the functions that are looked up once for each (API, version). Never does: serving. Source: ``ApiMessageType``.
+Owns: these functions, which are looked up once for each (API, version). Never does: serving. Source:
+``ApiMessageType``.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
 
 
 def whole_frame(frame: memoryview, position: int) -> tuple[bytes, int]:
-    """The decoder of a request that is passed on as it came: a copy of its header and body."""
+    """The decoder of a request to forward: returns a copy of its header and body as received."""
     return bytes(frame), len(frame)
 
 
@@ -67,25 +68,25 @@ class Route:
         self.decode = decode
         self.handle = handle
         self.name = description.name
-        # That of the request; 0 for an ApiVersions request of an unknown version.
+        # The version of the response is that of the request, or 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
         self.meter: ApiMeter | None = None
-        """Counts its requests; None without metrics."""
+        """Counts the requests of this route; None without metrics."""
         self._errors: ErrorPlan
 
     def measure(self, meters: "RequestMeters") -> None:
-        """Counts its requests from now on."""
+        """Counts the requests of this route from now on."""
         self.meter = meters.of(self.name)
         self._errors = meters.errors_of(self.name, self.response_version)
 
     def note_answer(self, begun_s: float, response: Any, parts: list[Any] | None) -> None:
-        """Counts an answer to a request that began at ``begun_s`` of `perf_counter`."""
+        """Counts an answer. ``begun_s``: when the request began, in seconds of ``perf_counter``."""
         assert self.meter is not None
         self.meter.answered(perf_counter() - begun_s, response, parts, self._errors)
 
     def note_served(self, begun_s: float, steps: Iterator[object] | None) -> Iterator[object] | None:
-        """Counts the time of a handler that has returned. Returns its steps, whose time is counted too."""
+        """Measures the time of a handler that has returned. Returns its steps, wrapped so that their time is added."""
         assert self.meter is not None
         seconds = perf_counter() - begun_s
         if steps is None:
@@ -94,7 +95,7 @@ class Route:
         return self._timed(seconds, steps)
 
     def _timed(self, seconds: float, steps: Iterator[object]) -> Iterator[object]:
-        """The same steps. ``seconds``: the time before them."""
+        """Runs the same steps and measures their time. ``seconds``: the handler's time before the first step."""
         assert self.meter is not None
         try:
             while True:
@@ -124,12 +125,12 @@ class Route:
 
     @property
     def count(self) -> ElementCounter:
-        """Counts the elements of a body."""
+        """The function that counts the elements of a request's body."""
         return element_counter(self._description.request_class(), self.version)
 
     @property
     def takes_records(self) -> bool:
-        """Whether a request may hold records, which are not copied when it is decoded."""
+        """Whether a request of this API can contain records, which decoding does not copy."""
         return carries_records(self._description.request_class(), self.version)
 
     @property
@@ -141,7 +142,10 @@ class Route:
 
 
 class ForwardingRoute(Route):
-    """A route whose requests are passed on: a response comes as its header and body, an error as a message."""
+    """A route whose requests are forwarded.
+
+    The handler replies with the bytes of the response's header and body, or with a message if forwarding failed.
+    """
 
     __slots__ = ("_encode_message",)
 
@@ -151,7 +155,7 @@ class ForwardingRoute(Route):
         self.encode = self._encode_either
 
     def message(self, response: bytes) -> Any:
-        """The response in these bytes: a header without tagged fields, and a body. Raises ProtocolError."""
+        """Decodes a response. Its header must have no tagged fields. Raises ProtocolError."""
         head = CORRELATION_ID_BYTES + response_header_version(self.api_key, self.version)
         body, _ = decoder(self._description.response_class(), self.version)(memoryview(response), head)
         return body

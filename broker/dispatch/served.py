@@ -1,6 +1,6 @@
 """The APIs that this broker answers, with their versions. ApiVersions announces exactly these.
 
-Owns: the table. Never does: importing a handler before its first use.
+Owns: the table of APIs. Never does: importing a handler before its first use.
 """
 
 from collections.abc import Callable, Iterator
@@ -90,7 +90,7 @@ ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
 
 
 def served_versions(api_key: int) -> tuple[int, int]:
-    """The lowest and highest version of an announced API; unstable latest versions are left out, as Kafka does."""
+    """The lowest and highest version of an announced API. As in Kafka, unstable latest versions are left out."""
     return api(api_key).stable_versions
 
 
@@ -111,6 +111,6 @@ Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | No
 
 A handler whose work grows with the request is a generator: each ``yield`` ends a step of less than 1 ms, and the
 dispatcher runs the steps in slices (:mod:`..timers.slices`). Between two steps other requests are served, so the state
-may have changed. After the connection is lost, no further step runs: a handler gives work that must be finished to
-``broker.slices`` itself.
+may have changed. If the connection is lost, no further step runs; a handler that must finish its work passes it to
+``broker.slices``.
 """

@@ -1,6 +1,6 @@
-"""Reply functions that stand before another one: of guards, of meters, of faults in tests.
+"""Reply functions that wrap another one: for authorization, metrics, and faults in tests.
 
-Owns: what all of them pass on. Never does: answering. Source: ours.
+Owns: the calls that every wrapper passes on unchanged. Never does: answering. Source: ours.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from .request import Reply
 
 
 class WrappedReply:
-    """The base of a reply function before another one. A subclass is called with the answer."""
+    """The base class of reply functions that wrap another one. A subclass defines ``__call__(response)``."""
 
     __slots__ = ("_reply",)
 
@@ -18,7 +18,7 @@ class WrappedReply:
         self._reply = reply
 
     def refuse(self, reason: str) -> None:
-        """Closes the connection instead."""
+        """Closes the connection instead of answering."""
         self._reply.refuse(reason)
 
     def run_steps(self, request: object, steps: Iterator[object]) -> None:
@@ -27,7 +27,7 @@ class WrappedReply:
 
 
 class RefusingReply(WrappedReply):
-    """Closes the connection once the handler answers."""
+    """Closes the connection when the handler answers, and drops the answer."""
 
     __slots__ = ("_reason",)
 
@@ -36,5 +36,5 @@ class RefusingReply(WrappedReply):
         self._reason = reason
 
     def __call__(self, response: Any) -> None:
-        """Drops the answer."""
+        """Drops the answer and closes the connection."""
         self._reply.refuse(self._reason)
