@@ -1,1 +1,1 @@
-"""Access control lists: what an ACL says, and the rule that decides (StandardAuthorizer)."""
+"""Access control lists (ACLs), and the rule that decides by them (``StandardAuthorizer``)."""

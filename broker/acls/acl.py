@@ -1,4 +1,4 @@
-"""What an access control list (ACL) says, with the numbers of the protocol and of the metadata log.
+"""An access control list entry (ACL), with the numeric codes of the protocol and of the metadata log.
 
 Pure. Source: ``ResourceType``, ``PatternType``, ``AclOperation``, ``AclPermissionType``, ``StandardAcl``; KIP-11,
 KIP-290.
@@ -21,17 +21,17 @@ __all__ = [
 ]
 
 WILDCARD = "*"
-"""The name of all resources, the host of all clients, and the name of all principals of a type."""
+"""Stands for any resource name, any host, and any name in a principal."""
 ANY_USER = "User:*"
 ANONYMOUS = "User:ANONYMOUS"
 """The principal of a client that has not authenticated (``KafkaPrincipal.ANONYMOUS``)."""
 
 
 class Acl(NamedTuple):
-    """One ACL: a principal at a host is allowed, or denied, an operation on the resources of a pattern.
+    """One ACL: allows or denies a principal at a host an operation on the resources that match a pattern.
 
-    ``principal`` is ``Type:name``. Two equal ACLs are one. The numbers come from the metadata log, which a foreign
-    program may have written, so an unknown one stays a number, and such an ACL matches nothing.
+    ``principal`` is ``Type:name``. The fields are numbers and not enums, because the metadata log may hold numbers that
+    this program does not know. An ACL with an unknown number allows and denies nothing.
     """
 
     resource_type: int

@@ -1,4 +1,4 @@
-"""The operations that exist for a type of resource, as the bit field of answers: bit n is operation n.
+"""The operations that each resource type supports, as a bit field for answers: bit n is operation n.
 
 Pure. Source: AclEntry.supportedOperations, Utils.to32BitField; KIP-430.
 """

@@ -1,7 +1,8 @@
-"""Decides what a principal may do, by Kafka's rule.
+"""Decides which operations a principal may do, by the rules of Kafka's StandardAuthorizer.
 
 Pure. Owns: the ACLs, an index of them, a bounded cache of decisions. Never does: I/O, logging, knowing an API.
-Invariant: a DENY that matches wins; a decision depends on nothing but the ACLs, the super users and the question.
+Invariant: a matching DENY takes precedence over any ALLOW; a decision depends only on the ACLs, the configuration
+(super users, ``allow.everyone.if.no.acl.found``) and the question.
 Source: ``StandardAuthorizer``, ``StandardAuthorizerData``, ``Authorizer.authorizeByResourceType``; KIP-11, KIP-679.
 
 A decision for one resource is a bit field of all operations (:meth:`StandardAuthorizer.allowed`). It costs about 4 us,
@@ -13,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from .acl import ANY_USER, WILDCARD, Acl, AclOperation, AclPermission, PatternType
 
 HARD_CODED_NAME = "hardcode"
-"""The name that :meth:`StandardAuthorizer.allows_any` asks for first, as Kafka does."""
+"""The resource name that :meth:`StandardAuthorizer.allows_any` checks first. Kafka uses the same."""
 CACHED_DECISIONS = 10_000
-"""The cache is emptied beyond this number: names come from clients."""
+"""The most decisions in the cache. A full cache is emptied, as clients could fill it with names."""
 EVERYTHING = sum(1 << operation for operation in AclOperation if operation > AclOperation.ANY)
 """The bits of all operations."""
 _IMPLIED_BY_ALLOW: dict[int, int] = {
@@ -34,8 +35,8 @@ class StandardAuthorizer:
     """The ACLs of a cluster and the decisions that follow from them."""
 
     def __init__(self, super_users: Iterable[str] = (), allow_if_no_acl: bool = False) -> None:
-        """``super_users``: principals that may do everything. ``allow_if_no_acl``: the decision for a resource that no
-        ACL matches, whomever the ACLs name (``allow.everyone.if.no.acl.found``)."""
+        """``super_users``: principals that may do everything. ``allow_if_no_acl``: whether everything is allowed on a
+        resource that no ACL matches (``allow.everyone.if.no.acl.found``). ACLs of any principal count as a match."""
         self._super_users = frozenset(super_users)
         self._allow_if_no_acl = allow_if_no_acl
         self._literal: _Named = {}
@@ -46,7 +47,7 @@ class StandardAuthorizer:
         self._by_id: dict[bytes, Acl] = {}
 
     def update(self, acls: Mapping[bytes, Acl], changed: Iterable[bytes]) -> None:
-        """Takes over the changes of these ids. ``acls``: all that are there now, by id."""
+        """Takes over changed ACLs. ``acls``: all current ACLs by id. ``changed``: ids of added and removed ones."""
         self._cache.clear()
         for acl_id in changed:
             old = self._by_id.pop(acl_id, None)
@@ -82,7 +83,7 @@ class StandardAuthorizer:
                 del lengths[len(acl.resource_name)]
 
     def is_super_user(self, principal: str) -> bool:
-        """Whether every question of this principal is answered with yes."""
+        """Whether this principal may do everything (``super.users``)."""
         return principal in self._super_users
 
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
@@ -118,7 +119,7 @@ class StandardAuthorizer:
         return allowed & ~denied
 
     def _matching(self, resource_type: int, name: str) -> Iterator[dict[bytes, Acl]]:
-        """The ACLs whose patterns match a resource, by their ids, for each pattern."""
+        """The ACLs that match a resource: for each matching pattern, its ACLs by id."""
         for literal in {name, WILDCARD}:
             if acls := self._literal.get((resource_type, literal)):
                 yield acls
@@ -129,7 +130,8 @@ class StandardAuthorizer:
     def allows_any(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
         """Whether a principal may do an operation on at least one resource of a type (KIP-679).
 
-        It looks at all ACLs of the type. An operation that another one implies does not count, as in Kafka.
+        The cost grows with the number of ACLs. As in Kafka, an operation that is only implied by another (DESCRIBE by
+        READ) does not count.
         """
         if self.allows(principal, host, operation, resource_type, HARD_CODED_NAME):
             return True
@@ -154,7 +156,7 @@ class StandardAuthorizer:
 
 
 def _concerns(acl: Acl, principal: str, host: str) -> bool:
-    """Whether an ACL speaks of this principal at this host."""
+    """Whether an ACL applies to this principal at this host."""
     return acl.principal in (principal, ANY_USER) and acl.host in (host, WILDCARD)
 
 
@@ -165,7 +167,7 @@ def _bits(operation: int) -> int:
 
 
 def _is_dominated(pattern: tuple[int, str], denied: set[tuple[int, str]]) -> bool:
-    """Whether DENY ACLs leave nothing of what an ALLOW ACL matches, as Kafka sees it."""
+    """Whether DENY ACLs cover the whole pattern of an ALLOW ACL, by Kafka's rule."""
     pattern_type, name = pattern
     if pattern == (PatternType.LITERAL, WILDCARD):
         return False

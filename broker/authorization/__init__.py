@@ -1,1 +1,1 @@
-"""The checks of each API before it is served, and its answers for denied resources. Source: AuthHelper, KafkaApis."""
+"""Authorization: checks each request before its handler, and answers denied resources (AuthHelper, KafkaApis)."""

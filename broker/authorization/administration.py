@@ -1,4 +1,4 @@
-"""The checks of the APIs that administrators use.
+"""The authorization checks of the APIs that administrators use.
 
 Pure but for log lines. Source: ``KafkaApis``, ``ControllerApis``, ``ConfigHelper``.
 """
@@ -34,7 +34,7 @@ delete_groups = check(each=ElementRule("groups_names", "results", GROUP, DELETE,
 
 
 def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
-    """The group answers even if every topic is denied: it may not exist."""
+    """The group needs DELETE, each topic READ. Even if every topic is denied, the handler runs, to check the group."""
     Needs(GROUP, DELETE, "group_id").ask(asking, request)
     request.topics, denied = yield from asking.divide(request.topics, lambda topic: asking.topic(READ, topic.name))
     error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -58,7 +58,7 @@ def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
-    """The configs of a new topic are shown to those who may describe them."""
+    """Needs CREATE on the cluster, or on each topic. Without DESCRIBE_CONFIGS on a topic, its answer has no configs."""
     each = ElementRule("topics", "topics", TOPIC, AclOperation.CREATE)
     checked = Checked(request)
     if not asking.cluster(AclOperation.CREATE, log=False):
@@ -77,7 +77,7 @@ def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
-    """Whoever may not describe a topic does not learn whether it exists."""
+    """Needs DELETE on the cluster, or on each topic. A name without DESCRIBE is denied even if no such topic exists."""
     if asking.cluster(DELETE, log=False):
         return Checked(request)
     if asking.api_version <= NAMES_UNTIL:
@@ -112,17 +112,17 @@ def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def _may_delete(asking: Asking, name: str) -> bool:
-    """A topic that does not exist is not denied to those who may describe it."""
+    """Whether a topic may be deleted. A missing topic may: the handler answers that it is unknown."""
     return name not in asking.image.topics_by_name or asking.topic(DELETE, name)
 
 
 def describe_configs(asking: Asking, request: Any) -> Steps[Checked]:
-    """Configs of topics and groups are theirs; all others are the cluster's."""
+    """Needs DESCRIBE_CONFIGS on each topic or group; for other resource types on the cluster."""
     return (yield from _of_resources(asking, request, DESCRIBE_CONFIGS, "results"))
 
 
 def alter_configs(asking: Asking, request: Any) -> Steps[Checked]:
-    """As :func:`describe_configs`."""
+    """Needs ALTER_CONFIGS on each topic or group; for other resource types on the cluster."""
     return (yield from _of_resources(asking, request, ALTER_CONFIGS, "responses"))
 
 

@@ -1,4 +1,4 @@
-"""The questions of one request to the authorizer, and the log line for each that is denied.
+"""Asks the authorizer for one request, and logs each denial.
 
 Owns: the principal and the host of a request, the audit log of denials. Never does: knowing an API. Source:
 ``AuthHelper``, ``StandardAuthorizerData.buildAuditMessage``.
@@ -19,13 +19,13 @@ from ..metadata.image import MetadataImage
 Element = TypeVar("Element")
 
 DECISIONS_A_STEP = 100
-"""Decisions in one step: 4 us each at most, and a log line for a few of them."""
+"""The number of decisions in one step: at most 4 us each, and a log line for each denial."""
 
 audit_log = logging.getLogger("odradek.authorizer")
 
 
 class Asking:
-    """What one request may do."""
+    """The authorization of one request: its principal, its host, and the current ACLs."""
 
     __slots__ = ("_authorizer", "api_key", "api_version", "creates_topics", "host", "image", "principal")
 
@@ -36,8 +36,8 @@ class Asking:
         context: RequestContext,
         creates_topics: bool = True,
     ) -> None:
-        """``image``: for the names of topics that a request gives by id. ``creates_topics``: whether a topic appears
-        when its metadata is asked for."""
+        """``image``: for the names of topics that a request names by id. ``creates_topics``: whether Metadata requests
+        create missing topics (``auto.create.topics.enable``)."""
         self.creates_topics = creates_topics
         self._authorizer = authorizer
         self.api_key = context.api_key
@@ -47,11 +47,11 @@ class Asking:
         self.host = context.client_host
 
     def allows(self, operation: AclOperation, resource_type: AclResourceType, name: str) -> bool:
-        """Whether an operation on one resource is allowed. A denial leaves no line."""
+        """Whether an operation on one resource is allowed. A denial is not logged."""
         return bool(self._authorizer.allowed(self.principal, self.host, resource_type, name) >> operation & 1)
 
     def may(self, operation: AclOperation, resource_type: AclResourceType, name: str, log: bool = True) -> bool:
-        """Whether an operation on one resource is allowed. ``log``: whether a denial is worth a line."""
+        """Whether an operation on one resource is allowed. ``log``: whether to log a denial."""
         if self._authorizer.allows(self.principal, self.host, operation, resource_type, name):
             return True
         if log:
@@ -87,12 +87,12 @@ class Asking:
         return self._authorizer.allows_any(self.principal, self.host, operation, AclResourceType.TOPIC)
 
     def require_cluster(self, operation: AclOperation) -> None:
-        """Raises Denial with CLUSTER_AUTHORIZATION_FAILED."""
+        """Raises Denial with CLUSTER_AUTHORIZATION_FAILED if the operation on the cluster is not allowed."""
         if not self.cluster(operation):
             raise Denial(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"the request needs {operation.name} permission")
 
     def operations(self, resource_type: AclResourceType, name: str, supported: int) -> int:
-        """The bit field of the operations that are allowed, of those that the type of resource has."""
+        """The allowed operations on a resource as a bit field. ``supported``: the operations of the resource type."""
         return self._authorizer.allowed(self.principal, self.host, resource_type, name) & supported
 
     def name_of(self, topic_id: bytes) -> str | None:
@@ -103,7 +103,7 @@ class Asking:
     def divide(
         self, elements: Iterable[Element], is_allowed: Callable[[Element], bool]
     ) -> Steps[tuple[list[Element], list[Element]]]:
-        """The elements that are allowed, and those that are denied, in their order."""
+        """Divides elements into allowed and denied ones, in steps. Both lists keep the order."""
         allowed: list[Element] = []
         denied: list[Element] = []
         for number, element in enumerate(elements, 1):

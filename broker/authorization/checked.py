@@ -1,4 +1,4 @@
-"""What a check leaves of a request. Pure."""
+"""The result of an authorization check: the part of a request that may be served. Pure."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 class Checked(NamedTuple):
     """The part of a request that may be served, and how the answer is completed.
 
-    ``request`` None: nothing may be served. ``complete`` gets the handler's response, or None if nothing was served,
-    and returns the response for the client; None: the handler's response is complete. ``refusal``: why the connection
-    is closed instead of an answer, once the handler answers.
+    ``request`` is None if nothing may be served. ``complete`` gets the handler's response, or None if nothing was
+    served, and returns the response for the client; if ``complete`` is None, the handler's response is complete.
+    ``refusal``: if set, the connection is closed with this reason when the handler answers.
     """
 
     request: Any
@@ -27,14 +27,14 @@ class Checked(NamedTuple):
 
 
 Check = Callable[["Asking", Any], Steps[Checked]]
-"""Asks what a request needs. It may change the request, which belongs to it. Raises Denial if all of it is denied."""
+"""Checks a request, which it may change. Raises Denial if the whole request is denied."""
 
 Passes = Callable[["Asking", Any], bool]
-"""Whether a small request is allowed as a whole, and its answer needs no completion. It changes and logs nothing;
-after False the check decides. It costs a third of the check."""
+"""A quick test before the check, which costs three times as much. True if the request is small, is allowed as a whole,
+and its answer needs no completion. It changes and logs nothing. If it is False, the check decides."""
 
 
 def at_once(checked: Checked) -> Steps[Checked]:
-    """The result of a check that needs no steps."""
+    """Turns a result into steps, for a check that needs none."""
     yield from ()
     return checked

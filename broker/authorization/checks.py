@@ -1,6 +1,6 @@
-"""The check of every API that is served.
+"""The table of authorization checks: API key -> check.
 
-Owns: the table. Never does: asking. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
+Owns: the table. Never does: asking the authorizer. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
 """
 
 from ...protocol.api_keys import ApiKey
@@ -70,19 +70,19 @@ TOKEN_APIS = frozenset(
 )
 SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 OPEN = DISABLED | TOKEN_APIS | SASL_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
-"""Everybody may ask for the versions, and authenticate; a disabled API tells nothing; the handlers of Fetch and of
-delegation tokens ask by themselves."""
+"""APIs without a check here. ApiVersions and the SASL APIs are open to all clients, and disabled APIs reveal nothing.
+The handlers of Fetch and of delegation tokens ask the authorizer themselves."""
 
 PASSES: dict[int, Passes] = {ApiKey.PRODUCE: clients.produce_passes, ApiKey.METADATA: shown.metadata_passes}
-"""For checks that are no :class:`RuleCheck`."""
+"""The quick tests of checks that are not a :class:`RuleCheck`."""
 
 
 def passes_of(api_key: int) -> Passes | None:
-    """The quick check of an API that comes before its check; None if it has none."""
+    """The quick test that runs before the check of an API; None if there is none."""
     check = CHECKS.get(api_key)
     return check.passes if isinstance(check, RuleCheck) else PASSES.get(api_key)
 
 
 def check_of(api_key: int) -> Check | None:
-    """The check of an API, None if it has none. Raises KeyError for an API that the table lacks."""
+    """The check of an API; None if the API is in :data:`OPEN`. Raises KeyError for an API that is not in the table."""
     return None if api_key in OPEN else CHECKS[api_key]

@@ -1,7 +1,7 @@
-"""The checks of the APIs that producers and consumers use.
+"""The authorization checks of the APIs that producers and consumers use.
 
-Pure but for log lines. Fetch is not here: a fetch session has partitions that a request
-does not name, so its handler asks for each of them. Source: ``KafkaApis``.
+Pure but for log lines. Fetch is not here: a fetch session has partitions that the request does not name, so Fetch's
+handler checks each partition. Source: ``KafkaApis``.
 """
 
 from typing import Any
@@ -27,12 +27,12 @@ READS_GROUP = Needs(GROUP, READ, "group_id")
 WRITES_TRANSACTIONAL_ID = Needs(TRANSACTIONAL_ID, WRITE, "transactional_id")
 
 ATTRIBUTES_AT = 21
-"""The position of the attributes in a batch; their low byte is the next one."""
+"""The position of a record batch's attributes, in bytes. Their low byte is at the next position."""
 IS_TRANSACTIONAL = 1 << 4
 PROTOCOL_NAMES_SINCE = 5
-"""The version since which a SyncGroup request must name its protocol."""
+"""The first version in which a SyncGroup request must have protocol type and name."""
 BATCHES_OF_TRANSACTIONS_SINCE = 4
-"""The version of AddPartitionsToTxn since which only brokers send it."""
+"""The first version of AddPartitionsToTxn that only brokers send."""
 ANY_GROUP, ANY_TRANSACTION, ANY_SHARE = range(3)
 """The types of keys in FindCoordinator."""
 
@@ -45,7 +45,10 @@ end_txn = check(WRITES_TRANSACTIONAL_ID)
 
 
 def produce(asking: Asking, request: Any) -> Steps[Checked]:
-    """The flag of a batch decides whether it needs the transactional id, not the request (CVE-2018-17196)."""
+    """Topics need WRITE. If any batch is transactional, the transactional id needs WRITE too.
+
+    The flag in the batch counts, even if the request has no transactional id (CVE-2018-17196).
+    """
     if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
         name = request.transactional_id
         if name is None or not asking.transactional_id(WRITE, name):
@@ -70,14 +73,14 @@ def _is_transactional(records: Any) -> bool:
 
 
 def offset_for_leader_epoch(asking: Asking, request: Any) -> Steps[Checked]:
-    """A follower's broker may ask for every topic."""
+    """With CLUSTER_ACTION on the cluster (followers), every topic is allowed. Otherwise a topic needs DESCRIBE."""
     if asking.cluster(AclOperation.CLUSTER_ACTION, log=False):
         return Checked(request)
     return (yield from only_allowed(asking, request, DESCRIBES._replace(name="topic")))
 
 
 def sync_group(asking: Asking, request: Any) -> Steps[Checked]:
-    """A request without its protocol gets INCONSISTENT_GROUP_PROTOCOL from its handler, whoever sends it."""
+    """The group needs READ. A request without protocol is not checked, as its handler refuses it anyway."""
     names_protocol = request.protocol_type is not None and request.protocol_name is not None
     if asking.api_version < PROTOCOL_NAMES_SINCE or names_protocol:
         READS_GROUP.ask(asking, request)
@@ -85,7 +88,10 @@ def sync_group(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def init_producer_id(asking: Asking, request: Any) -> Steps[Checked]:
-    """An idempotent producer needs one topic that it may write to (KIP-679)."""
+    """A transactional id needs WRITE, and TWO_PHASE_COMMIT if two-phase commit is requested.
+
+    Without a transactional id: IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679).
+    """
     name = request.transactional_id
     if name is not None:
         needed = (WRITE, AclOperation.TWO_PHASE_COMMIT) if request.enable2_pc else (WRITE,)
@@ -97,7 +103,10 @@ def init_producer_id(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def consumer_group_heartbeat(asking: Asking, request: Any) -> Steps[Checked]:
-    """A member may not name a topic that it may not describe; its patterns do not match such a topic."""
+    """The group needs READ, and every topic that the member subscribes to by name needs DESCRIBE.
+
+    A regular expression does not match topics that the member may not describe; the handler sees to that.
+    """
     READS_GROUP.ask(asking, request)
     _, denied = yield from asking.divide(
         dict.fromkeys(request.subscribed_topic_names or ()), lambda name: asking.topic(DESCRIBE, name)
@@ -108,16 +117,16 @@ def consumer_group_heartbeat(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def write_txn_markers(asking: Asking, request: Any) -> Steps[Checked]:
-    """Brokers send them, and administrators who end a hanging transaction."""
+    """Needs ALTER on the cluster (administrators who end hanging transactions) or CLUSTER_ACTION (brokers)."""
     if not asking.cluster(AclOperation.ALTER, log=False):
         asking.require_cluster(AclOperation.CLUSTER_ACTION)
     return at_once(Checked(request))
 
 
 def add_partitions_to_txn(asking: Asking, request: Any) -> Steps[Checked]:
-    """Adds all partitions or none: if one topic is denied, the others are answered with OPERATION_NOT_ATTEMPTED.
+    """The transactional id and every topic need WRITE. If a topic is denied, the others get OPERATION_NOT_ATTEMPTED.
 
-    From version 4 on, brokers send this request; they have checked their clients, and need CLUSTER_ACTION themselves.
+    From version 4 on only brokers send this request, after checking their clients. They need CLUSTER_ACTION.
     """
     if asking.api_version >= BATCHES_OF_TRANSACTIONS_SINCE:
         asking.require_cluster(AclOperation.CLUSTER_ACTION)
@@ -144,7 +153,7 @@ def add_partitions_to_txn(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def find_coordinator(asking: Asking, request: Any) -> Steps[Checked]:
-    """A group's coordinator is for those who may describe the group; a transactional id's likewise."""
+    """Each group or transactional id needs DESCRIBE. A share coordinator key needs CLUSTER_ACTION on the cluster."""
     needed = {
         ANY_GROUP: (GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
         ANY_TRANSACTION: (TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),

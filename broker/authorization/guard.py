@@ -1,9 +1,9 @@
-"""Puts a check before a handler: what is denied is answered here, and the handler gets the rest.
+"""Wraps a handler with the authorization check of its API: answers denied resources, passes the rest to the handler.
 
 Owns: the order of check, handler and completed answer. Never does: deciding. Source: ``KafkaApis``, where each handler
-begins so.
+begins with its check.
 
-A broker without an authorizer has no guard, and pays nothing.
+A broker without an authorizer does not use this module, so it has no extra cost.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,15 +30,15 @@ class Guard:
         creates_topics: bool,
         ask_themselves: frozenset[int] = frozenset(),
     ) -> None:
-        """``metadata``: its current image names the topics of ids. ``creates_topics``: as for :class:`Asking`.
-        ``ask_themselves``: APIs whose handlers ask what the controllers do not."""
+        """``metadata``: for the topic names of topic ids. ``creates_topics``: see :class:`Asking`. ``ask_themselves``:
+        APIs whose handlers do the checks, since the broker forwards most of such a request to the controllers."""
         self._ask_themselves = ask_themselves
         self._authorizer = authorizer
         self._metadata = metadata
         self._creates_topics = creates_topics
 
     def __call__(self, api_key: int, handle: Handler) -> Handler:
-        """The handler behind the check of its API. An API without a check is a bug, and raises KeyError."""
+        """Returns a handler that runs the check of its API first. Raises KeyError for an API without a check: a bug."""
         check = None if api_key in self._ask_themselves else check_of(api_key)
         passes = None if check is None else passes_of(api_key)
 
@@ -85,7 +85,7 @@ def _serve(
 
 
 class CompletedReply(WrappedReply):
-    """Adds what was denied to the answer of the handler."""
+    """Adds the answers for denied resources to the handler's answer."""
 
     __slots__ = ("_complete",)
 
@@ -94,5 +94,5 @@ class CompletedReply(WrappedReply):
         self._complete = complete
 
     def __call__(self, response: Any) -> None:
-        """Completes and answers."""
+        """Completes the response and sends it."""
         self._reply(self._complete(response))

@@ -1,7 +1,7 @@
-"""The check of OffsetFetch, whose answer has a place for the error of a group and one for that of a topic.
+"""The authorization check of OffsetFetch, which can deny a whole group or single topics of a group.
 
-Pure but for log lines. Source: ``KafkaApis.handleOffsetFetchRequest``,
-``fetchOffsetsForGroup``, ``fetchAllOffsetsForGroup``.
+Pure but for log lines. Source: ``KafkaApis.handleOffsetFetchRequest``, ``fetchOffsetsForGroup``,
+``fetchAllOffsetsForGroup``.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,14 @@ from .rules import Needs, joined, refusal
 
 DESCRIBE = AclOperation.DESCRIBE
 GROUPS_SINCE = 8
-"""The version since which a request may name several groups."""
+"""The first version in which a request may name several groups."""
 
 
 def offset_fetch(asking: Asking, request: Any) -> Steps[Checked]:
-    """Each group must be described, then each topic. Of all offsets of a group, those of other topics are left out."""
+    """Each group needs DESCRIBE, then each topic. A denied topic gets an error if the request names it.
+
+    If the request is for all offsets of a group, denied topics are left out.
+    """
     if asking.api_version < GROUPS_SINCE:
         return (yield from _one_group(asking, request))
     allowed, denied = yield from asking.divide(request.groups, lambda one: asking.group(DESCRIBE, one.group_id))

@@ -1,7 +1,7 @@
-"""The two kinds of check that most APIs need: one resource for the whole request, one for each of its elements.
+"""The two kinds of check that most APIs need: of one resource for the whole request, or of one for each element.
 
-Owns: how a denied part is answered: as a request for that part alone that failed. Never does: naming an API. Source:
-``AuthHelper.partitionSeqByAuthorized``, ``AbstractRequest.getErrorResponse``.
+Owns: the answers for denied elements, built as the error response to a request for only these. Never does: naming an
+API. Source: ``AuthHelper.partitionSeqByAuthorized``, ``AbstractRequest.getErrorResponse``.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,10 @@ DENIED: dict[AclResourceType, ErrorCode] = {
 
 
 class Needs(NamedTuple):
-    """A whole request needs an operation on one resource. ``name``: its attribute; None for the cluster."""
+    """A request needs an operation on one resource.
+
+    ``name``: the request's attribute with the resource name; None for the cluster.
+    """
 
     resource_type: AclResourceType
     operation: AclOperation
@@ -39,7 +42,7 @@ class Needs(NamedTuple):
         return asking.allows(self.operation, self.resource_type, name)
 
     def ask(self, asking: Asking, request: Any) -> None:
-        """Raises Denial."""
+        """Raises Denial if the operation is not allowed."""
         name = CLUSTER_NAME if self.name is None else getattr(request, self.name)
         if not asking.may(self.operation, self.resource_type, name):
             raise Denial(DENIED[self.resource_type], f"the request needs {self.operation.name} permission")
@@ -48,8 +51,9 @@ class Needs(NamedTuple):
 class ElementRule(NamedTuple):
     """Each element of a request needs an operation on the resource that it names.
 
-    ``elements`` and ``answers``: the lists of the request and of the response. ``name``: an element's attribute; None
-    if the element is the name. ``topic_id``: the attribute that names the topic where the name is empty.
+    ``elements``, ``answers``: the attributes of the request's list and of the response's list. ``name``: the element's
+    attribute with the resource name; None if the element itself is the name. ``topic_id``: the attribute with the
+    topic's id, used if the name is empty.
     """
 
     elements: str
@@ -67,7 +71,7 @@ class ElementRule(NamedTuple):
         return asking.name_of(getattr(element, self.topic_id)) or name or None
 
     def is_allowed(self, asking: Asking, element: Any) -> bool:
-        """Whether an element may be served. The handler answers one that names nothing."""
+        """Whether an element may be served. One with an unknown topic id may, as the handler answers its error."""
         name = self.name_of(asking, element)
         return name is None or asking.may(self.operation, self.resource_type, name)
 
@@ -87,13 +91,13 @@ class ElementRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    """The check of an API (:data:`.checked.Check`) that needs these, in this order."""
+    """A check (:data:`.checked.Check`) of ``needs`` for the whole request, then of ``each`` for its elements."""
 
     needs: tuple[Needs, ...]
     each: ElementRule | None
 
     def __call__(self, asking: Asking, request: Any) -> Steps[Checked]:
-        """Raises Denial."""
+        """Raises Denial if one of ``needs`` is not allowed."""
         for need in self.needs:
             need.ask(asking, request)
         if self.each is None:
@@ -109,16 +113,16 @@ class RuleCheck:
 
 
 def check(*needs: Needs, each: ElementRule | None = None) -> RuleCheck:
-    """The check of an API that needs these, in this order."""
+    """Makes a check of ``needs`` for the whole request, then of ``each`` for its elements."""
     return RuleCheck(needs, each)
 
 
 def only_allowed(
     asking: Asking, request: Any, each: ElementRule, is_allowed: Callable[[Any], bool] | None = None
 ) -> Steps[Checked]:
-    """Takes the denied elements out of a request, and answers them beside those that are served.
+    """Removes the denied elements from a request, and adds their errors to the handler's response.
 
-    ``is_allowed``: instead of the operation of ``each``.
+    ``is_allowed`` decides about an element, instead of the operation of ``each``.
     """
     elements = getattr(request, each.elements)
     if elements is None:
@@ -141,7 +145,7 @@ def refusal(asking: Asking, request: Any, elements: str, denied: Sequence[Any], 
 
 
 def joined(response: Any, refused: Any, answers: str) -> Any:
-    """One response of two. What is served comes first, as in Kafka."""
+    """Joins the handler's response and the one for denied elements. As in Kafka, the served elements come first."""
     if response is None:
         return _served_nothing(refused)
     getattr(response, answers).extend(getattr(refused, answers))
@@ -149,7 +153,7 @@ def joined(response: Any, refused: Any, answers: str) -> Any:
 
 
 def _served_nothing(refused: Any) -> Any:
-    """The elements have their errors; the response as a whole has none."""
+    """Clears the top-level error: only the denied elements have errors."""
     if getattr(refused, "error_code", ErrorCode.NONE):
         refused.error_code = ErrorCode.NONE
     return refused

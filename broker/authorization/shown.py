@@ -1,7 +1,6 @@
-"""The checks of the APIs that show topics, groups and transactions: what a client may not describe is left out.
+"""The authorization checks of the APIs that describe and list topics, groups and transactions.
 
-Pure but for log lines. Source: ``KafkaApis``,
-``DescribeTopicPartitionsRequestHandler``.
+Pure but for log lines. Source: ``KafkaApis``, ``DescribeTopicPartitionsRequestHandler``.
 """
 
 from collections.abc import Iterator
@@ -27,7 +26,10 @@ describe_producers = check(each=ElementRule("topics", "topics", TOPIC, READ))
 
 
 def metadata(asking: Asking, request: Any) -> Steps[Checked]:
-    """A topic that is denied looks alike whether it exists or not. One that would be created needs CREATE as well."""
+    """Each topic needs DESCRIBE; a topic to create needs CREATE too, on the topic or the cluster.
+
+    A denied name gets the same answer whether or not the topic exists.
+    """
     refused: list[MetadataResponse.MetadataResponseTopic] = []
     shows_all = request.topics is None or (asking.api_version == 0 and not request.topics)
     if not shows_all:
@@ -36,7 +38,7 @@ def metadata(asking: Asking, request: Any) -> Steps[Checked]:
 
     def complete(response: Any) -> Any:
         if nothing and asking.api_version == 0:
-            response.topics = []  # version 0 has no other way to ask for none than a name that is not legal
+            response.topics = []  # drop the answer for the name "", by which version 0 asks for none
         for topic in response.topics:
             if topic.topic_authorized_operations != NOT_ASKED:
                 topic.topic_authorized_operations = asking.operations(TOPIC, topic.name or "", TOPIC_OPERATIONS)
@@ -51,7 +53,7 @@ def metadata(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def metadata_passes(asking: Asking, request: Any) -> bool:
-    """See :data:`.checked.Passes`: topics that exist, by name, without authorized operations."""
+    """See :data:`.checked.Passes`. True for few existing topics requested by name, all allowed, without operations."""
     topics = request.topics
     if not topics or len(topics) > DECISIONS_A_STEP:
         return False
@@ -66,7 +68,7 @@ def metadata_passes(asking: Asking, request: Any) -> bool:
 
 
 def _ask_of_each(asking: Asking, request: Any, refused: list[MetadataResponse.MetadataResponseTopic]) -> Steps[None]:
-    """Takes the denied topics out of the request, and adds their answers."""
+    """Removes the denied topics from the request, and adds their answers to ``refused``."""
     answer = MetadataResponse.MetadataResponseTopic
     denied_error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
@@ -101,7 +103,7 @@ def _ask_of_each(asking: Asking, request: Any, refused: list[MetadataResponse.Me
 
 
 def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
-    """Without names it shows all topics that may be described, for which the handler asks."""
+    """Each named topic needs DESCRIBE. In a request for all topics, the handler leaves out denied ones."""
     checked = Checked(request)
     if request.topics:
         checked = yield from only_allowed(asking, request, ElementRule("topics", "topics", TOPIC, DESCRIBE))
@@ -115,7 +117,7 @@ def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def describe_cluster(asking: Asking, request: Any) -> Steps[Checked]:
-    """Everybody may see the brokers."""
+    """Everything is allowed. Reduces the cluster operations in the answer to the authorized ones."""
 
     def complete(response: Any) -> Any:
         if response.cluster_authorized_operations != NOT_ASKED:
@@ -130,7 +132,7 @@ def _cluster_operations(asking: Asking) -> int:
 
 
 def describe_groups(asking: Asking, request: Any) -> Steps[Checked]:
-    """Each group must be described."""
+    """Each group needs DESCRIBE. Reduces the group operations in the answer to the authorized ones."""
     checked = yield from only_allowed(asking, request, ElementRule("groups", "groups", GROUP, DESCRIBE, name=None))
     return _with_operations(asking, checked)
 
@@ -146,7 +148,7 @@ def _with_operations(asking: Asking, checked: Checked) -> Checked:
 
 
 def consumer_group_describe(asking: Asking, request: Any) -> Steps[Checked]:
-    """A group with a topic that may not be described is hidden as a whole."""
+    """Each group needs DESCRIBE. A group with an assigned topic that is denied gets TOPIC_AUTHORIZATION_FAILED."""
     allowed, denied = yield from asking.divide(request.group_ids, lambda group_id: asking.group(DESCRIBE, group_id))
     refused = refusal(asking, request, "group_ids", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
     request.group_ids = allowed
@@ -176,7 +178,7 @@ def _topics_of(group: Any) -> Iterator[str]:
 
 
 def list_groups(asking: Asking, request: Any) -> Steps[Checked]:
-    """Whoever may describe the cluster sees every group."""
+    """With DESCRIBE on the cluster, lists every group; otherwise only the groups with DESCRIBE."""
 
     def complete(response: Any) -> Any:
         if not asking.cluster(DESCRIBE, log=False):
@@ -189,7 +191,10 @@ def list_groups(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
-    """Of a transaction, the topics that may be described. The answers come in the order of the request, as in Kafka."""
+    """Each transactional id needs DESCRIBE. Leaves out a transaction's topics that the client may not describe.
+
+    The answers are in the order of the request, as in Kafka.
+    """
     order = {name: place for place, name in enumerate(request.transactional_ids)}
     each = ElementRule("transactional_ids", "transaction_states", AclResourceType.TRANSACTIONAL_ID, DESCRIBE, name=None)
     checked = yield from only_allowed(asking, request, each)
@@ -206,7 +211,7 @@ def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def list_transactions(asking: Asking, request: Any) -> Steps[Checked]:
-    """The transactional ids that may be described."""
+    """Lists only the transactional ids with DESCRIBE."""
 
     def complete(response: Any) -> Any:
         response.transaction_states = [
