@@ -1,1 +1,1 @@
-"""The broker's side of authentication: states, mechanisms, sessions (``SaslServerAuthenticator``)."""
+"""The broker's side of SASL: the states of an authentication, and the mechanisms (``SaslServerAuthenticator``)."""

@@ -1,7 +1,7 @@
-"""JSON web tokens (JWT) as text: their parts, their claims, and how they are refused.
+"""Decodes JSON web tokens (JWT) into header, claims and signature.
 
-Pure. Never does: checking a signature. Invariants: nothing here shows a token; what a token may cost is bounded by
-``MAX_CONTAINERS`` and by the size of the client's message. Source: ``OAuthBearerUnsecuredJws``, RFC 7515, RFC 7519.
+Pure. Never does: checking a signature. Invariants: no error text contains a token; ``MAX_CONTAINERS`` and the size of
+the client's message bound the cost of decoding. Source: ``OAuthBearerUnsecuredJws``, RFC 7515, RFC 7519.
 """
 
 import base64
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...protocol.security.oauthbearer import INVALID_TOKEN
 
 MAX_CONTAINERS = 1_000
-"""Arrays and objects of one part, so also the depth; a token of an identity provider has a few."""
+"""The most arrays and objects in one part of a token, which also bounds their depth. Real tokens have a few."""
 
 
 class BearerToken(NamedTuple):
@@ -23,7 +23,10 @@ class BearerToken(NamedTuple):
 
 
 class TokenRefusal(Exception):  # noqa: N818 - an answer to the client, not an error of ours
-    """Raised for a token that is not taken. The text is for the log. ``scope``: the scopes that were missing."""
+    """Raised for a token that is refused. The text is for the log.
+
+    ``status`` and ``scope`` (the required scopes) are for the client's error message (RFC 7628).
+    """
 
     def __init__(self, reason: str, status: str = INVALID_TOKEN, scope: str | None = None) -> None:
         super().__init__(reason)
@@ -32,7 +35,7 @@ class TokenRefusal(Exception):  # noqa: N818 - an answer to the client, not an e
 
 
 class TokenParts(NamedTuple):
-    """The decoded parts of a compact serialization. ``signed``: what the signature is about."""
+    """The decoded parts of a compact serialization. ``signed``: the bytes that the signature covers."""
 
     header: dict[str, Any]
     claims: dict[str, Any]

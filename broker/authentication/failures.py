@@ -1,31 +1,31 @@
-"""How long a failed authentication waits for its answer: longer if its address has failed often.
+"""Computes the delay of the answer to a failed authentication: longer for an address with many recent failures.
 
-Pure. Owns: the number of recent failures of each address. Invariants: an address without recent failures waits as in
-Kafka (``connection.failed.authentication.delay.ms``); memory is bounded, an address that is not seen for
-``FORGET_MS`` counts as new. Successes never wait. Source: ours.
+Pure. Owns: the number of recent failures of each address. Invariants: an address with few recent failures has Kafka's
+delay (``connection.failed.authentication.delay.ms``); memory is bounded; an address without a failure for ``FORGET_MS``
+counts as new. Successful authentications are not delayed. Source: ours.
 """
 
 from collections import OrderedDict
 
 FREE_FAILURES = 10
-"""The failures of one address that wait no longer than in Kafka, such as a service with an old password."""
+"""The number of failures of one address that have only Kafka's delay, for example of a service with an old password."""
 MAX_DELAY_MS = 5_000
 FORGET_MS = 60_000
-"""An address that has not failed for this time starts anew."""
+"""The failure count of an address that has not failed for this time starts again at 0."""
 MAX_ADDRESSES = 10_000
 
 
 class Failures:
-    """The recent failures."""
+    """The recent failures of each address."""
 
     def __init__(self, delay_ms: int) -> None:
-        """``delay_ms``: Kafka's delay; 0 delays nothing but floods."""
+        """``delay_ms``: Kafka's delay. If it is 0, only failures after the first ``FREE_FAILURES`` are delayed."""
         self._delay_ms = delay_ms
         self._by_host: OrderedDict[str, tuple[int, int]] = OrderedDict()
-        """Address -> (failures, time of the last one); the one that failed last is the last."""
+        """Address -> (number of failures, time of the last one). The address that failed most recently is last."""
 
     def failed(self, host: str, now_ms: int) -> int:
-        """Counts a failure. Returns for how many ms its answer waits. ``now_ms``: a monotonic clock."""
+        """Counts a failure. Returns the delay of its answer in ms. ``now_ms``: of a monotonic clock."""
         count, last_ms = self._by_host.pop(host, (0, now_ms))
         if now_ms - last_ms > FORGET_MS:
             count = 0
@@ -38,5 +38,5 @@ class Failures:
         return max(self._delay_ms, min(MAX_DELAY_MS, doubled))
 
     def count(self, host: str) -> int:
-        """The recent failures of an address."""
+        """The number of recent failures of an address."""
         return self._by_host.get(host, (0, 0))[0]

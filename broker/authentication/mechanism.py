@@ -1,7 +1,7 @@
-"""What a SASL mechanism is to the broker: exchanges, each of one connection.
+"""The interface of SASL mechanisms: an exchange of messages with one client, and its result.
 
-Pure. A new mechanism is a function that starts a :class:`SaslExchange`, in the table of a listener under its name
-(``security/sasl_mechanisms.py``). Source: ``SaslServer``.
+Pure. To add a mechanism, enter a function that starts its :class:`SaslExchange` in ``security/sasl_mechanisms.py``,
+under the mechanism's name. Source: ``SaslServer``.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol
 
 
 class Authenticated(NamedTuple):
-    """The end of an exchange: who the client is."""
+    """The result of a successful exchange: the client's principal."""
 
     principal: str
     """``Type:name``."""
     token: bytes = b""
-    """The last token for the client."""
+    """The mechanism's last message to the client."""
     expires_ms: int | None = None
     """When the credential expires, in wall-clock milliseconds since the epoch."""
     by_token: bool = False
@@ -24,8 +24,8 @@ class Authenticated(NamedTuple):
 class Refused(Exception):  # noqa: N818 - an answer to the client, not an error of ours
     """Raised by an exchange to refuse the client.
 
-    The text is for the log, and must show no secret. ``answer`` is the sentence for the client; None: a sentence that
-    says no more than that the credentials are wrong, as Kafka answers where its ``SaslServer`` raises a SaslException.
+    The text is for the log and must contain no secret. ``answer`` is the error message for the client. If it is None,
+    the client gets Kafka's general message about invalid credentials, as after a SaslException of a ``SaslServer``.
     """
 
     def __init__(self, reason: str, answer: str | None = None) -> None:
@@ -34,11 +34,14 @@ class Refused(Exception):  # noqa: N818 - an answer to the client, not an error 
 
 
 class SaslExchange(Protocol):
-    """One exchange of tokens. It ends with :class:`Authenticated` or :class:`Refused`."""
+    """One exchange of SASL messages (tokens). It ends with :class:`Authenticated` or :class:`Refused`."""
 
     def respond(self, token: bytes, now_ms: int) -> bytes | Authenticated:
-        """Returns the next token for the client, or who the client is. ``now_ms``: wall-clock time. Raises Refused."""
+        """Takes a message of the client. Returns the next message for it, or the result. Raises Refused.
+
+        ``now_ms``: wall-clock time.
+        """
 
 
 Mechanisms = Mapping[str, Callable[[], SaslExchange]]
-"""The enabled mechanisms of a listener: name -> starts an exchange."""
+"""The enabled mechanisms of a listener: name -> function that starts an exchange."""

@@ -1,7 +1,6 @@
-"""SASL OAUTHBEARER: a token in one message; a token that is refused costs one more.
+"""SASL OAUTHBEARER: the client sends its token in one message. If it is refused, one more round trip follows.
 
-Pure. Never does: checking a token, which a function does that it is given. Source: ``OAuthBearerSaslServer``; KIP-255,
-RFC 7628.
+Pure. Never does: checking a token (a given function does). Source: ``OAuthBearerSaslServer``; KIP-255, RFC 7628.
 """
 
 from collections.abc import Callable
@@ -16,23 +15,23 @@ from .bearer_token import BearerToken, TokenRefusal
 from .mechanism import Authenticated, Refused
 
 Validate = Callable[[str, int], BearerToken]
-"""Checks a token at a time in ms since the epoch. Raises TokenRefusal."""
+"""``(token, now_ms)``: checks a token. ``now_ms`` is in ms since the epoch. Raises TokenRefusal."""
 
 
 class OAuthBearerExchange:
-    """The messages of a client."""
+    """An OAUTHBEARER exchange: the client sends its token, and after a refusal an acknowledgement."""
 
     __slots__ = ("_refusal", "_validate")
 
     def __init__(self, validate: Validate) -> None:
         self._validate = validate
         self._refusal: tuple[str, str] | None = None
-        """Why the last token was refused, and the error that the client has got."""
+        """The reason why the last token was refused, and the error that was sent to the client."""
 
     def respond(self, token: bytes, now_ms: int) -> bytes | Authenticated:
-        """Returns an error for a token that is refused; the client acknowledges it and is refused then.
+        """Checks the client's token. If it is refused, returns an error for the client, which the client acknowledges.
 
-        Raises Refused.
+        Raises Refused for the acknowledgement, for a malformed message, and for another authorization id.
         """
         if self._refusal is not None and token == ACKNOWLEDGED_ERROR:
             raise Refused(*self._refusal)

@@ -14,7 +14,7 @@ OTHER_ID = "Authentication failed: Client requested an authorization id that is 
 
 
 class PlainExchange:
-    """The one message of a client."""
+    """A PLAIN exchange: the client sends one message, with user and password."""
 
     __slots__ = ("_passwords",)
 
@@ -23,7 +23,7 @@ class PlainExchange:
         self._passwords = passwords
 
     def respond(self, token: bytes, now_ms: int) -> Authenticated:
-        """Checks the password, in the same time for known and unknown users. Raises Refused."""
+        """Checks the password, and takes the same time for known and unknown users. Raises Refused."""
         try:
             message = plain.decode(token)
         except ValueError as malformed:

@@ -1,13 +1,14 @@
-"""The broker's side of SASL on one connection: from the first frame to a principal, and again to renew a session.
+"""The broker's side of SASL on one connection: authenticates a new client, or renews its session (KIP-368).
 
     FIRST ----ApiVersions----> HANDSHAKE ----SaslHandshake----> TOKENS ----last token----> (success)
       \\---SaslHandshake-------------------------------------->/
     RENEWAL --SaslHandshake, same mechanism--> TOKENS;  another mechanism --> OTHER_MECHANISM --any frame--> (failure)
 
-After SaslHandshake v1 tokens come in SaslAuthenticate requests, after v0 as frames of their own.
+Tokens are the messages of the SASL mechanism. After SaslHandshake v1 the client sends them in SaslAuthenticate
+requests, after v0 each as a frame of its own.
 
-Pure: frames and the time in, an outcome out. Never does: sending, waiting, logging. Invariants: nothing but ApiVersions
-(once), SaslHandshake and tokens is served; a failure whose ``is_delayed`` is False closes the connection at once,
+Pure: frames and the time in, an outcome out. Never does: sending, waiting, logging. Invariants: only ApiVersions
+(once), SaslHandshake and tokens are served; a failure whose ``is_delayed`` is False closes the connection immediately,
 without an answer. Source: ``SaslServerAuthenticator``; KIP-43, KIP-152, KIP-368.
 """
 
@@ -30,18 +31,21 @@ from .mechanism import Authenticated, Mechanisms, Refused, SaslExchange
 Part = bytes | bytearray | memoryview
 
 ILLEGAL_MAX_BYTES = 16 * 1024
-"""The largest request that gets the answer ILLEGAL_SASL_STATE: to answer it, it must be decoded."""
+"""The largest request, in bytes, that gets the answer ILLEGAL_SASL_STATE. The answer requires decoding the request."""
 _HEAD_BYTES = 4
 
 
 class SaslAnswer(NamedTuple):
-    """The exchange continues. ``parts``: the frame to send."""
+    """The authentication continues. ``parts``: the response to send."""
 
     parts: Sequence[Part]
 
 
 class Success(NamedTuple):
-    """The client is known. ``session_ms``: how long, from now; None: as long as the connection."""
+    """The client is authenticated.
+
+    ``session_ms``: when the session ends, in ms from now; None: it ends with the connection.
+    """
 
     parts: Sequence[Part]
     client: Authenticated
@@ -50,7 +54,10 @@ class Success(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The connection is to be closed: later and after ``parts`` are sent, or at once. ``reason``: for the log."""
+    """The connection must be closed. ``reason``: for the log.
+
+    If ``is_delayed``, ``parts`` (if any) are sent after a delay, then the connection is closed; otherwise now.
+    """
 
     reason: str
     parts: Sequence[Part] | None = None
@@ -61,24 +68,24 @@ Outcome = SaslAnswer | Success | Failure
 
 
 class OtherAnswers(Protocol):
-    """Answers that are not made here. Each raises ProtocolError for a request that can't be read."""
+    """Answers that other code must make. Each method raises ProtocolError if the request can't be decoded."""
 
     def api_versions(self, frame: memoryview, version: int) -> tuple[Sequence[Part], bool]:
-        """The answer to ApiVersions, and whether it has no error."""
+        """The answer to ApiVersions, and True if it has no error."""
 
     def illegal_state(self, frame: memoryview, api_key: int, version: int) -> Sequence[Part] | None:
         """The answer ILLEGAL_SASL_STATE to a request; None if it wants none."""
 
 
 class Session(NamedTuple):
-    """What a renewal must not change."""
+    """The mechanism and the principal of a session, which a renewal must not change."""
 
     mechanism: str
     principal: str
 
 
 class SaslState(enum.Enum):
-    """What is expected next."""
+    """The state of an authentication: the frame that is expected next. See the diagram above."""
 
     FIRST = enum.auto()
     VERSIONS_OR_HANDSHAKE = enum.auto()
@@ -90,7 +97,7 @@ class SaslState(enum.Enum):
 
 
 class SaslServer:
-    """One authentication of one connection."""
+    """One authentication, or one renewal of a session, on one connection."""
 
     __slots__ = (
         "_answers",
@@ -110,8 +117,9 @@ class SaslServer:
         answers: OtherAnswers,
         previous: Session | None = None,
     ) -> None:
-        """``max_reauth_ms``: ``connections.max.reauth.ms`` of each mechanism; 0: no limit. ``previous``: the session to
-        renew.
+        """``max_reauth_ms``: ``connections.max.reauth.ms`` of each mechanism; 0: no limit.
+
+        ``previous``: the session to renew; None for a new connection.
         """
         self._mechanisms = mechanisms
         self._max_reauth_ms = max_reauth_ms
@@ -124,7 +132,7 @@ class SaslServer:
         self.state = SaslState.FIRST if previous is None else SaslState.RENEWAL
 
     def receive(self, frame: memoryview, now_ms: int) -> Outcome:
-        """Takes a frame without its size. ``now_ms``: wall-clock time."""
+        """Takes the next frame, without its size field, and returns the outcome. ``now_ms``: wall-clock time."""
         try:
             if self.state is SaslState.TOKENS:
                 outcome = self._token_request(frame, now_ms) if self._has_requests else self._token(frame, now_ms)
@@ -170,7 +178,7 @@ class SaslServer:
         parts = response_encoder(SaslHandshakeResponse, version)(response, correlation_id)
         if start is None:
             reason = f"SASL mechanism {request.mechanism[:50]!r} is not enabled"
-            # As Kafka, which has no answer to the first frame of a renewal.
+            # As in Kafka, a failure at the first frame of a renewal gets no answer.
             return Failure(reason, parts, True) if self._previous is None else Failure(reason)
         if self._previous is not None and request.mechanism != self._previous.mechanism:
             self.state = SaslState.OTHER_MECHANISM
@@ -224,7 +232,7 @@ class SaslServer:
         return Success(encode(response, correlation_id), answer, self._mechanism, session_ms)
 
     def _respond(self, token: bytes, now_ms: int) -> bytes | Authenticated:
-        """The mechanism's answer. Raises Refused."""
+        """The mechanism's answer. Raises Refused, also if a renewal has another principal."""
         assert self._exchange is not None
         answer = self._exchange.respond(token, now_ms)
         if isinstance(answer, Authenticated) and self._previous is not None:
@@ -238,7 +246,7 @@ class SaslServer:
         return answer
 
     def _sentence(self, refused: Refused) -> str:
-        """What the client reads."""
+        """The error message for the client."""
         if refused.answer is not None:
             return refused.answer
         kind = "authentication" if self._previous is None else "re-authentication"
@@ -256,12 +264,12 @@ class SaslServer:
 
 
 def _head(frame: memoryview) -> tuple[int, int]:
-    """API key and version."""
+    """API key and version of a request."""
     return int.from_bytes(frame[:2], "big", signed=True), int.from_bytes(frame[2:4], "big", signed=True)
 
 
 def _is_served(api_key: int, version: int) -> bool:
-    """Whether Kafka can read such a request."""
+    """Whether Kafka 4 supports this version of the API."""
     try:
         lowest, highest = api(api_key).stable_versions
     except KeyError:

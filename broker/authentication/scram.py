@@ -1,7 +1,7 @@
-"""SASL SCRAM: credentials of the metadata, of users or of delegation tokens.
+"""SASL SCRAM: authenticates users, or owners of delegation tokens, by the credentials in the metadata.
 
-Pure: nonces are passed in. What differs from Kafka: a client that names an unknown user gets a salt and fails at its
-proof, as with a wrong password, so it can't find out which users exist. Source: ``ScramSaslServer``,
+Pure: nonces are passed in. Unlike in Kafka, a client that names an unknown user gets a salt too, and fails at its proof
+as with a wrong password. So it can't find out which users exist. Source: ``ScramSaslServer``,
 ``ScramServerCallbackHandler``; RFC 5802.
 """
 
@@ -27,7 +27,7 @@ from .plain import OTHER_ID
 
 
 class ScramAccount(NamedTuple):
-    """A credential and whose it is. ``expires_ms``: of a token, in wall-clock milliseconds."""
+    """A credential and its principal. ``expires_ms``: of a delegation token, in wall-clock ms since the epoch."""
 
     credential: ScramCredential
     principal: str
@@ -44,16 +44,16 @@ class ScramAccounts(Protocol):
         """The account of a delegation token, or None."""
 
     def decoy(self, name: str) -> ScramCredential:
-        """The credential that an unknown name seems to have. It is the same each time."""
+        """A made-up credential for an unknown name. It is the same each time."""
 
 
 class ScramExchange:
-    """The two messages of a client."""
+    """A SCRAM exchange: the client sends two messages."""
 
     __slots__ = ("_account", "_accounts", "_answer", "_credential", "_first", "_mechanism", "_nonce")
 
     def __init__(self, mechanism: ScramMechanism, accounts: ScramAccounts, nonce: Callable[[], str]) -> None:
-        """``nonce`` returns a new random text of the server."""
+        """``nonce`` returns a new random text, the server's part of the nonce."""
         self._mechanism = mechanism
         self._accounts = accounts
         self._nonce = nonce

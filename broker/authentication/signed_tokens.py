@@ -1,8 +1,8 @@
-"""Signed tokens (JWT): which key must have signed one, and which claims it must have.
+"""Validates signed tokens (JWT): finds the key in a JWKS, verifies the signature, checks the claims.
 
-Pure. Imported only if OAUTHBEARER with JWKS is configured: it needs the extra ``security``. What differs from Kafka
-(jose4j): only the algorithms of public keys are taken (RS, PS, ES and EdDSA), never a shared secret (HS), not even one
-of the JWKS. Source: ``BrokerJwtValidator``, ``ClaimValidationUtils``, jose4j's ``JwtConsumer`` and
+Pure. Imported only if OAUTHBEARER with JWKS is configured, since it needs the extra ``security``. Unlike Kafka
+(jose4j), it accepts only algorithms with public keys (RS, PS, ES and EdDSA); shared secrets (HS) are refused, even if
+the JWKS has one. Source: ``BrokerJwtValidator``, ``ClaimValidationUtils``, jose4j's ``JwtConsumer`` and
 ``VerificationJwkSelector``; KIP-768, RFC 7517.
 """
 
@@ -23,11 +23,11 @@ KEY_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("ES256", "ES384", "ES512"), "EC"),
     "EdDSA": "OKP",
 }
-"""The algorithms that are taken, each with the type of its keys."""
+"""The accepted algorithms (``alg``) -> the type of their keys (``kty``)."""
 CURVES: Mapping[str, str] = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
 RSA_BITS_MIN = 2048
 MAX_KEYS = 200
-"""Of one JWKS."""
+"""The most keys that one JWKS may have."""
 MAX_SECONDS = (1 << 63) // 1000
 _ALGORITHMS: Mapping[str, Algorithm] = {
     name: algorithm for name, algorithm in get_default_algorithms().items() if name in KEY_TYPES
@@ -35,11 +35,14 @@ _ALGORITHMS: Mapping[str, Algorithm] = {
 
 
 class JwksError(ValueError):
-    """A JWKS that can't be used. The text shows no key."""
+    """Raised for a JWKS that can't be used. The text contains no key."""
 
 
 class TokenRules(NamedTuple):
-    """What a token must say (``sasl.oauthbearer.*``). ``issuer`` None and no ``audiences``: the claim is not asked."""
+    """The required claims of a token (``sasl.oauthbearer.*``).
+
+    If ``issuer`` is None, the issuer (``iss``) is not checked. Without ``audiences``, a token must have no ``aud``.
+    """
 
     audiences: frozenset[str] = frozenset()
     issuer: str | None = None
@@ -73,7 +76,7 @@ def parse_jwks(text: str) -> list[VerificationKey]:
 
 
 def _public_key(jwk: Mapping[str, Any]) -> VerificationKey | None:
-    """None for a key of another use, type or size, as jose4j leaves keys out that it does not know."""
+    """Parses one key. Returns None for a key of another use, type or size; jose4j ignores unknown keys too."""
     key_type, use, curve = jwk.get("kty"), jwk.get("use", "sig"), jwk.get("crv")
     operations = jwk.get("key_ops", ["verify"])
     if key_type not in ("RSA", "EC", "OKP") or use != "sig" or not isinstance(operations, list):
@@ -100,7 +103,7 @@ def _public_key(jwk: Mapping[str, Any]) -> VerificationKey | None:
 
 
 def key_id_of(text: str) -> str | None:
-    """The key that a token names; None if it names none, or is malformed."""
+    """The key id (``kid``) in a token's header; None if it has none, or if the token is malformed."""
     try:
         key_id = split_token(text).header.get("kid")
     except TokenRefusal:
@@ -109,7 +112,7 @@ def key_id_of(text: str) -> str | None:
 
 
 def validate_signed(text: str, keys: Sequence[VerificationKey], rules: TokenRules, now_ms: int) -> BearerToken:
-    """Checks signature and claims. Raises TokenRefusal."""
+    """Checks a token's signature and claims. ``now_ms``: wall-clock time. Raises TokenRefusal."""
     token = split_token(text)
     name = token.header.get("alg")
     if not isinstance(name, str) or name not in KEY_TYPES:

@@ -1,8 +1,8 @@
-"""Tokens without a signature, for tests: anybody can make one for any name.
+"""Validates tokens without a signature. For tests only: any client can make such a token for any name.
 
-Pure. Used only if a listener enables OAUTHBEARER without a callback handler of the server, as Kafka does by default;
-the start logs a WARNING then. Source: ``OAuthBearerUnsecuredValidatorCallbackHandler``, ``OAuthBearerUnsecuredJws``,
-``OAuthBearerValidationUtils``.
+Pure. Used only if a listener enables OAUTHBEARER without ``sasl.server.callback.handler.class``, which is Kafka's
+default too. The broker then logs a WARNING at start. Source: ``OAuthBearerUnsecuredValidatorCallbackHandler``,
+``OAuthBearerUnsecuredJws``, ``OAuthBearerValidationUtils``.
 """
 
 import math
@@ -14,11 +14,11 @@ from .bearer_token import BearerToken, TokenRefusal, is_number, split_token
 
 PREFIX = "unsecuredValidator"
 MAX_SECONDS = 1e15
-"""Beyond this the claim of a time is refused: in ms it fits an int64."""
+"""The largest time in a claim, in seconds. In ms it still fits an int64."""
 
 
 class UnsecuredRules(NamedTuple):
-    """The options of the login module."""
+    """The ``unsecuredValidator*`` options of the login module."""
 
     name_claim: str = "sub"
     scope_claim: str = "scope"
@@ -27,7 +27,7 @@ class UnsecuredRules(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "UnsecuredRules":
-        """The rules of JAAS options. Raises ValueError, which names the option."""
+        """Reads the rules from JAAS options. Raises ValueError that names the wrong option."""
         skew = options.get(f"{PREFIX}AllowableClockSkewMs", "").strip() or "0"
         if not skew.isascii() or not skew.isdigit() or len(skew) > 10:
             raise ValueError(f"{PREFIX}AllowableClockSkewMs is not a number of milliseconds")
@@ -40,7 +40,7 @@ class UnsecuredRules(NamedTuple):
 
 
 def validate_unsecured(text: str, rules: UnsecuredRules, now_ms: int) -> BearerToken:
-    """Checks a token's claims. Raises TokenRefusal."""
+    """Checks a token's claims. ``now_ms``: wall-clock time. Raises TokenRefusal."""
     token = split_token(text)
     if token.header.get("alg") != "none" or token.signature:
         raise TokenRefusal("the token is signed, and this listener takes only unsecured ones (alg none)")
