@@ -1,5 +1,5 @@
-"""TLS and SASL as the broker's configuration wants them, for listeners and for its own connections to other nodes.
+"""Sets up TLS and SASL from the broker's configuration: for listeners, and for connections to other nodes.
 
-Also which connections may ask for delegation tokens. The rules of SASL itself are in ``authentication/``, those of TLS
+Also decides which connections may send delegation token requests. The SASL mechanisms are in ``authentication/``, TLS
 contexts in ``protocol/security/``. Kafka: ``ChannelBuilders``, ``SslFactory``, ``LoginManager``.
 """

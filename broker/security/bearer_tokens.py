@@ -1,6 +1,6 @@
-"""How a listener checks the tokens of OAUTHBEARER: by the keys of a JWKS, or not at all, as it is configured.
+"""Chooses how a listener checks OAUTHBEARER tokens: by the keys of a JWKS, or unsecured, as it is configured.
 
-Owns: the choice, and a WARNING where anybody can be anybody. Never does: checking. Source:
+Owns: the choice, and a WARNING if clients can log in with any name. Never does: checking. Source:
 ``OAuthBearerValidatorCallbackHandler``, ``SaslChannelBuilder.createServerCallbackHandlers``.
 """
 

@@ -1,9 +1,9 @@
-"""The keys with which an identity provider signs tokens: read from a file or a URL, and read again in time.
+"""Reads the public keys of an identity provider (JWKS) from a file or a URL, and refreshes them.
 
-Shell. Owns: the keys, the thread that fetches them. Never does: checking tokens; waiting for a network on the event
-loop of a running broker. Invariants: keys that were fetched stay until newer ones are there; a start without keys
-fails; what clients send causes one early fetch in ``EARLY_MS`` at most, and an answer is read up to ``MAX_BYTES``.
-Source: ``RefreshingHttpsJwks``, ``JwksFileVerificationKeyResolver``, ``Retry``; KIP-768.
+Shell. Owns: the keys, the thread that fetches them. Never does: checking tokens; waiting for the network on the event
+loop of a running broker. Invariants: fetched keys stay in use until newer ones are fetched; the broker does not start
+if it can't read keys; tokens with unknown key ids cause at most one early fetch in ``EARLY_MS``; at most ``MAX_BYTES``
+are read. Source: ``RefreshingHttpsJwks``, ``JwksFileVerificationKeyResolver``, ``Retry``; KIP-768.
 """
 
 import http.client
@@ -26,24 +26,24 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 1 << 20
 TIMEOUT_S = 10.0
 EARLY_MS = 10_000
-"""Between two fetches because of unknown keys. Kafka waits 60 s for each of the 16 latest key ids."""
+"""The shortest time between two fetches because of unknown key ids. Kafka waits 60 s for each of the 16 latest ids."""
 
 Keys = Sequence[VerificationKey]
 
 
 class FileKeys:
-    """The keys of a file, read again when it changes. A file that can't be used leaves the earlier keys."""
+    """The keys in a file, which is read again after it changed. If it can't be used, the earlier keys stay."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError or JwksError."""
+        """Reads the file. Raises OSError, JwksError or UnicodeDecodeError."""
         self._path = path
         self._stamp = self._stamp_now()
         self._keys = _parsed(path)
         self._problem = ""
-        """The last one that was logged."""
+        """The last problem that was logged."""
 
     def current(self) -> Keys:
-        """The keys; one look at the file's times."""
+        """The keys. Checks the file's time, size and inode, and reads it again after a change."""
         try:
             stamp = self._stamp_now()
             if stamp != self._stamp:
@@ -62,14 +62,14 @@ class FileKeys:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def missing(self) -> None:
-        """A token names a key that is not there: nothing more can be done."""
+        """Called for a token with an unknown key id. Does nothing, as :meth:`current` has read the latest file."""
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Does nothing, as no thread runs."""
 
 
 class FetchedKeys:
-    """The keys of a URL, fetched by a thread."""
+    """The keys at a URL, which a thread fetches repeatedly."""
 
     def __init__(
         self, settings: JwksSettings, fetch: Callable[[str], str], now_s: Callable[[], float] = time.monotonic
@@ -90,13 +90,13 @@ class FetchedKeys:
         return self._keys
 
     def missing(self) -> None:
-        """A token names a key that is not there: fetches early, if the last early fetch is long ago."""
+        """Called for a token with an unknown key id. Fetches now, but at most once in :data:`EARLY_MS`."""
         if self._now_s() >= self._early_after_s:
             self._early_after_s = self._now_s() + EARLY_MS / 1000
             self._wanted.set()
 
     def close(self) -> None:
-        """Ends the thread once it has no fetch under way."""
+        """Ends the thread, after the current fetch if there is one."""
         self._closed.set()
         self._wanted.set()
 
@@ -109,7 +109,7 @@ class FetchedKeys:
             self._refresh()
 
     def _refresh(self) -> None:
-        """Tries for ``retry.backoff.max.ms``, with pauses that double."""
+        """Fetches the keys. Retries for at most ``retry_backoff_max_ms``, with pauses that double."""
         settings = self._settings
         until_s = self._now_s() + settings.retry_backoff_max_ms / 1000
         pause_s = settings.retry_backoff_ms / 1000
@@ -129,7 +129,7 @@ class FetchedKeys:
 
 
 def open_keys(settings: JwksSettings) -> FileKeys | FetchedKeys:
-    """The keys of a listener. Raises ConfigError if they can't be read now."""
+    """Opens the keys at the configured URL. Raises ConfigError if they can't be read now."""
     try:
         if urlsplit(settings.url).scheme.lower() == "file":
             return FileKeys(Path(unquote(urlsplit(settings.url).path)))

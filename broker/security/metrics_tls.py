@@ -1,7 +1,7 @@
-"""The TLS of the metrics' endpoint: its certificate is read again when one of its files has changed.
+"""The TLS of the metrics endpoint, which reads its certificate again after a file has changed.
 
-Owns: the context of new connections. Never does: serving. A broker without ``odradek.metrics.ssl.enable`` does not
-import this.
+Owns: the TLS context of new connections. Never does: serving. A broker without ``odradek.metrics.ssl.enable`` does not
+import this module.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from .tls_listeners import FILE_KEYS, WATCH_MS
 
 
 class MetricsTls:
-    """The certificate and the trust store of the keys ``ssl.*`` without a listener's name."""
+    """The certificate and the trust store in the ``ssl.*`` configs without a listener prefix."""
 
     WATCH_MS = WATCH_MS
 
@@ -27,15 +27,15 @@ class MetricsTls:
         self._tls = Reread("certificate and trust store of the metrics", self._read, lambda: (None, files))
         self._looking: asyncio.Task[None] | None = None
         self.endpoint: MetricsEndpoint | None = None
-        """Gets a new certificate; None before it listens."""
+        """The endpoint that gets a new certificate; None until it listens."""
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For new connections."""
+        """The TLS context for new connections."""
         return self._tls.value
 
     def look_at_files(self) -> asyncio.Task[None]:
-        """Reads changed files again, on a thread. Call it every :attr:`WATCH_MS`."""
+        """Starts to check the files and to read changed ones again, on a thread. Call it every :attr:`WATCH_MS`."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.get_running_loop().create_task(self._look())
         return self._looking

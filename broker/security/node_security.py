@@ -1,10 +1,9 @@
 """The security of this broker's connections to other brokers and to its controllers, from its configuration.
 
-Owns: which settings these connections take: those of the listener that they go to. Never does: connecting. Invariants:
-what can't be served stops the start before a directory is touched; a later connection takes key stores, trust stores
-and a JAAS file as they are then, or as they were if they can't be used. Source:
-``ChannelBuilders.clientChannelBuilder`` with JaasContext.Type.SERVER, whose key stores a dynamic config of this broker
-changes.
+Owns: the settings of these connections, which are those of the listener that they connect to. Never does: connecting.
+Invariants: settings that can't be used stop the broker's start before it touches a data directory; each new connection
+uses the current contents of key stores, trust stores and JAAS file, or the last usable ones; dynamic configs of this
+broker can change the key stores. Source: ``ChannelBuilders.clientChannelBuilder`` with JaasContext.Type.SERVER.
 """
 
 import asyncio
@@ -28,11 +27,11 @@ NONCE_BYTES = 24
 FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
 
 Configs = Callable[[], Mapping[str, str]]
-"""The dynamic configs of this broker."""
+"""Returns the current dynamic configs of this broker."""
 
 
 def node_security(config: ServerConfig, dynamic: Configs = dict) -> tuple[NodeSecurity, NodeSecurity]:
-    """That of the connections to other brokers, and to the controllers. Reads key stores. Raises ConfigError."""
+    """The security of connections to other brokers, and to the controllers. Reads key stores. Raises ConfigError."""
     links = node_links(config, config.inter_broker_listener_name)
     inter_broker, controllers = [_security(config, link, dynamic) for link in links]
     return inter_broker, controllers

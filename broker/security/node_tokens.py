@@ -1,9 +1,9 @@
-"""The tokens with which this broker logs in at other nodes by OAUTHBEARER.
+"""Gets the OAUTHBEARER tokens with which this broker logs in at other nodes.
 
-Shell. Owns: the one attempt to get a token that is under way; all connections wait for it. Invariants: an endpoint is
-asked on a thread, once at a time, and not again for ``PAUSE_S`` after a failed attempt; no log line shows a token. A
-session ends when its token expires, so a connection that renews its session before that gets a newer token. Source:
-``OAuthBearerRefreshingLogin``, ``ExpiringCredentialRefreshingLogin``.
+Shell. Owns: the current attempt to get a token, which all connections share. Invariants: a thread asks the token
+endpoint, one attempt at a time, and not again for ``PAUSE_S`` after a failed attempt; no log line contains a token. A
+session ends when its token expires; a connection that renews its session before that logs in with a newer token.
+Source: ``OAuthBearerRefreshingLogin``, ``ExpiringCredentialRefreshingLogin``.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from ..config.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 1.0
-"""Between attempts that fail. Kafka's client tries again after ``sasl.login.retry.backoff.ms``, 100 ms to 10 s."""
+"""The pause after a failed attempt. Kafka's client waits ``sasl.login.retry.backoff.ms``, 100 ms to 10 s."""
 
 
 class NodeTokens:
-    """The tokens for one listener of other nodes."""
+    """The tokens for connections to one listener of other nodes."""
 
     def __init__(self, listener: str, settings: RetrieverSettings, now_s: Callable[[], float] = time.time) -> None:
-        """Raises ConfigError for a trust store that can't be used."""
+        """``listener``: for messages. Raises ConfigError for settings or a trust store that can't be used."""
         self._listener = listener
         self._extensions = extensions_of(settings.options)
         try:
@@ -40,14 +40,14 @@ class NodeTokens:
         self._failed_at_s: float | None = None
         """When the last attempt failed, by the loop's clock."""
         self._problem: str | None = None
-        """The last one that was logged."""
+        """The last problem that was logged."""
 
     async def login(self) -> OAuthBearerLogin:
-        """Begins one login. Raises TokenError or MechanismError, without the token."""
+        """Gets a token for one login. Raises TokenError or MechanismError; their texts do not contain the token."""
         attempt = self._attempt
         if attempt is None or (attempt.done() and not self._failed_just_now()):
             attempt = self._attempt = self._begin()
-        # The others wait for the attempt even if the connection that began it has given up.
+        # Shield the attempt: other connections wait for it even if this one gives up.
         token = await asyncio.shield(attempt)
         self._tell()
         return OAuthBearerLogin(token, self._extensions)
@@ -57,7 +57,7 @@ class NodeTokens:
         return self._failed_at_s is not None and now_s < self._failed_at_s + PAUSE_S
 
     def _begin(self) -> "asyncio.Future[str]":
-        """Asks for a token on a thread of its own, which a stop of the broker does not wait for."""
+        """Asks for a token on a new daemon thread. The broker's stop does not wait for this thread."""
         loop = asyncio.get_running_loop()
         attempt: asyncio.Future[str] = loop.create_future()
 
@@ -67,7 +67,7 @@ class NodeTokens:
                 attempt.set_result(token or "")
             else:
                 attempt.set_exception(problem)
-                attempt.exception()  # all that wait for it may have given up
+                attempt.exception()  # marks it as seen: no connection may be waiting any more
 
         def ask() -> None:
             token: str | None = None

@@ -1,7 +1,7 @@
-"""Warns at every start about open access: security in the metadata that is not enforced, and open listeners.
+"""Logs warnings at every start: about security settings in the metadata that are not enforced, and open listeners.
 
-Owns: the warnings. Never does: refusing (``config/security.py`` has the settings that prevent a start). Source: ours;
-Kafka enforces the security in its metadata.
+Owns: the warnings. Never does: refusing to start (``config/security.py`` does). Source: ours; Kafka enforces the
+security in its metadata.
 """
 
 import logging
@@ -24,8 +24,11 @@ def warn_of_open_access(
     knows_tokens: bool = False,
     authenticates: bool = False,
 ) -> None:
-    """Logs a WARNING for each kind of open access. ``bound``: names of listeners without authentication, with their
-    bound addresses. ``authenticates``: whether there are listeners with it.
+    """Logs a WARNING for each kind of open access.
+
+    ``bound``: names and bound addresses of the listeners without authentication. ``enforces_acls``: whether an
+    authorizer is configured. ``knows_tokens``: whether ``delegation.token.secret.key`` is set. ``authenticates``:
+    whether any listener authenticates clients.
     """
     carried = carried_security(image, node_id, enforces_acls, knows_tokens, authenticates)
     for sentence in (*carried, *open_listeners(bound, enforces_acls)):
@@ -39,7 +42,7 @@ def carried_security(
     knows_tokens: bool = False,
     authenticates: bool = False,
 ) -> Iterator[str]:
-    """A sentence for each kind of security that the metadata holds and this broker does not enforce."""
+    """Yields a sentence for each kind of security in the metadata that this broker does not enforce."""
     if image.acls and not enforces_acls:
         yield (
             f"the metadata holds ACLs ({len(image.acls)}), which are not enforced: "
@@ -66,7 +69,7 @@ def carried_security(
 
 
 def open_listeners(bound: Iterable[tuple[str, str]], enforces_acls: bool = False) -> Iterator[str]:
-    """One sentence about the listeners that other machines can reach, if there are any."""
+    """Yields one sentence about the open listeners that other machines can reach, if there are any."""
     names = sorted({name for name, address in bound if not _is_loopback(address)})
     if names:
         allowed = "do what the ACLs allow User:ANONYMOUS" if enforces_acls else "read and change everything"
@@ -77,5 +80,5 @@ def open_listeners(bound: Iterable[tuple[str, str]], enforces_acls: bool = False
 
 
 def _is_loopback(address: str) -> bool:
-    """Without the module ipaddress, which takes 3 ms of a start."""
+    """Whether an address is a loopback address. Avoids importing ``ipaddress``, which takes 3 ms at start."""
     return address.startswith("127.") or address in ("::1", "::ffff:127.0.0.1")

@@ -1,8 +1,8 @@
-"""What is made of files and configs, and made again when they have changed: certificates, credentials of this node.
+"""A value that is read from files and configs, and read again after they changed, such as certificates and passwords.
 
-Owns: the present value. Never does: watching; the owner asks. Invariant: a failed read keeps the earlier value, with
-one log line that has the key, the file and the position, and no secret; it is tried again after the next change.
-Source: ours; Kafka reads a store again only when a dynamic config names it.
+Owns: the current value. Never does: watching files; changes are noticed when the value is requested. Invariant: if a
+read fails, the earlier value stays, and one log line names the config key, the file and the position, but no secret.
+The next read is after the next change. Source: ours; Kafka reads a store again only when a dynamic config names it.
 """
 
 import logging
@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 Stamp = tuple[int, int, int] | None
-"""What identifies the contents of a file: inode, size, time of change in ns; None for a missing one."""
+"""Identifies the contents of a file: inode, size in bytes, modification time in ns. None if the file is missing."""
 
 
 def stamp_of(path: str) -> Stamp:
-    """The stamp of a file. Links are followed: Kubernetes renews a secret by changing one."""
+    """The stamp of a file. Follows symbolic links, because Kubernetes renews a secret by changing a link."""
     try:
         found = os.stat(path)
     except OSError:
@@ -29,15 +29,17 @@ def stamp_of(path: str) -> Stamp:
 
 
 class Reread(Generic[Value]):
-    """A value that is read again when its sources have changed. Threads may ask at the same time: the others get the
-    earlier value while one reads.
+    """A value that is read again after its sources have changed.
+
+    Several threads may request it. While one of them reads, the others get the earlier value.
     """
 
     def __init__(
         self, what: str, read: Callable[[], Value], sources: Callable[[], tuple[object, Iterable[str]]]
     ) -> None:
-        """``what``: for the log. ``read`` raises ConfigError, here too. ``sources``: the configs that it depends on,
-        and the files.
+        """Reads the value. Raises ConfigError if ``read`` does.
+
+        ``what``: names the value in the log. ``sources`` returns the configs and the files that the value depends on.
         """
         self._what = what
         self._read = read
@@ -46,7 +48,7 @@ class Reread(Generic[Value]):
         self.value = read()
 
     def current(self) -> Value:
-        """The value, after a look at its sources."""
+        """The value. Reads it again first if its sources have changed."""
         seen = self._look()
         if seen != self._seen:
             self._seen = seen

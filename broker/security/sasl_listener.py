@@ -1,9 +1,10 @@
 """Authenticates the connections of SASL listeners, and renews their sessions.
 
-Owns: what happens with the outcomes of :mod:`..authentication.sasl_server`: answers, delays, the end of sessions. Never
-does: deciding who a client is. Invariants: a failed client gets its answer late, and nothing that it sends after its
-failure is served; a connection whose session has ended is closed at its next request, unless that begins a renewal.
-Source: ``SaslServerAuthenticator``, ``KafkaChannel.maybeBeginServerReauthentication``, ``Selector`` (delayed close).
+Owns: carrying out the outcomes of :mod:`..authentication.sasl_server`: answers, delays, the end of sessions. Never
+does: deciding who a client is. Invariants: the answer to a failed authentication is delayed, and nothing that the
+client sends after the failure is served; a connection whose session has ended is closed at its next request, unless
+that request begins a renewal. Source: ``SaslServerAuthenticator``, ``KafkaChannel.maybeBeginServerReauthentication``,
+``Selector`` (delayed close).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,22 +28,22 @@ from ..timers.loop_timers import LoopTimers
 
 HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 RENEWALS_APART_MS = 1_000
-"""Kafka renews a session at most once a second."""
+"""The shortest time between two renewals of a session, as in Kafka."""
 
 
 Answer = Callable[[object, RequestContext], Message]
-"""Has a handler answer a decoded request of ApiVersions (None: its version is unknown), and returns the response."""
+"""Calls the handler of ApiVersions and returns its response. The request is None if its version is unknown."""
 
 
 class OwnAnswers:
-    """The answers of the broker's handlers (:class:`..authentication.sasl_server.OtherAnswers`)."""
+    """The answers that a :class:`SaslServer` does not make itself (``sasl_server.OtherAnswers``)."""
 
     def __init__(self, answer: Answer, listener_name: str) -> None:
         self._answer = answer
         self._listener_name = listener_name
 
     def api_versions(self, frame: memoryview, version: int) -> tuple[Sequence[Part], bool]:
-        """The answer to ApiVersions, and whether it has no error. Raises ProtocolError."""
+        """The answer to ApiVersions, and True if it has no error. Raises ProtocolError."""
         key = ApiKey.API_VERSIONS
         description = api(key)
         correlation_id, client_id, position = request_head_decoder(key, version)(frame)
@@ -66,7 +67,7 @@ class OwnAnswers:
 
 
 class SaslListener:
-    """How the connections of one listener authenticate (:class:`..network.connection.Authentication`)."""
+    """Authenticates the connections of one listener (:class:`..network.connection.Authentication`)."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class SaslListener:
         failures: Failures,
         timers: LoopTimers,
     ) -> None:
-        """``max_reauth_ms``: ``connections.max.reauth.ms`` of each mechanism. ``failures``: of all listeners."""
+        """``max_reauth_ms``: ``connections.max.reauth.ms`` of each mechanism. ``failures``: shared by all listeners."""
         self.mechanisms = mechanisms
         self._max_reauth_ms = max_reauth_ms
         self.max_frame_bytes = max_frame_bytes
@@ -86,19 +87,19 @@ class SaslListener:
         self._timers = timers
 
     def start(self) -> ServeFrame:
-        """Serves the frames of a new connection until it has authenticated."""
+        """Returns the function that serves the frames of a new connection until it has authenticated."""
         return SaslChannel(self).serve
 
     def server(self, previous: Session | None) -> SaslServer:
-        """The states of one authentication."""
+        """Makes the state machine of one authentication, or of a renewal of the session ``previous``."""
         return SaslServer(self.mechanisms, self._max_reauth_ms, self._answers, previous)
 
     def now_ms(self) -> int:
-        """A monotonic clock."""
+        """The time in ms of a monotonic clock."""
         return self._timers.now_ms()
 
     def fail(self, connection: Connection, failure: Failure) -> None:
-        """Closes the connection: at once, or after the answer, which waits the longer the more its address fails."""
+        """Closes the connection, immediately or after a delayed answer. Failures of an address lengthen the delay."""
         if not failure.is_delayed:
             connection.refuse(failure.reason)
             return
@@ -126,7 +127,7 @@ class SaslChannel:
 
     def serve(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves a frame of the authentication, or of a renewal."""
-        if len(frame) > self._listener.max_frame_bytes:  # in a renewal the reader's limit is that of requests
+        if len(frame) > self._listener.max_frame_bytes:  # in a renewal, the connection's limit is that of requests
             outcome: object = Failure(f"a frame of {len(frame)} bytes during re-authentication")
         else:
             outcome = self._server.receive(frame, clock_ms())
@@ -149,7 +150,7 @@ class SaslChannel:
         connection.answered(list(success.parts))
 
     def serve_session(self, connection: Connection, frame: memoryview, owned: bool) -> None:
-        """Serves a request of a session that ends."""
+        """Serves a request in a session with a limited lifetime. After its end, only a renewal is served."""
         now_ms = self._listener.now_ms()
         if frame[:2] == HANDSHAKE and (self._renewed_ms is None or now_ms - self._renewed_ms >= RENEWALS_APART_MS):
             self._renewed_ms = now_ms

@@ -1,7 +1,7 @@
-"""The mechanisms of a SASL listener, by its settings.
+"""Makes the SASL mechanisms that a listener enables.
 
-Owns: which name starts which exchange. Never does: authenticating. A new mechanism gets an entry here, and its login
-module one in ``config/sasl.py``. Source: ``SaslChannelBuilder``.
+Owns: the mapping from mechanism names to exchanges. Never does: authenticating. To add a mechanism, add it here and its
+login module in ``config/sasl.py``. Source: ``SaslChannelBuilder``.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ def mechanisms_of(
 ) -> Mechanisms:
     """The enabled mechanisms of a listener, by name.
 
-    Users of PLAIN that come from a JAAS file are read again when it changes; a file that can't be used leaves the
-    earlier ones. ``config``: the broker's own file. ``image`` returns the present metadata, ``token_hmacs`` those of
-    its delegation tokens. Raises ConfigError if the keys for OAUTHBEARER can't be read.
+    PLAIN users in a JAAS file are read again after the file changed; if it can't be used, the earlier users stay.
+    ``config``: the broker's static configuration. ``image`` returns the current metadata image, ``token_hmacs`` the
+    HMACs of its delegation tokens. Raises ConfigError if the keys for OAUTHBEARER can't be read.
     """
     made: dict[str, Callable[[], SaslExchange]] = {}
     for one in settings.mechanisms:

@@ -1,8 +1,8 @@
-"""The SCRAM credentials of the metadata, as exchanges ask for them.
+"""Looks up SCRAM credentials in the metadata image for authentications, and makes up some for unknown users.
 
-Owns: the credentials that unknown users seem to have. Invariant: these stay the same as long as no credential changes,
-on each broker of a cluster and across restarts, and computing them takes all stored keys. Source:
-``ScramServerCallbackHandler``, ``ScramCredentialCache``.
+Owns: the made-up credentials (decoys), which hide whether a user exists. Invariant: a decoy is the same on every broker
+of a cluster and after a restart, until a credential changes; only a program that has all stored credentials can compute
+it. Source: ``ScramServerCallbackHandler``, ``ScramCredentialCache``.
 """
 
 import base64
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 TOKENS_KEPT = 1_000
 RANDOM_BITS = 130
-"""Of a nonce or a salt (``ScramFormatter.secureRandomString``)."""
+"""The size of a nonce or a salt (``ScramFormatter.secureRandomString``)."""
 
 
 def random_text() -> str:
-    """A nonce: 130 random bits as Kafka writes them."""
+    """A nonce: 130 random bits in base 36, as in Kafka."""
     return base_36(SystemRandom().getrandbits(RANDOM_BITS))
 
 
 def base_36(number: int) -> str:
-    """A number in digits and small letters."""
+    """A number in base 36, with digits and lower-case letters."""
     digits = ""
     while number:
         number, digit = divmod(number, 36)
@@ -50,14 +50,14 @@ class ImageAccounts:
         image: Callable[[], MetadataImage],
         token_hmacs: Callable[[], "TokenHmacs | None"],
     ) -> None:
-        """``image`` returns the present metadata, ``token_hmacs`` the HMACs of its tokens (None without tokens)."""
+        """``image`` returns the current metadata image, ``token_hmacs`` its tokens' HMACs (None: no tokens)."""
         self._mechanism = mechanism
         self._image = image
         self._token_hmacs = token_hmacs
         self._of_tokens: OrderedDict[str, ScramCredential] = OrderedDict()
-        """The credentials of tokens that were used lately: each is 3 ms of work."""
+        """A cache of the credentials of recently used tokens. Computing one takes 3 ms."""
         self._decoys_at = -2
-        """The offset of the metadata of which the next two are made."""
+        """The metadata offset for which ``_key`` and ``_iterations`` were computed."""
         self._key = b""
         self._iterations = ITERATIONS_MIN
 
@@ -67,7 +67,7 @@ class ImageAccounts:
         return None if credential is None else ScramAccount(credential, f"User:{name}")
 
     def token(self, token_id: str) -> ScramAccount | None:
-        """The account of a delegation token: its password is the Base64 of its HMAC, and its owner is the client."""
+        """The account of a delegation token, or None. Its password is the HMAC in Base64, its principal the owner."""
         token, hmacs = self._image().delegation_tokens.get(token_id), self._token_hmacs()
         if token is None or hmacs is None:
             return None
@@ -82,7 +82,7 @@ class ImageAccounts:
         return ScramAccount(credential, f"User:{token.owner.partition(':')[2]}", token.expiry_ms)
 
     def decoy(self, name: str) -> ScramCredential:
-        """The credential that an unknown name seems to have: a salt of its own, and the usual iterations."""
+        """The made-up credential for an unknown name: its own salt, and the most common number of iterations."""
         image = self._image()
         if image.last_offset != self._decoys_at:
             self._decoys_at = image.last_offset

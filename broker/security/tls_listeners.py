@@ -1,12 +1,12 @@
 """The TLS of the broker's listeners (SSL, SASL_SSL).
 
-Owns: which settings a listener has, and when they are read again. Never does: the handshake. Invariants: a key with
-``listener.name.<listener>.`` takes precedence; a key store that can't be used stops the start before anything is bound;
-a reload that fails leaves the listener as it is, with one log line. Source: ``ChannelBuilders``, ``SslFactory``.
-A broker without such listeners does not import this module.
+Owns: the TLS settings of each listener, and the reloads of key stores. Never does: the handshake. Invariants: a config
+with the prefix ``listener.name.<listener>.`` takes precedence; a key store that can't be used stops the broker's start
+before a socket is bound; a reload that fails leaves the listener as it is, with one log line. Source:
+``ChannelBuilders``, ``SslFactory``. A broker without TLS listeners does not import this module.
 
-Key stores are read again when a dynamic config of the listener is set, also to the same value (as in Kafka), and when
-one of their files has changed (Kafka does not look).
+Key stores are read again if a dynamic config changes the listener's settings, or if one of their files has changed when
+a dynamic config is set (as in Kafka) or at the check every ``WATCH_MS`` (Kafka does not check).
 """
 
 import asyncio
@@ -34,7 +34,7 @@ DN_CHANGES_KEY, SAN_CHANGES_KEY = "ssl.allow.dn.changes", "ssl.allow.san.changes
 FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
 TRUST_KEYS = ("ssl.truststore.location", "ssl.truststore.certificates")
 WATCH_MS = 10_000
-"""The interval of checks whether a file of a key store has changed."""
+"""The interval of checks whether a key store or trust store file has changed."""
 
 
 class TlsListeners:
@@ -60,14 +60,14 @@ class TlsListeners:
             raise ConfigError(problems)
 
     def factory(self, listener: Listener, connect: Callable[[], Connection]) -> ConnectionFactory:
-        """Makes the protocols of the listener's sockets. ``connect`` makes a connection."""
+        """Returns a factory of asyncio protocols for the listener's sockets. ``connect`` makes a connection."""
         running, shared = self.running[listener.name], self._shared
         return lambda: TlsTransport(connect(), running, shared)
 
     # Reloads.
 
     def check(self, configs: Mapping[str, str]) -> None:
-        """Checks the future dynamic configs of this broker, as Kafka does: only listeners whose settings change.
+        """Checks new dynamic configs of this broker, as in Kafka only for the listeners whose settings they change.
 
         Raises KafkaError(INVALID_REQUEST) if a listener could not use them.
         """
@@ -81,9 +81,10 @@ class TlsListeners:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, sentence) from None
 
     def reconfigure(self, configs: Mapping[str, str], *, at_start: bool = False) -> None:
-        """Reads the key stores again that have other settings or contents now. Failures are logged.
+        """Reads key stores again if their settings or their files have changed. Failures are logged.
 
-        ``configs``: the dynamic configs of this broker. A start takes any name (``at_start``).
+        ``configs``: the dynamic configs of this broker. ``at_start``: a certificate with any name is accepted; later,
+        see :func:`refuse_other_names`.
         """
         before, texts = self._texts, self._with_dynamic(configs)
         self._texts = texts
@@ -100,7 +101,7 @@ class TlsListeners:
                 self._replace(listener, tls)
 
     def look_at_files(self) -> None:
-        """Reads a changed key store again, on a thread. Call it every :data:`WATCH_MS`."""
+        """Checks the files and reads changed key stores again, on a thread. Call it every :data:`WATCH_MS`."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().create_task(self._look_at_files())
 
@@ -124,7 +125,7 @@ class TlsListeners:
         return {**self._static, **{key: text for key, text in configs.items() if is_reloadable(key)}}
 
     def _replacement(self, texts: Mapping[str, str], listener: Listener) -> ServerTls:
-        """The TLS of a listener under these settings, if it may replace the present one. Raises ValueError."""
+        """Makes a listener's TLS from these settings. Raises ValueError if it may not replace the current one."""
         before, after = settings_of(self._static, listener), settings_of(texts, listener)
         if any(map(after.get, TRUST_KEYS)) and not any(map(before.get, TRUST_KEYS)):
             raise TlsSettingsError("a trust store can't be added to a listener that was started without one")
@@ -139,11 +140,10 @@ class TlsListeners:
 
 
 def refuse_other_names(before: bytes, after: bytes, settings: TlsSettings) -> None:
-    """Refuses a certificate (DER) of another name, or without one of the old alternative names.
+    """Raises ValueError if a new certificate (DER) has another name, or lacks an alternative name of the old one.
 
-    The settings may allow both.
-
-    Raises ValueError. Source: ``SslFactory.CertificateEntries.ensureCompatible``.
+    ``ssl.allow.dn.changes`` and ``ssl.allow.san.changes`` allow these changes. Source:
+    ``SslFactory.CertificateEntries.ensureCompatible``.
     """
     old, new = _name(before), _name(after)
     if old.lower() != new.lower() and settings.get(DN_CHANGES_KEY) != "true":
@@ -162,7 +162,7 @@ def _log_failure(listener: Listener, error: ValueError) -> None:
 
 
 def _differ(before: Mapping[str, str], after: Mapping[str, str], listener: Listener) -> bool:
-    """Whether the key stores of a listener have other settings."""
+    """Whether two configurations differ in the reloadable TLS settings of a listener."""
     old, new = settings_of(before, listener), settings_of(after, listener)
     return any(old.get(key) != new.get(key) for key in RELOADABLE)
 
@@ -178,13 +178,15 @@ def has_tls(listener: Listener) -> bool:
 
 
 def asks_for_certificates(config: ServerConfig, listener: Listener) -> bool:
-    """Whether only clients with a certificate that is trusted can use a listener."""
+    """Whether a listener requires a trusted client certificate (``ssl.client.auth=required``)."""
     return has_tls(listener) and settings_of(config.originals, listener).get(CLIENT_AUTH_KEY) == "required"
 
 
 def settings_of(texts: Mapping[str, str], listener: Listener) -> TlsSettings:
-    """The ``ssl.*`` settings of a listener. SASL_SSL takes ``ssl.client.auth`` only with the listener's prefix, as in
-    Kafka: SASL authenticates its clients.
+    """The ``ssl.*`` settings of a listener.
+
+    As in Kafka, a SASL_SSL listener ignores ``ssl.client.auth`` without the listener's prefix, because SASL
+    authenticates its clients.
     """
     if listener.protocol == "SASL_SSL":
         texts = {key: text for key, text in texts.items() if key != CLIENT_AUTH_KEY}
@@ -192,7 +194,7 @@ def settings_of(texts: Mapping[str, str], listener: Listener) -> TlsSettings:
 
 
 def tls_of(texts: Mapping[str, str], listener: Listener) -> ServerTls:
-    """The TLS of a listener under these settings. Raises TlsSettingsError."""
+    """Makes the TLS of a listener from these settings. Raises TlsSettingsError."""
     return server_tls(settings_of(texts, listener))
 
 

@@ -1,6 +1,6 @@
-"""Which requests about delegation tokens a broker takes, before it or a controller decides them.
+"""Checks delegation token requests on the broker, before a controller carries them out.
 
-Owns: the rule of connections, the check of the owner. Never does: changing tokens. Source:
+Owns: the rule which connections may send them, the check of the token's owner. Never does: changing tokens. Source:
 ``KafkaApis.allowTokenRequests``, ``KafkaApis.handleCreateTokenRequest``; KIP-48, KIP-373.
 """
 
@@ -13,13 +13,13 @@ from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
 from ..dispatch.request import RequestContext
 
 REQUESTER_SINCE = 3
-"""The first version that shows the creator of a token (KIP-373)."""
+"""The first version whose answers have a token's requester (KIP-373)."""
 NO_TIME_MS = -1
-"""The times in an answer that a broker refuses by itself (``DelegationTokenManager.ERROR_TIMESTAMP``)."""
+"""The times in the answer if the broker refuses a request itself (``DelegationTokenManager.ERROR_TIMESTAMP``)."""
 
 
 def allows_token_requests(protocols: Mapping[str, str], context: RequestContext) -> bool:
-    """Whether the connection has authenticated the client by anything but a token.
+    """Whether the client has authenticated, and not with a delegation token.
 
     ``protocols``: the security protocol of each listener, by the listener's name.
     """
@@ -32,7 +32,7 @@ def allows_token_requests(protocols: Mapping[str, str], context: RequestContext)
 def refused_creation(
     protocols: Mapping[str, str], request: CreateDelegationTokenRequest, context: RequestContext
 ) -> CreateDelegationTokenResponse | None:
-    """The answer to a request for a token that this broker refuses; None if the controller decides."""
+    """The answer to a CreateDelegationToken request that the broker refuses; None if the controller must decide."""
     owner = owner_of(request, context.principal)
     error = _creation_error(protocols, request, context, str(owner))
     if not error:
@@ -42,7 +42,7 @@ def refused_creation(
 
 
 def shown_requester(requester: str, version: int) -> Principal:
-    """The creator of a token in an answer to CreateDelegationToken or DescribeDelegationToken of a version."""
+    """A token's requester as an answer of ``version`` shows it: empty before version 3."""
     return Principal.parse(requester) if version >= REQUESTER_SINCE else Principal("", "")
 
 
