@@ -1,1 +1,1 @@
-"""Client quotas: how much clients may send, fetch and ask for, and how long those over it are muted (QuotaManagers)."""
+"""Client quotas: measure what clients use, and compute throttle times for clients over a quota (``QuotaManagers``)."""

@@ -1,7 +1,7 @@
-"""One kind of client quota: what was used, and how long the connection of a client over it is muted.
+"""One kind of client quota, such as produce bytes: measures its use, and computes throttle times of clients over it.
 
-Pure. Owns: the quotas of the kind with their sensors. Never does: muting, reading a clock. Invariant: with the same
-events at the same times, each throttle time is that of Kafka. Source: ClientQuotaManager, ClientRequestQuotaManager,
+Pure. Owns: the quotas of the kind and their sensors. Never does: muting, reading a clock. Invariant: each throttle time
+is equal to Kafka's for the same events at the same times. Source: ClientQuotaManager, ClientRequestQuotaManager,
 ControllerMutationQuotaManager, QuotaUtils.
 """
 
@@ -14,29 +14,29 @@ from .token_bucket import TokenBucket
 from .windows import Average, Rate
 
 MAX_THROTTLE_MS = 2**31 - 1
-"""The field of the answer is an int32."""
+"""The longest throttle time, as ``throttle_time_ms`` is an int32."""
 
 
 class QuotaWindows(NamedTuple):
-    """Over what rates are measured: ``quota.window.num`` samples of ``quota.window.size.seconds``, or the keys of the
-    controller's quota."""
+    """The windows over which a rate is measured: ``quota.window.num`` samples of ``quota.window.size.seconds``, or
+    ``controller.quota.window.num`` samples of ``controller.quota.window.size.seconds``."""
 
     samples: int
     window_ms: int
 
 
 def throttle_time_ms(rate: float, limit: float, window_ms: int) -> int:
-    """The time after which a rate is back at its limit, if nothing more is recorded (``QuotaUtils.throttleTime``)."""
+    """The time in ms until ``rate`` falls to ``limit`` if nothing more is recorded (``QuotaUtils.throttleTime``)."""
     return min(floor((rate - limit) / limit * window_ms + 0.5), MAX_THROTTLE_MS)
 
 
 class QuotaSensor:
-    """What one user and client id has used of one quota."""
+    """Measures how much of one quota a user and client id have used."""
 
     __slots__ = ("_throttled", "bucket", "generation", "limit", "rate", "used_ms")
 
     def __init__(self, windows: QuotaWindows, has_bucket: bool = False) -> None:
-        """``has_bucket``: a token bucket decides, and not the rate."""
+        """``has_bucket``: throttling depends on a token bucket instead of the rate."""
         self.rate = Rate(*windows)
         self.bucket = TokenBucket(*windows) if has_bucket else None
         self.limit = UNLIMITED
@@ -51,21 +51,21 @@ class QuotaSensor:
         return self.rate.has_expired(now_ms)
 
     def throttled(self, throttle_ms: int, now_ms: int) -> None:
-        """Notes how long a connection is muted, for :meth:`average_throttle_ms`."""
+        """Records a throttle time in ms, for :meth:`average_throttle_ms`."""
         if self._throttled is None:
             self._throttled = Average()
         self._throttled.record(throttle_ms, now_ms)
 
     def average_throttle_ms(self, now_ms: int) -> float | None:
-        """The average of the last throttle times; None without one."""
+        """The average of the recent throttle times in ms; None without any."""
         return None if self._throttled is None else self._throttled.value(now_ms)
 
 
 class ClientQuota:
-    """A quota on a rate: bytes a second, or per cent of a second."""
+    """The quotas of one kind on a rate: bytes a second, or per cent of a second for each second."""
 
     def __init__(self, windows: QuotaWindows, max_throttle_ms: int = MAX_THROTTLE_MS) -> None:
-        """``max_throttle_ms``: the longest throttle time."""
+        """``max_throttle_ms``: the longest throttle time that is returned."""
         self.windows = windows
         self.entities = EntityQuotas()
         self.sensors = Sensors(self._new_sensor)
@@ -76,11 +76,11 @@ class ClientQuota:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether there is any quota of this kind. Nothing is measured without one."""
+        """Whether any quota of this kind is set. If none is, nothing is measured."""
         return self.entities.levels != 0
 
     def sensor(self, user: str, client_id: str, now_ms: int) -> QuotaSensor:
-        """The sensor of a request, with its present limit."""
+        """The sensor for a request's user and client id, with its current limit set."""
         tags: Tags = self.entities.tags(user, client_id)
         sensor = self.sensors.use(tags, now_ms)
         if sensor.generation != self.entities.generation or sensor is self.sensors.shared:
@@ -89,7 +89,7 @@ class ClientQuota:
         return sensor
 
     def throttle_ms(self, sensor: QuotaSensor, value: float, now_ms: int) -> int:
-        """Records ``value``, and returns how long to mute the connection; 0 if the rate is within the quota."""
+        """Records ``value``. Returns the throttle time in ms; 0 if the rate is within the quota."""
         sensor.rate.record(value, now_ms)
         rate = sensor.rate.rate(now_ms)
         if not rate > sensor.limit:  # the limit may be NaN
@@ -97,7 +97,7 @@ class ClientQuota:
         return min(throttle_time_ms(rate, sensor.limit, sensor.rate.window_ms(now_ms)), self._max_throttle_ms)
 
     def most_in_window(self, sensor: QuotaSensor) -> float:
-        """The largest value that is within the quota if nothing else was recorded."""
+        """The largest value that may be recorded at once within the quota if nothing else was recorded."""
         return (
             inf
             if sensor.limit == UNLIMITED
@@ -106,24 +106,24 @@ class ClientQuota:
 
 
 class MutationQuota(ClientQuota):
-    """The quota on partitions that are created or deleted (KIP-599)."""
+    """The quotas on created and deleted partitions a second, ``controller_mutation_rate`` (KIP-599)."""
 
     def _new_sensor(self) -> QuotaSensor:
         return QuotaSensor(self.windows, has_bucket=True)
 
     def throttle_ms(self, sensor: QuotaSensor, value: float, now_ms: int) -> int:
-        """Takes ``value`` tokens, also more than there are. Returns how long to mute the connection."""
+        """Takes ``value`` tokens, even if there are fewer. Returns the throttle time in ms."""
         self.take(sensor, value, now_ms)
         return self.missing_ms(sensor, now_ms)
 
     def take(self, sensor: QuotaSensor, value: float, now_ms: int) -> None:
-        """Takes tokens, also more than there are."""
+        """Takes ``value`` tokens, even if there are fewer."""
         sensor.rate.record(value, now_ms)
         if sensor.bucket is not None:
             sensor.bucket.take(value, sensor.limit, now_ms)
 
     def missing_ms(self, sensor: QuotaSensor, now_ms: int) -> int:
-        """The time until the tokens are no longer negative; 0 if they are not."""
+        """The time in ms until the number of tokens is 0 again; 0 if it is not negative."""
         if sensor.bucket is None:
             return 0
         tokens = sensor.bucket.tokens(sensor.limit, now_ms)

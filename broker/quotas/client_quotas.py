@@ -1,6 +1,6 @@
-"""All client quotas of a broker, kept as the metadata has them.
+"""All client quotas of a broker, updated from the metadata.
 
-Pure. Owns: the four kinds. Never does: muting, reading a clock. Source: QuotaFactory.QuotaManagers,
+Pure. Owns: the four kinds of quotas. Never does: muting, reading a clock. Source: QuotaFactory.QuotaManagers,
 ClientQuotaMetadataManager.
 """
 
@@ -22,7 +22,7 @@ class ClientQuotas:
     """The quotas of users and client ids."""
 
     def __init__(self, windows: QuotaWindows, controller_windows: QuotaWindows) -> None:
-        """``windows``: of all kinds but that of the controller."""
+        """``controller_windows``: of ``controller_mutation_rate``. ``windows``: of the other kinds."""
         self.produce = ClientQuota(windows)
         """In bytes a second."""
         self.fetch = ClientQuota(windows)
@@ -41,11 +41,11 @@ class ClientQuotas:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether there is any quota."""
+        """Whether any quota of users or client ids is set."""
         return any(quota.is_enabled for quota in self._by_key.values())
 
     def update(self, quotas: Mapping[Entity, Mapping[str, float]], changed: Iterable[Entity]) -> None:
-        """Takes over the entities that changed. ``quotas``: all of the metadata. Unknown keys are ignored."""
+        """Takes over changed entities. ``quotas``: all quotas in the metadata. Ignores unknown keys."""
         for entity in changed:
             if not is_of_clients(entity):
                 continue
@@ -59,5 +59,5 @@ class ClientQuotas:
 
 
 def is_of_clients(entity: QuotaEntity) -> bool:
-    """Whether an entity names users or client ids, and not addresses."""
+    """Whether an entity consists of users and client ids, without an IP address."""
     return all(kind != IP for kind, _ in entity)

@@ -1,7 +1,7 @@
-"""How often each address may connect (KIP-612).
+"""Limits the rate of new connections from each IP address (KIP-612).
 
-Pure. Owns: the rates of addresses. Never does: resolving names, accepting, reading a clock. Source: ConnectionQuotas,
-``recordIpConnectionMaybeThrottle``.
+Pure. Owns: the rates and limits of addresses. Never does: resolving names, accepting, reading a clock. Source:
+ConnectionQuotas, ``recordIpConnectionMaybeThrottle``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from .entities import IP
 from .sensors import Sensors
 
 MAPPED_PREFIX = "::ffff:"
-"""An IPv4 client of a socket for both families."""
+"""The prefix of an IPv4 client's address on a dual-stack (IPv4 and IPv6) socket."""
 
 
 class ConnectionRates:
@@ -35,7 +35,7 @@ class ConnectionRates:
         changed: Iterable[Entity],
         addresses: Mapping[str, str],
     ) -> None:
-        """Takes over the entities that changed. ``addresses``: those of host names among the entities."""
+        """Takes over changed entities. ``addresses``: host name in an entity -> its IP address."""
         for entity in changed:
             if len(entity) != 1 or entity[0][0] != IP:
                 continue
@@ -49,12 +49,13 @@ class ConnectionRates:
                 self._limits[addresses.get(name, name)] = limit
 
     def limit(self, host: str) -> float | None:
-        """Connections a second that an address may make; None for unlimited."""
+        """The limit of an address in connections a second; None for unlimited."""
         return self._limits.get(host, self._default)
 
     def delay_ms(self, host: str, now_ms: int) -> int:
-        """Counts a new connection from ``host``. Returns 0 if it may be served, or after which time to close it; it
-        does not count then.
+        """Counts a new connection from ``host``. Returns 0 if it may be served.
+
+        Otherwise returns the time in ms after which to close it. Such a connection is not counted.
         """
         host = host.removeprefix(MAPPED_PREFIX)
         limit = self.limit(host)

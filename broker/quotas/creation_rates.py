@@ -1,9 +1,10 @@
-"""The rates at which connections are accepted: of the broker, and of each listener (KIP-612).
+"""Limits the rates at which the broker and each listener accept connections (KIP-612).
 
-Pure. Owns: the rates, and the averages of throttle times. Never does: accepting, reading a clock. Invariants: the
-listener between the nodes counts only for itself if there are others; a connection that is refused because of its
-address does not count. Source: ``ConnectionQuotas.recordConnectionAndGetThrottleTimeMs``, ``updateListenerMetrics``.
-Imported with the first limit, or with metrics.
+Pure. Owns: the rates, and the averages of throttle times. Never does: accepting, reading a clock. Invariants: if there
+are other listeners, connections to the inter-broker listener do not count for the broker's limit; a connection that is
+refused because of its address's limit does not count. Source:
+``ConnectionQuotas.recordConnectionAndGetThrottleTimeMs``, ``updateListenerMetrics``. This module is imported only if a
+limit is set or metrics are enabled.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,10 @@ UNLIMITED = 2**31 - 1
 
 
 class ListenerRates:
-    """What one listener has accepted. ``throttled``, ``throttled_addresses``: of throttle times above 0, in ms."""
+    """The rate of one listener's connections, and its average throttle times in ms (of those above 0).
+
+    ``throttled``: by limits of listener or broker. ``throttled_addresses``: by limits of addresses.
+    """
 
     def __init__(self, windows: QuotaWindows) -> None:
         self.accepted = Rate(*windows)
@@ -24,11 +28,12 @@ class ListenerRates:
 
 
 class CreationRates:
-    """What was accepted in the last windows."""
+    """The rates of accepted connections of the broker and its listeners."""
 
     def __init__(self, windows: QuotaWindows, listeners: Iterable[str], protected: str | None) -> None:
-        """``windows``: of ``quota.window.num`` and ``quota.window.size.seconds``. ``listeners``: all of the broker.
-        ``protected``: the listener between the nodes, if there are others.
+        """``windows``: ``quota.window.num`` and ``quota.window.size.seconds``. ``listeners``: all of the broker.
+
+        ``protected``: the inter-broker listener; None without other listeners.
         """
         self._windows = windows
         self._protected = protected
@@ -36,7 +41,8 @@ class CreationRates:
         self.listeners: Mapping[str, ListenerRates] = {name: ListenerRates(windows) for name in listeners}
 
     def delay_ms(self, listener: str, own_limit: int, broker_limit: int, now_ms: int) -> int:
-        """Counts a new connection. Returns how long its listener must wait before it serves it; a window at most.
+        """Counts a new connection. Returns the time in ms that its listener must wait before serving it, at most a
+        window.
 
         ``own_limit``, ``broker_limit``: connections a second of the listener, and of the broker.
         """
@@ -49,7 +55,7 @@ class CreationRates:
         return delay_ms
 
     def refused(self, listener: str, throttle_ms: int, now_ms: int) -> None:
-        """A connection that was counted is not served, because its address connects too often."""
+        """Takes back the count of a connection that its address's limit refuses. Records the throttle time."""
         rates = self.listeners[listener]
         rates.accepted.record(-1, now_ms)
         if listener != self._protected:

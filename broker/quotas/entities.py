@@ -1,7 +1,7 @@
-"""Which quota a request of a user and a client id has, and with which others it shares it.
+"""Finds the quota of a request by user and client id, and the requests with which it shares the quota.
 
 Pure. Owns: the quotas of one kind, by their entities. Never does: measuring. Invariant: for each user, client id and
-set of quotas, the answer is that of Kafka's ClientQuotaManager. Source: ClientQuotaManager.DefaultQuotaCallback,
+set of quotas, the result equals that of Kafka's ClientQuotaManager. Source: ClientQuotaManager.DefaultQuotaCallback,
 ClientQuotaMetadataManager; KIP-13, KIP-55, KIP-257.
 """
 
@@ -10,11 +10,11 @@ from enum import Enum
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 QuotaEntity = Iterable[tuple[str, str | None]]
-"""Pairs of entity type and name (None: the default)."""
+"""Pairs of entity type and name (None: the default entity)."""
 
 
 class Default(Enum):
-    """The name of default entities."""
+    """The type of :data:`DEFAULT`, which stands for the name of a default entity."""
 
     DEFAULT = 0
 
@@ -23,28 +23,28 @@ DEFAULT = Default.DEFAULT
 Name = str | Default | None
 """The name of a user or a client id in an entity; None if the entity has none."""
 Tags = tuple[str, str]
-"""User and client id that share a quota; "" for any."""
+"""User and client id under which requests are counted; "" for any user or any client id."""
 
 UNLIMITED = float(2**63 - 1)
-"""The limit of what has no quota. Kafka's number: a token bucket without a quota fills at this rate."""
+"""The limit without a quota. It is Kafka's number, because token buckets without a quota fill at this rate."""
 
 BY_CLIENT_ID, BY_USER, BY_BOTH = 1, 2, 4
-"""The levels at which there are quotas, as Kafka counts them in ``quotaTypesEnabled``."""
+"""The levels of entities that may have quotas, as bits: as in Kafka's ``quotaTypesEnabled``."""
 
 
 class EntityQuotas:
-    """The quotas of one kind."""
+    """The quotas of one kind, by user and client id."""
 
     def __init__(self) -> None:
         self._limits: dict[tuple[Name, Name], float] = {}
         self._counts = {BY_CLIENT_ID: 0, BY_USER: 0, BY_BOTH: 0}
         self.levels = 0
-        """The levels that have quotas: the sum of ``BY_`` numbers; 0 without any quota."""
+        """The levels at which quotas are set: the sum of their ``BY_`` bits; 0 without any quota."""
         self.generation = 0
-        """Counts the changes."""
+        """The number of changes so far. Sensors compare it to notice that their limit may have changed."""
 
     def set(self, entity: QuotaEntity, limit: float | None) -> None:
-        """Sets the quota of users and client ids; None removes it."""
+        """Sets the quota of an entity of user, client id or both; None removes it."""
         names: dict[str, Name] = {kind: DEFAULT if name is None else name for kind, name in entity}
         key = names.get(USER), names.get(CLIENT_ID)
         level = BY_BOTH if None not in key else BY_CLIENT_ID if key[0] is None else BY_USER
@@ -56,7 +56,7 @@ class EntityQuotas:
         self.generation += 1
 
     def tags(self, user: str, client_id: str) -> Tags:
-        """What a request is counted under. All requests with the same tags share one quota."""
+        """The tags under which a request is counted. All requests with the same tags share one quota."""
         if self.levels in (0, BY_CLIENT_ID):
             return "", client_id
         if self.levels == BY_USER:
@@ -73,7 +73,7 @@ class EntityQuotas:
         return (user, "") if (DEFAULT, None) in limits else ("", client_id)
 
     def limit(self, tags: Tags) -> float:
-        """The quota of these tags; :data:`UNLIMITED` without one."""
+        """The limit for these tags; :data:`UNLIMITED` if no quota is set."""
         user, client_id = tags
         candidates: tuple[tuple[Name, Name], ...] = ()
         if user and client_id:

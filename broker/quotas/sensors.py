@@ -1,9 +1,9 @@
-"""The sensors of one quota: what each user and client id has used, in bounded memory.
+"""The sensors of one kind of quota, one for each user and client id, in bounded memory.
 
-Pure. Owns: the sensors, and the order in which they were used. Never does: judging, reading a clock. Invariants: there
-are at most ``most`` sensors; a sensor is removed after an hour without use, as in Kafka; at the limit, one that counts
-as new is replaced, and if there is none, further names share one sensor, so that a client can't escape its quota by
-sending many names. Source: ClientQuotaManager, SensorAccess.
+Pure. Owns: the sensors, in the order of their last use. Never does: computing throttle times, reading a clock.
+Invariants: there are at most ``most`` sensors; as in Kafka, a sensor may be removed after an hour without use. If there
+are ``most`` sensors, a new one replaces an old one only if that has nothing recorded any more. Otherwise further names
+share one sensor, so a client can't escape its quota by sending many names. Source: ClientQuotaManager, SensorAccess.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,20 +13,22 @@ from typing import Generic, Protocol, TypeVar
 from .entities import Tags
 
 EXPIRY_MS = 3_600_000
-"""``ClientQuotaManager.INACTIVE_SENSOR_EXPIRATION_TIME_SECONDS``."""
+"""The time after which an unused sensor expires (``ClientQuotaManager.INACTIVE_SENSOR_EXPIRATION_TIME_SECONDS``)."""
 MAX_SENSORS = 10_000
-"""For each kind of quota: 15 MB at most."""
+"""The most sensors of each kind of quota. They take at most 15 MB."""
 NAME_CHARACTERS = 256
-"""A client id has up to 32,767 characters. Of a longer name, the sensor keeps the beginning and a hash."""
+"""The longest name that is kept as it is. For a longer one (a client id has up to 32,767 characters), the sensor keeps
+the beginning and a hash.
+"""
 
 
 class Sensor(Protocol):
-    """What one user or client id has used."""
+    """Measures what one user and client id have used."""
 
     used_ms: int
 
     def is_as_new(self, now_ms: int) -> bool:
-        """Whether a new sensor would judge in the same way."""
+        """Whether a new sensor would give the same throttle times, so that this one can be removed."""
 
 
 SensorType = TypeVar("SensorType", bound=Sensor)
@@ -40,25 +42,25 @@ class Sensors(Generic[SensorType]):
         self._new = new
         self._most = most
         self._sensors: dict[Tags, SensorType] = {}
-        """The one that was used last is last."""
+        """Ordered by last use; the most recently used sensor is last."""
         self.shared = new()
-        """For names that find no room."""
+        """The sensor that names share for which there was no room."""
         self.is_shared = False
-        """Whether any name has found no room."""
+        """Whether :attr:`shared` was ever used."""
 
     def __len__(self) -> int:
         return len(self._sensors)
 
     def items(self) -> Iterator[tuple[Tags, SensorType]]:
-        """The sensors of now with their names, which may be shortened."""
+        """The current sensors with their tags. Long names in the tags are shortened."""
         return iter(list(self._sensors.items()))
 
     def newest(self) -> Iterator[tuple[Tags, SensorType]]:
-        """As :meth:`items`, the sensor that was used last first."""
+        """As :meth:`items`, but the most recently used sensor is first."""
         return iter(list(reversed(self._sensors.items())))
 
     def use(self, tags: Tags, now_ms: int) -> SensorType:
-        """The sensor of these tags, and notes that it is used."""
+        """Returns the sensor of these tags, creating it if needed, and records that it was used now."""
         if len(tags[0]) > NAME_CHARACTERS or len(tags[1]) > NAME_CHARACTERS:
             tags = _shortened(tags[0]), _shortened(tags[1])
         sensors = self._sensors
@@ -74,7 +76,7 @@ class Sensors(Generic[SensorType]):
         return sensor
 
     def _remove_oldest(self, now_ms: int) -> None:
-        """Makes room: removes two that have expired at most, and one that counts as new if the limit is reached."""
+        """Makes room: of the two least recently used sensors, removes expired ones, and at the limit ones as new."""
         for tags in list(_first(self._sensors, 2)):
             oldest = self._sensors[tags]
             is_full = len(self._sensors) >= self._most

@@ -1,7 +1,7 @@
-"""Sums over the last windows of time, and the rates made of them.
+"""Sums over the most recent time windows, and rates computed from them.
 
-Pure. Owns: the samples. Never does: reading a clock. Invariant: each sum and rate is that of Kafka's classes with the
-same events. Source: SampledStat, WindowedSum, Rate, SimpleRate, Avg.
+Pure. Owns: the samples. Never does: reading a clock. Invariant: each sum and rate equals that of Kafka's classes for
+the same events. Source: SampledStat, WindowedSum, Rate, SimpleRate, Avg.
 """
 
 from collections import deque
@@ -22,21 +22,21 @@ class RateWindow:
 
 
 class SampledSum:
-    """What was recorded in the last windows."""
+    """The sum of the values recorded in the most recent windows."""
 
     __slots__ = ("_expiry_ms", "_kept", "_samples", "_window_ms")
 
     def __init__(self, samples: int, window_ms: int) -> None:
-        """``samples`` windows of ``window_ms`` count."""
+        """``samples``: the number of windows, of ``window_ms`` each, in the sum."""
         self._window_ms = window_ms
         self._expiry_ms = samples * window_ms
         self._kept = samples + 1
-        """One more than counts: a sample that began before the oldest window may still reach into it."""
+        """One more than ``samples``, because a sample that began before the oldest window may still reach into it."""
         self._samples: deque[RateWindow] = deque()
-        """The newest last."""
+        """The windows, with the newest last."""
 
     def record(self, value: float, now_ms: int) -> None:
-        """Adds ``value``, which may be negative to take back an earlier one."""
+        """Adds ``value``. A negative value takes back an earlier one."""
         samples = self._samples
         if not samples or now_ms - samples[-1].start_ms >= self._window_ms:
             if len(samples) == self._kept:
@@ -52,16 +52,16 @@ class SampledSum:
         return sum(sample.total for sample in self._samples)
 
     def elapsed_ms(self, now_ms: int) -> int:
-        """The time since the oldest window began."""
+        """The time in ms since the oldest window began."""
         self._expire(now_ms)
         return now_ms - min(sample.start_ms for sample in self._samples)
 
     def has_expired(self, now_ms: int) -> bool:
-        """Whether nothing that was recorded counts any more: a new sum would be the same."""
+        """Whether all recorded values have expired, so that a new sum would be equal."""
         return all(now_ms - sample.last_event_ms >= self._expiry_ms for sample in self._samples)
 
     def _expire(self, now_ms: int) -> None:
-        """Empties the samples without an event in the time that counts. They begin again now, as in Kafka."""
+        """Sets samples to 0 whose last event has expired. As in Kafka, they begin again now."""
         if not self._samples:
             self._samples.append(RateWindow(now_ms))
         for sample in self._samples:
@@ -71,12 +71,12 @@ class SampledSum:
 
 
 class Rate(SampledSum):
-    """A rate for client quotas: the time that it is measured over is all windows but one at least."""
+    """A rate for client quotas (Kafka's ``Rate``). It is measured over at least ``samples - 1`` windows."""
 
     __slots__ = ()
 
     def window_ms(self, now_ms: int) -> int:
-        """The time that the rate is measured over."""
+        """The time in ms over which the rate is measured."""
         elapsed_ms = self.elapsed_ms(now_ms)
         missing = self._kept - 2 - elapsed_ms // self._window_ms
         if missing > 0:
@@ -84,7 +84,7 @@ class Rate(SampledSum):
         return max(elapsed_ms, 1)
 
     def rate(self, now_ms: int) -> float:
-        """What was recorded, for each second."""
+        """The recorded sum for each second of :meth:`window_ms`."""
         total = self.total(now_ms)
         return total / (self.window_ms(now_ms) / 1000)
 
@@ -110,11 +110,11 @@ class Average:
 
 
 class SimpleRate(SampledSum):
-    """A rate for replication: the time that it is measured over is one window at least."""
+    """A rate for replication quotas (Kafka's ``SimpleRate``). It is measured over at least one window."""
 
     __slots__ = ()
 
     def rate(self, now_ms: int) -> float:
-        """What was recorded, for each second."""
+        """The recorded sum for each second."""
         total = self.total(now_ms)
         return total / (max(self.elapsed_ms(now_ms), self._window_ms) / 1000)
