@@ -66,8 +66,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
-        """Notes, in steps, that the topics ``names`` were created, changed or deleted. ``has_new``: some were created.
-        """
+        """Notes, in steps, that topics were created, changed or deleted. ``has_new``: some were created."""
         self._topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
         if cores:

@@ -69,8 +69,7 @@ class UnservedGroup:
         return self.group_type == STREAMS_TYPE and not self.members
 
     def is_subscribed_to(self, _: str) -> bool:
-        """Whether a member may read a topic: True if the group has members, because their topologies are not decoded.
-        """
+        """Whether a member may read a topic: True if the group has members, as topologies are not decoded."""
         return bool(self.members)
 
     def replay(self, record: "UnservedRecord") -> None:

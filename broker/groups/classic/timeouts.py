@@ -1,6 +1,6 @@
 """Handles the timers of classic groups: an event in, effects out, as for a request.
 
-A timer may fire just after a request that should have cancelled it. So each handler checks the state of the group first.
+A timer may fire just after a request that should have cancelled it. So each handler checks the group's state first.
 Source: ``GroupMetadataManager``: expireClassicGroupMemberHeartbeat, expirePendingSync, completeClassicGroupJoin,
 tryCompleteInitialRebalanceElseSchedule.
 """
