@@ -1,4 +1,4 @@
-"""One target assignment that is being computed in steps. Pure: :mod:`.large_assignments` takes the steps."""
+"""One target assignment that is being computed in steps. Pure. :mod:`.large_assignments` runs the steps."""
 
 from ....protocol.steps import Steps
 from ..records import CoordinatorRecord
@@ -6,7 +6,8 @@ from .group import ConsumerGroup
 
 
 class AssignmentComputation:
-    """A target assignment that was asked for at ``asked_ms`` (wall clock), and its steps once it has begun."""
+    """A target assignment that was requested at ``asked_ms`` (wall clock, ms). ``group`` and ``steps`` are None until
+    the computation begins."""
 
     __slots__ = ("asked_ms", "group", "steps")
 

@@ -1,6 +1,6 @@
-"""What an assignor is given: the members of a group, what they subscribe to, and their target assignments.
+"""Makes the input of an assignor: the members of a group, their subscribed topics, and their target assignments.
 
-Owns: the way from a group to the input of its assignor. Never does: assigning. Source: ``TargetAssignmentBuilder``.
+Owns: the conversion of a group to that input. Never does: assigning. Source: ``TargetAssignmentBuilder``.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ TOPICS_A_STEP = 1_024
 
 
 class SubscribedTopicIds:
-    """Finds the ids of the topics that members subscribe to, once for members with equal subscriptions."""
+    """Finds the ids of the topics that members subscribe to. Members with equal subscriptions share one look-up."""
 
     def __init__(self, group: ConsumerGroup, topics: GroupTopics | TopicsSnapshot) -> None:
         self._group = group
@@ -34,7 +34,8 @@ class SubscribedTopicIds:
         return len(names) + (0 if resolved is None else len(resolved.topics))
 
     def of(self, member: ConsumerGroupMember) -> SubscribedTopics:
-        """Returns the existing topics that it names and that its regular expression matches, if that is resolved."""
+        """Returns the ids of the existing topics that the member names or that its regular expression matches. An
+        expression that is not resolved yet matches none."""
         subscription = member.subscribed_topic_names, member.subscribed_topic_regex
         known = self._known.get(subscription)
         if known is None:
@@ -75,9 +76,10 @@ def member_specs(
 def _possible(
     target: Mapping[TopicId, frozenset[int]], taken: dict[TopicId, set[int]], topics: GroupTopics | TopicsSnapshot
 ) -> Mapping[TopicId, frozenset[int]]:
-    """The target without partitions that do not exist or that another member has, which ``taken`` collects.
+    """Returns the target without partitions that do not exist or that are in the target of a member before. ``taken``
+    collects the partitions of all targets.
 
-    A log may hold such a target, and the assignors would leave partitions without an owner then.
+    A log may hold targets with such partitions; the assignors would then leave partitions without an owner.
     """
     impossible: dict[TopicId, set[int]] = {}
     for topic_id, partitions in target.items():
@@ -95,7 +97,7 @@ def _possible(
 
 
 def assignor_of(core: GroupRegistry, name: str) -> Assignor:
-    """The assignor of a name, in steps."""
+    """Returns the assignor of that name, as a function that works in steps."""
     # A member of a stored group may name an assignor that has been removed from the configuration.
     if name not in core.config.group_consumer_assignors:
         name = core.config.group_consumer_assignors[0]

@@ -1,7 +1,8 @@
 """Members of the classic protocol in a consumer group: their JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-Owns: their meaning if the coordinator assigns. A member's epoch is its generation. No request is parked: a member that
-must join again learns it from its heartbeat, and has its rebalance timeout for it. Never does: waiting. Source:
+Owns: the handling of these requests in a group whose assignment the coordinator computes. The member epoch is sent as
+the generation. No request is parked: a member that must join again gets REBALANCE_IN_PROGRESS for its heartbeat, and
+must do so within its rebalance timeout. Never does: waiting. Source:
 ``GroupMetadataManager``, classicGroupJoinToConsumerGroup, …SyncTo…, …HeartbeatTo…, …LeaveTo….
 """
 
@@ -116,8 +117,8 @@ def _step(
     owned: OwnedPartitions,
     effects: GroupEffects,
 ) -> tuple[ConsumerGroupMember, Installation | None]:
-    """Returns the member afterwards, and the function that starts a classic group if this member makes the group
-    one."""
+    """Takes all steps of a JoinGroup. Returns the updated member, and the function that starts the classic group if the
+    group becomes one, else None."""
     existing = group.static_member(updated.instance_id)
     becomes_classic = existing is not None and may_downgrade_replacing(core, group, existing)
     records = effects.records
@@ -222,7 +223,8 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: GroupEff
 
 
 def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """Gives a member its rebalance timeout to join again, from the first answer that asks for it."""
+    """Sets the timer that removes a member if it does not join again within its rebalance timeout. The time runs from
+    the first REBALANCE_IN_PROGRESS."""
     if member.member_id in group.rejoin_timeouts:
         return
     group.rejoin_timeouts.add(member.member_id)
@@ -251,7 +253,7 @@ def leave(
     identities: list[LeaveGroupRequest.MemberIdentity],
     effects: GroupEffects,
 ) -> None:
-    """Handles a LeaveGroup: by members themselves, or by an administrator who names instance ids."""
+    """Handles a LeaveGroup of members, or of an administrator who names instance ids."""
     responses = []
     leaving: dict[str, ConsumerGroupMember] = {}
     for identity in identities:

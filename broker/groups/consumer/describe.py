@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: a group and its members as they are. Source: ``ConsumerGroup.asDescribedGroup``."""
+"""ConsumerGroupDescribe: the present state of a group and its members. Source: ``ConsumerGroup.asDescribedGroup``."""
 
 from collections.abc import Generator, Iterable
 
@@ -22,7 +22,7 @@ CONSUMER_MEMBER = 1
 
 
 def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[None, None, DescribedGroup]:
-    """Describes a group, a member a step; GROUP_ID_NOT_FOUND if no group of this type has the id."""
+    """Describes a group, one member in each step. GROUP_ID_NOT_FOUND if no consumer group has the id."""
     try:
         group = existing_group(core, group_id)
     except KafkaError as error:
@@ -44,7 +44,7 @@ def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[Non
 def _member(
     group: ConsumerGroup, member: ConsumerGroupMember, topics: GroupTopics
 ) -> ConsumerGroupDescribeResponse.Member:
-    # Partitions that it must give up count as its own until it has done so.
+    # Partitions that the member must give up count as its own until it has given them up.
     owned: dict[TopicId, list[int]] = {}
     for partitions in (member.assigned, member.pending_revocation):
         for topic_id, epochs in partitions.items():
@@ -68,7 +68,7 @@ def _member(
 
 
 def _assignment(partitions: Iterable[tuple[TopicId, list[int]]], topics: GroupTopics) -> Assignment:
-    """Deleted topics are left out."""
+    """Returns an assignment for the response, without deleted topics."""
     named = ((topic_id, topics.topic_name(topic_id), indexes) for topic_id, indexes in partitions)
     return Assignment(
         [TopicPartitions(topic_id, name, indexes) for topic_id, name, indexes in named if name is not None]

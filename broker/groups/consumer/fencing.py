@@ -1,6 +1,6 @@
-"""Members leave by themselves, by an administrator, or because a timeout is over.
+"""Removes members: those that leave, those that an administrator removes, and those whose timeout is over.
 
-Owns: the group without these members. Never does: waiting. Source: ``GroupMetadataManager``, consumerGroupLeave,
+Owns: the records and timers of a removal. Never does: waiting. Source: ``GroupMetadataManager``, consumerGroupLeave,
 consumerGroupStaticMemberGroupLeave, consumerGroupFenceMembers.
 """
 
@@ -56,8 +56,8 @@ def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
 
 
 def _leave_static_member(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """It keeps its partitions until its session ends. A member that joins with its instance id before that gets
-    them."""
+    """Records that a static member left for a time (epoch -2). It keeps its partitions until its session ends. A member
+    that joins with its instance id before that gets them."""
     logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
     left = member._replace(
         member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
@@ -119,13 +119,13 @@ def cancel_timers(group: ConsumerGroup, member_id: str, effects: GroupEffects) -
 
 
 def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: GroupEffects) -> None:
-    """Removes a member whose session is over, or its time to give up partitions, to join or to synchronise."""
+    """Removes a member whose session is over, or whose time to give up partitions, to join or to sync is over."""
     group = core.consumer_groups.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)
     if group is None or member is None:
         return
     if isinstance(event, ConsumerRebalanceDue) and event.member_epoch != member.member_epoch:
-        # It has left that epoch.
+        # The timer is obsolete: the member has left the epoch in which it had to give up partitions.
         return
     logger.info("group %r: member %r is fenced: %s", group.group_id, member.member_id, type(event).__name__)
     fence(core, group, [member], effects)

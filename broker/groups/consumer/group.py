@@ -22,8 +22,8 @@ NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
 
 
 def next_epoch(epoch: int) -> int:
-    """Returns the group epoch after this one. The highest int32 stays: only a hostile log has it, and only its group
-    stops."""
+    """Returns the next group epoch. The highest int32 does not rise: only a forged log can hold it, and only that group
+    then gets no new assignment."""
     return min(epoch + 1, MAX_EPOCH)
 
 
@@ -34,13 +34,13 @@ class ConsumerGroupState(StrEnum):
     ASSIGNING = "Assigning"
     """The group's epoch is ahead of its target assignment."""
     RECONCILING = "Reconciling"
-    """Members are on their way to the target assignment."""
+    """Not all members have reached the target assignment."""
     STABLE = "Stable"
     DEAD = "Dead"
 
 
 class SubscriptionCount(NamedTuple):
-    """The number of members that name a topic, and of regular expressions that match it."""
+    """How many members subscribe to a topic by name, and how many regular expressions of the group match it."""
 
     by_name: int
     by_regex: int
@@ -55,7 +55,8 @@ class ResolvedRegularExpression(NamedTuple):
 
 
 class RefreshDeadline(NamedTuple):
-    """When the subscribed topics are checked again; at once if the group's epoch is below ``epoch``."""
+    """The time at which the subscribed topics are checked again, in ms. They are checked at once if the group's epoch
+    is below ``epoch``: then the record of that epoch was not stored."""
 
     deadline_ms: int
     epoch: int
@@ -67,7 +68,9 @@ TopicCounts = dict[str, SubscriptionCount]
 
 
 class ConsumerGroup:
-    """One group. ``subscribed_topics`` counts names and matches; ``partition_epochs``: the epoch of each owner."""
+    """One group. ``subscribed_topics``: topic name -> number of its subscribers. ``partition_epochs``: topic id ->
+    partition -> member epoch of its owner. ``server_assignors``, ``classic_protocols`` and ``subscribed_regexes`` count
+    the members that have each."""
 
     __slots__ = (
         "assignment_epoch",
@@ -119,7 +122,8 @@ class ConsumerGroup:
         """Members of the classic protocol that must join again within the rebalance timeout."""
 
     def __del__(self) -> None:
-        # A group ends by a tombstone, with its partition, or when it becomes a classic group.
+        # Counted here, because a group object is dropped in several ways: by a tombstone, with its partition, and when
+        # it becomes a classic group.
         self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
@@ -145,10 +149,11 @@ class ConsumerGroup:
         return topic in self.subscribed_topics
 
     def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
-        """The member with a group.instance.id. Raises KafkaError UNKNOWN_MEMBER_ID.
-
-        As in Kafka, a member that joins again with another instance id keeps the old id mapped to it, even after it has
+        """Returns the member with a group.instance.id, or None. Raises KafkaError UNKNOWN_MEMBER_ID if that member has
         left.
+
+        The latter happens, as in Kafka, if a member joins again with another instance id and then leaves: the old
+        instance id stays mapped to it.
         """
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         if member_id is None:
@@ -160,7 +165,8 @@ class ConsumerGroup:
         return member
 
     def target_of(self, member_id: str, instance_id: str | None) -> Mapping[TopicId, frozenset[int]]:
-        """Returns a member's target assignment; for a static member that returns, that of its predecessor."""
+        """Returns the target assignment of a member. A member with an instance id gets that of the member which has the
+        instance id now, so a static member that returns gets that of its predecessor."""
         if instance_id is not None:
             member_id = self.static_members.get(instance_id, "")
         return self.target_assignment.get(member_id, NO_ASSIGNMENT)
@@ -192,17 +198,17 @@ class ConsumerGroup:
     def preferred_assignor(self) -> str | None:
         """The assignor that most members ask for; None if no member asks for one.
 
-        Equal votes go to the one that comes first in Kafka's table of names, so that a group gets the same assignor in
-        Kafka and here.
+        With equal votes the one that comes first in Kafka's hash map is returned, so that a group gets the same
+        assignor in Kafka and here.
         """
         return _most_votes(self._assignor_votes())
 
     def preferred_assignor_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> str | None:
-        """:meth:`preferred_assignor`, once ``old`` has become ``new``."""
+        """:meth:`preferred_assignor` as it will be after ``old`` is replaced by ``new``."""
         counts = self._assignor_votes()
         _count(counts, old.server_assignor, -1)
         if new.server_assignor and new.server_assignor not in counts:
-            # Both names are in one bucket of Kafka's copy of the table, which puts a name that it adds first.
+            # Kafka adds the name to a copy of its hash map. There both names are in one bucket, the new one first.
             counts = {new.server_assignor: 1, **counts}
         else:
             _count(counts, new.server_assignor, 1)
@@ -212,11 +218,11 @@ class ConsumerGroup:
         return {name: self.server_assignors[name] for name in self.assignors_in_order()}
 
     def assignors_in_order(self) -> list[str]:
-        """The assignors that members ask for, as they stand in Kafka's table: uniform before range."""
+        """The assignors that members ask for, in the order of Kafka's hash map: uniform before range."""
         return sorted(self.server_assignors, reverse=True)
 
     def snapshot(self) -> dict[str, object]:
-        """What a restart brings back, in a form to compare."""
+        """Returns the state that a restart restores, as values that can be compared."""
         return {
             "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
             "members": dict(self.members),
@@ -227,7 +233,7 @@ class ConsumerGroup:
     # --- subscriptions after a change
 
     def topic_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> TopicCounts:
-        """The subscribed topics, once ``old`` has become ``new``."""
+        """Returns the subscribed topics as they will be after ``old`` is replaced by ``new``."""
         counts = dict(self.subscribed_topics)
         _count_names(counts, old.subscribed_topic_names, -1)
         _count_names(counts, new.subscribed_topic_names, 1)
@@ -237,7 +243,7 @@ class ConsumerGroup:
         return counts
 
     def topic_counts_without(self, members: Iterable[ConsumerGroupMember], regexes: Iterable[str]) -> TopicCounts:
-        """The subscribed topics, once members and the regular expressions that they alone had are gone."""
+        """Returns the subscribed topics as they will be without ``members`` and without the expressions ``regexes``."""
         counts = dict(self.subscribed_topics)
         for member in members:
             _count_names(counts, member.subscribed_topic_names, -1)
@@ -246,7 +252,7 @@ class ConsumerGroup:
         return counts
 
     def is_homogeneous_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> bool:
-        """Whether all members will subscribe to the same topics, once ``old`` has become ``new``.
+        """Whether all members will subscribe to the same topics after ``old`` is replaced by ``new``.
 
         Kafka leaves a joining member out. If it joins without a subscription while a target assignment is due, Kafka
         assigns it partitions that it does not read.
@@ -257,7 +263,7 @@ class ConsumerGroup:
         return is_homogeneous(self.regex_counts_with(old, new), self.topic_counts_with(old, new), member_count)
 
     def regex_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> dict[str, int]:
-        """The members of each regular expression, once ``old`` has become ``new``."""
+        """Returns the number of members of each regular expression after ``old`` is replaced by ``new``."""
         counts = dict(self.subscribed_regexes)
         if old.subscribed_topic_regex != new.subscribed_topic_regex:
             _count(counts, old.subscribed_topic_regex, -1)
@@ -362,7 +368,7 @@ def is_homogeneous(regex_counts: Mapping[str, int], topic_counts: TopicCounts, m
 
 
 def count_matches(counts: TopicCounts, names: Iterable[str], change: int) -> None:
-    """Counts the topics that a regular expression matches."""
+    """Adds ``change`` to the number of regular expressions that match each of ``names``."""
     for name in names:
         by_name, by_regex = counts.get(name, (0, 0))
         _put_count(counts, name, by_name, by_regex + change)

@@ -193,8 +193,8 @@ def reconcile(
     owned: OwnedPartitions | None,
     effects: GroupEffects,
 ) -> ConsumerGroupMember:
-    """Returns the member one step nearer to its target, and records it if it has changed. Raises KafkaError
-    FENCED_MEMBER_EPOCH."""
+    """Takes the member's next step towards its target, and adds a record if the member changes. Returns the member
+    after the step. Raises KafkaError FENCED_MEMBER_EPOCH."""
     target_epoch, partitions = target
     if not subscription_changed and member.is_reconciled_to(target_epoch):
         return member
@@ -206,7 +206,7 @@ def reconcile(
         return member
     effects.records.append(current_record(group.group_id, updated))
     if updated.classic is None:
-        # A member that must give up partitions has its rebalance timeout for it.
+        # A member must give up partitions within its rebalance timeout.
         if updated.state is MemberState.UNREVOKED_PARTITIONS:
             set_rebalance_timer(group.group_id, updated, effects)
         else:
@@ -215,13 +215,13 @@ def reconcile(
 
 
 def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effects: GroupEffects) -> None:
-    """Gives a member a full session."""
+    """Restarts a member's session timer."""
     event = ConsumerSessionExpired(group_id, member_id)
     effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event))
 
 
 def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:
-    """Gives a member its rebalance timeout to leave its present epoch."""
+    """Sets the timer that removes a member if it does not leave its present epoch within its rebalance timeout."""
     event = ConsumerRebalanceDue(group_id, member.member_id, member.member_epoch)
     effects.set_timer(SetTimer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event))
 
@@ -237,7 +237,7 @@ def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions 
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether the request has all fields: then its sender may not know its assignment."""
+    """Whether the request has all fields. Then the response has the assignment too: the sender may not know it."""
     subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     return request.rebalance_timeout_ms != NO_TIMEOUT_MS and subscribes and request.topic_partitions is not None
 

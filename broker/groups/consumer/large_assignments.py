@@ -26,15 +26,16 @@ from .topics import TopicsSnapshot
 logger = logging.getLogger(__name__)
 
 INLINE_SIZE = 2_000
-"""Up to this number of subscriptions plus partitions a heartbeat computes the target assignment itself, in 5 ms."""
+"""Up to this number of subscriptions plus partitions, a heartbeat computes the target assignment itself. That takes 5
+ms at most."""
 STEPS_A_TURN = 2
 LOST_AFTER_MS = 10_000
-"""After this time a computation that has not begun is asked for again, because the decision that asked for it has
-failed."""
+"""A computation that has not begun after this time is requested again: the effects that requested it were dropped."""
 
 
 def is_large(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
-    """Whether a group with this member is above INLINE_SIZE: members times topics, plus partitions."""
+    """Whether the size of the group, with this member, is above INLINE_SIZE. The size is the number of members times
+    the number of topics, plus the number of partitions."""
     names = group.subscribed_topics.keys() | updated.subscribed_topic_names
     size = (len(group.members) + 1) * len(names)
     for name in names:
@@ -54,13 +55,14 @@ def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:
 
 
 def ask_for(core: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
-    """Begins a computation in the next turn, when the records of this event have been replayed."""
+    """Schedules a computation for the next turn of the event loop: the records of this event are replayed by then."""
     core.assigning[group_id] = AssignmentComputation(effects.now_ms)
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
 def advance(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
-    """Takes the next steps; after the last one, the records of the new target assignment are stored in one batch."""
+    """Takes the next steps of a computation. After the last step, adds the records of the new target assignment, which
+    are stored in one batch."""
     computation = core.assigning.get(event.group_id)
     if computation is None:
         return
@@ -87,7 +89,8 @@ def advance(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffec
 def _records_in_steps(
     core: GroupRegistry, group: ConsumerGroup, effects: GroupEffects
 ) -> Steps[list[CoordinatorRecord]]:
-    """Computes from the state at its beginning. Raises PartitionAssignorError."""
+    """Computes a target assignment from the state of the group at the first step, and returns its records. Raises
+    PartitionAssignorError."""
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:
         return []
@@ -113,7 +116,8 @@ def _records_in_steps(
 def _targets_of_present(
     group: ConsumerGroup, specs: dict[str, MemberSpec], assignment: GroupAssignment
 ) -> dict[str, Mapping[TopicId, frozenset[int]]]:
-    """The targets of the members that have not left; one that replaced a static member gets the target of that one."""
+    """Returns the targets of the members that are still in the group. A member that has replaced a static member since
+    the first step gets the target of the replaced one."""
     targets = {}
     for computed_id, spec in specs.items():
         member_id = computed_id

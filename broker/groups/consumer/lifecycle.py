@@ -1,4 +1,4 @@
-"""Events of consumer groups other than requests: they are loaded, their timers fire, topics change.
+"""Handles events of consumer groups other than requests: a group was loaded, a timer fired, topics changed.
 
 Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpdate.
 """
@@ -13,7 +13,7 @@ from .registry import GroupRegistry
 
 
 def begin_sessions(core: GroupRegistry, effects: GroupEffects) -> None:
-    """Starts the groups after loading: each member has a full session, and its time to give up partitions."""
+    """Starts the timers of all members after loading: a full session, and the full time to give up partitions."""
     for group in core.consumer_groups.values():
         for member in group.members.values():
             set_session_timer(core, group.group_id, member.member_id, effects)

@@ -1,8 +1,8 @@
 """A member of a consumer group: its metadata, its epoch, and the partitions that it owns.
 
-Owns: the fields. Never does: changing; a changed member is another tuple, so that a decision can be dropped. Invariant:
-each partition has the epoch in which it was assigned. Source: ``ConsumerGroupMember``, ``MemberState``; KIP-848,
-KIP-1251 (assignment epochs).
+Owns: the fields. Never does: changing; a changed member is a new tuple, so a decision whose append fails leaves no
+trace. Invariant: each owned partition has the epoch in which it was assigned. Source: ``ConsumerGroupMember``,
+``MemberState``; KIP-848, KIP-1251 (assignment epochs).
 """
 
 from collections.abc import Mapping
@@ -70,11 +70,11 @@ class ConsumerGroupMember(NamedTuple):
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
 
     def with_epoch(self, member_epoch: int) -> "ConsumerGroupMember":
-        """Returns the member in another epoch, with its present one as the previous epoch."""
+        """Returns the member in epoch ``member_epoch``. Its present epoch becomes the previous epoch."""
         return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def assignment_epoch(self, topic_id: TopicId, partition: int) -> int | None:
-        """Returns the epoch in which it was assigned a partition, or None if it does not own it."""
+        """Returns the epoch in which the member was assigned a partition, or None if it does not own the partition."""
         for partitions in (self.assigned, self.pending_revocation):
             epoch = partitions.get(topic_id, {}).get(partition)
             if epoch is not None:

@@ -32,10 +32,10 @@ def refuse_if_full(core: GroupRegistry, group: ConsumerGroup, member_id: str) ->
 def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
     """Checks that there is memory for a member as its request describes it.
 
-    Raises KafkaError GROUP_MAX_SIZE_REACHED, which ends a client, if the group itself has reached
-    ``odradek.group.members.max.bytes``, and COORDINATOR_NOT_AVAILABLE, after which a client tries again, if all groups
-    together have reached ``odradek.groups.members.max.bytes``. A member that needs no more than it has is never
-    refused. Assigned partitions count, but the request that receives them is not refused for it.
+    Raises KafkaError GROUP_MAX_SIZE_REACHED, which is fatal for clients, if the group itself has reached
+    ``odradek.group.members.max.bytes``. Raises COORDINATOR_NOT_AVAILABLE, after which clients retry, if all groups
+    together have reached ``odradek.groups.members.max.bytes``. A request is never refused if its member needs no more
+    memory than before. Assigned partitions count as memory, but a request is not refused for those that it receives.
     """
     # A static member that returns replaces the member with its instance id.
     stored = group.members.get(updated.member_id) or group.members.get(
@@ -70,7 +70,8 @@ def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember
 
 
 def existing_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember:
-    """The member of an instance id. Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID to another member."""
+    """Returns the member with that instance id. Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if it has
+    another member id."""
     member = group.static_member(instance_id)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
@@ -83,10 +84,10 @@ def existing_static_member(group: ConsumerGroup, member_id: str, instance_id: st
 
 
 def check_epoch(member: ConsumerGroupMember, epoch: int, owned: OwnedPartitions | None) -> None:
-    """Raises KafkaError FENCED_MEMBER_EPOCH.
+    """Raises KafkaError FENCED_MEMBER_EPOCH if a heartbeat has a wrong member epoch.
 
-    The previous epoch is accepted if the member owns only partitions that are assigned to it: the answer with the new
-    epoch may have been lost.
+    The previous epoch is accepted if all partitions that the member reports are assigned to it: the response with the
+    new epoch may have been lost.
     """
     if epoch in (0, member.member_epoch):
         return
@@ -112,9 +113,10 @@ def _is_assigned(member: ConsumerGroupMember, owned: OwnedPartitions | None) -> 
 def subscribe_static_member(
     group: ConsumerGroup, member_id: str, instance_id: str, uses_classic: bool, records: list[CoordinatorRecord]
 ) -> ConsumerGroupMember:
-    """Returns the member that joins with an instance id: a new one, or the replacement of the one that has it.
+    """Returns the member that joins with an instance id: a new one, or the replacement of the member that has the id.
 
-    Raises KafkaError UNRELEASED_INSTANCE_ID if that one has not left.
+    Adds the records of a replacement. Raises KafkaError UNRELEASED_INSTANCE_ID if both members use the consumer
+    protocol and the present one has not left.
     """
     existing = group.static_member(instance_id)
     if existing is None:

@@ -10,11 +10,11 @@ from ..memory import MEMBER_BYTES, protocol_bytes
 from .member import ConsumerGroupMember, PartitionEpochs
 
 NAME_BYTES = 256
-"""A topic name without its characters: the string, its place in the member's set, and its count in the group. Measured
-with names that no other member has: 205 bytes."""
+"""The bytes of a topic name besides its characters: the string, its entry in the member's set, and its count in the
+group. Measured with names that no other member has: 205 bytes."""
 PARTITION_BYTES = 240
-"""An owned partition: its epoch in the member and in the group, and its place in the target assignment. Measured: 123
-to 232 bytes, by how full the dictionaries are."""
+"""The bytes of an owned partition: its epoch in the member and in the group, and its entry in the target assignment.
+Measured: 123 to 232 bytes, depending on how full the dictionaries are."""
 
 
 def text_bytes(text: str | None) -> int:

@@ -18,11 +18,11 @@ _HASH = Struct("<Q")
 _MAGIC = b"\x00"
 WEIGHT_OF_A_TOPIC = 4
 WEIGHT_A_STEP = 1_024
-"""How much is hashed in a step: partitions, each up to 0.8 us, and four for each topic."""
+"""The work of one step: each partition counts 1 (up to 0.8 us), each topic WEIGHT_OF_A_TOPIC more."""
 
 
 def group_hash(topic_names: Iterable[str], topics: GroupTopics) -> int:
-    """The hash of the topics that exist among the names, as a signed number; 0 of none."""
+    """The hash of the topics that exist among the names, as a signed int64; 0 if none exists."""
     known = sorted(name for name in topic_names if topics.topic_id(name) is not None)
     if not known:
         return 0
@@ -31,7 +31,7 @@ def group_hash(topic_names: Iterable[str], topics: GroupTopics) -> int:
 
 
 def hash_topics(topic_names: Iterable[str], topics: GroupTopics) -> Steps[None]:
-    """Finds the hashes of these topics in steps, so that :func:`group_hash` need not."""
+    """Computes and caches the hashes of these topics in steps, so that :func:`group_hash` finds them in the cache."""
     weight = 0
     for name in topic_names:
         topic_id = topics.topic_id(name)

@@ -1,8 +1,8 @@
-"""A classic group becomes a consumer group, and back, while its members live.
+"""Converts a classic group to a consumer group, and back, while it has members (online upgrade and downgrade).
 
 Owns: the state that the new group takes over. Never does: waiting; members with parked requests must join again. A
-classic group of consumers is converted when the first member of the new protocol joins; a consumer group, when the last
-of them leaves (``group.consumer.migration.policy``). Source: ``GroupMetadataManager``, convertToConsumerGroup,
+classic group of consumers is converted when the first member of the consumer protocol joins; a consumer group, when the
+last such member leaves (``group.consumer.migration.policy``). Source: ``GroupMetadataManager``, convertToConsumerGroup,
 convertToClassicGroup, validateOnlineUpgrade, validateOnlineDowngrade…; ``ConsumerGroup.fromClassicGroup``,
 ``ClassicGroup.fromConsumerGroup``.
 """
@@ -60,8 +60,8 @@ def upgraded(
     if classic.state is GroupState.EMPTY:
         return ConsumerGroup(classic.group_id, GroupMemory())
     _validate_upgrade(core, classic)
-    # As in Kafka, these answers are sent even if the new member is refused later, and again at its next attempt. The
-    # parked members join again, and the group stays a classic group.
+    # As in Kafka, these responses are sent even if the new member is refused below. The parked members then join again,
+    # and the group stays a classic group. The same happens at each further attempt of the new member.
     for member in classic.members.values():
         token = classic.pop_join_token(member)
         if token is not None:
@@ -99,7 +99,7 @@ def _validate_upgrade(core: GroupRegistry, classic: ClassicGroup) -> None:
 
 
 def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup:
-    # This object is replaced when its records are replayed, so it does not count in the memory of all groups.
+    # The replay of its records creates another object, so this one does not count in the memory of all groups.
     group = ConsumerGroup(classic.group_id, GroupMemory())
     generation_id = classic.generation_id
     group.group_epoch = generation_id
@@ -135,7 +135,7 @@ def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup
 
 def _assigned(classic: ClassicGroup, member: ClassicMember, topics: GroupTopics) -> dict[bytes, frozenset[int]]:
     if not member.assignment:
-        # It joined and has not synchronised yet.
+        # The member has joined and has not sent SyncGroup yet.
         return {}
     assignment = read_assignment(member.assignment)
     if assignment.user_data:
@@ -164,8 +164,8 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
 
 
 def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
-    """Whether only members of the classic protocol remain without ``leaving``, and the group may become a classic
-    group."""
+    """Whether the group becomes a classic group when ``leaving`` leave: only members of the classic protocol remain,
+    and the configuration allows it."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
     if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
@@ -174,7 +174,8 @@ def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: It
 
 
 def may_downgrade_replacing(core: GroupRegistry, group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
-    """Whether ``replaced`` is the last member of the new protocol, so that the group may become a classic group."""
+    """Whether the group becomes a classic group when a member of the classic protocol replaces ``replaced``: that is
+    the last member of the consumer protocol, and the configuration allows it."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
     return _may_downgrade(core, group, len(group.members), [replaced])
@@ -197,9 +198,9 @@ def _may_downgrade(
 
 
 def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
-    """Whether members of the classic protocol can be one classic group.
+    """Whether these members of the classic protocol can form one classic group.
 
-    Members that joined can; a log that no coordinator wrote may hold others. Kafka fails if they cannot.
+    Members that joined by JoinGroup can. A forged log may hold members that cannot; Kafka fails then.
     """
     protocols = [dict(one.classic.protocols) for one in members if one.classic is not None]
     common = set.intersection(*map(set, protocols)) if protocols else set()
@@ -222,8 +223,8 @@ def downgrade(
 ) -> Installation:
     """Adds the records that make this group a classic group. Returns a function to call when they are stored.
 
-    ``joining`` is the static member that took the place of the last member of the new protocol. ``reason``: why the
-    classic group rebalances at once; None if it need not.
+    ``joining`` is the static member that replaces the last member of the consumer protocol. ``reason``: why the classic
+    group rebalances at once; None if it need not.
     """
     replaced = None if joining is None else group.static_member(joining.instance_id)
     if joining is not None and replaced is not None:

@@ -1,6 +1,7 @@
-"""Whether a member of a consumer group may commit and fetch offsets.
+"""Checks whether a member of a consumer group may commit and fetch offsets.
 
-Owns: the errors. A commit in an older epoch counts for partitions that the member owned then and owns still (KIP-1251).
+Owns: the errors. A commit with an older epoch is accepted for partitions that the member has owned since then
+(KIP-1251).
 Source: ``ConsumerGroup``, validateOffsetCommit, createAssignmentEpochValidator, validateOffsetFetch.
 """
 
@@ -13,7 +14,8 @@ from .member import ConsumerGroupMember
 from .membership import existing_member
 
 MEMBER_EPOCHS_SINCE = 9
-"""Of OffsetCommit: older versions know no STALE_MEMBER_EPOCH."""
+"""The first version of OffsetCommit that members of the consumer protocol may use: older ones lack STALE_MEMBER_EPOCH.
+"""
 
 PartitionValidator = Callable[[TopicId, int], None]
 """Raises KafkaError for a partition that the member may not commit."""
@@ -35,7 +37,8 @@ def validate_commit(
 def validate_transactional_commit(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
 ) -> PartitionValidator | None:
-    """The same for TxnOffsetCommit. Its clients may send no member id, and do not know STALE_MEMBER_EPOCH."""
+    """Checks like :func:`validate_commit`, for TxnOffsetCommit. Its clients may send no member id, and do not know
+    STALE_MEMBER_EPOCH."""
     if generation_id < 0 and (not group.members or (not member_id and instance_id is None)):
         return None
     return _by_epoch(existing_member(group, member_id), generation_id, ErrorCode.ILLEGAL_GENERATION)

@@ -1,13 +1,13 @@
-"""The steps of a member to its target assignment: it gives up partitions, enters the next epoch, takes over free ones.
+"""Moves a member to its target assignment in steps: give up partitions, enter the next epoch, take over free ones.
 
 Owns: the steps between the states of a member. Never does: taking a partition from a member that has not given it up.
 Invariant: at most one member owns a partition, pending revocation counts as owned. Source:
 ``CurrentAssignmentBuilder``; KIP-848.
 
 =====================  =======================================================================================
-STABLE                 a newer target: computes what is next
-UNREVOKED_PARTITIONS   still owns what it has to give up: waits. Else computes what is next
-UNRELEASED_PARTITIONS  computes what is next: takes over what has become free
+STABLE                 computes the next step if the target assignment is newer
+UNREVOKED_PARTITIONS   waits while it owns partitions to give up, then computes the next step
+UNRELEASED_PARTITIONS  computes the next step: takes over partitions that have become free
 =====================  =======================================================================================
 """
 
@@ -25,11 +25,11 @@ NO_EPOCHS: Mapping[int, int] = {}
 
 
 class Reconciliation(NamedTuple):
-    """What a member is reconciled with.
+    """The input of a member's next step towards its target assignment.
 
-    ``subscribed``: the existing topics that it subscribes to. ``owner_epoch``: the epoch of a partition's owner, -1 if
-    it is free. ``owned``: the partitions that the member reports; None if it reports none, so that no partition counts
-    as given up.
+    ``subscribed``: the existing topics that the member subscribes to. ``owner_epoch`` returns the epoch of a
+    partition's owner, -1 if it has none. ``owned``: the partitions that the member reports in its request; None if the
+    request has no such field, then no partition counts as given up.
     """
 
     target_epoch: int
@@ -40,7 +40,7 @@ class Reconciliation(NamedTuple):
     owned: OwnedPartitions | None
 
     def next(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
-        """Returns the member after its next step; the same object if there is none. Raises KafkaError
+        """Returns the member after its next step; the same object if it has nothing to do. Raises KafkaError
         FENCED_MEMBER_EPOCH."""
         match member.state:
             case MemberState.STABLE:
@@ -80,7 +80,7 @@ class Reconciliation(NamedTuple):
             pending[topic_id] = {**pending.get(topic_id, {}), **member.assigned[topic_id]}
         member = member.with_epoch(member.member_epoch)._replace(assigned=assigned)
         if not self._owns_any(pending):
-            # It has given them up already.
+            # The member has given them up already.
             return member
         return member._replace(state=MemberState.UNREVOKED_PARTITIONS, pending_revocation=pending)
 
@@ -94,7 +94,7 @@ class Reconciliation(NamedTuple):
             target = self.target.get(topic_id, NO_INDEXES) if topic_id in self.subscribed else NO_INDEXES
             missing = target
             current = assigned.get(topic_id)
-            if current:  # a member that gets thousands of topics has most of them not yet
+            if current:  # saves time if the member gets thousands of topics of which it owns none yet
                 kept_here = {index: epoch for index, epoch in current.items() if index in target}
                 revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
                 missing = target - kept_here.keys()

@@ -64,7 +64,7 @@ def target_record(group_id: str, member_id: str, target: Mapping[TopicId, frozen
 
 
 def target_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: int) -> CoordinatorRecord:
-    """Returns the record of the epoch for which the targets were computed, and of the time."""
+    """Returns the record of the group epoch for which the targets were computed, and of the time of that."""
     value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, timestamp_ms)
     return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), value)
 
@@ -110,7 +110,8 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 def group_tombstones(
     group: ConsumerGroup, replaced_member_id: str = "", joining_member_id: str = ""
 ) -> list[CoordinatorRecord]:
-    """Returns the records that delete a group. ``joining_member_id`` has replaced ``replaced_member_id``."""
+    """Returns the records that delete a group. If ``joining_member_id`` replaces ``replaced_member_id``, the tombstones
+    name the former."""
     group_id = group.group_id
     member_ids = [joining_member_id if one == replaced_member_id else one for one in group.members]
     current = [CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one), None) for one in member_ids]

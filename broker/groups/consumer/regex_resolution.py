@@ -1,8 +1,8 @@
-"""Resolution of a group's regular expressions: which topics they match now.
+"""Resolves a group's regular expressions: finds the topics that they match now.
 
-Owns: when it is due, and the resolutions that are under way, one for each group at most. Never does: validating a
-pattern. A resolution runs in steps (in Kafka, on a thread of its own). The members learn of its result with their
-next heartbeats. Source: ``GroupMetadataManager``, maybeUpdateRegularExpressions,
+Owns: the rule when a resolution is due, and the resolutions that are under way, one for each group at most. Never does:
+validating a pattern. A resolution runs in steps (in Kafka, on a thread of its own). The members get its result with
+their next heartbeats. Source: ``GroupMetadataManager``, maybeUpdateRegularExpressions,
 resolveRegularExpressions, handleRegularExpressionsResult.
 """
 
@@ -32,13 +32,18 @@ NEVER_MS = -(2**63)
 NAMES_A_STEP = 256
 """Topic names that one step matches against a pattern: 3 us each."""
 PORTION = 4_096
-"""Matched topics that are stored in one batch, or those of one pattern: 3 us each. Kafka stores all in one batch."""
+"""A batch of records ends with the pattern that brings it to this number of matched topics, at 3 us each. Kafka stores
+all patterns in one batch."""
 
 
 def resolve_when_due(
     core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: GroupEffects
 ) -> None:
-    """Sets the timer of a resolution, unless one is under way or the last one began less than ten seconds ago."""
+    """Starts a resolution by a timer if one is due. Not if one is under way or the last one is under 10 s old.
+
+    It is due if ``is_due`` is True, if the number of expressions has changed, after topics were created, and after
+    ``group.consumer.regex.refresh.interval.ms``. ``regexes``: the number of members of each expression.
+    """
     if group.group_id in core.resolving:
         return
     last = next(iter(group.resolved.values()), None)
@@ -65,7 +70,7 @@ def advance(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEff
         return
     steps = core.resolving.get(group_id)
     if steps is None:
-        # It begins now; or the records of its result could not be appended, and it begins again.
+        # The resolution begins now; or it begins again, because the records of its result could not be appended.
         steps = core.resolving[group_id] = _records_in_steps(core, event, effects.now_ms)
     try:
         effects.records += next(steps)
@@ -77,9 +82,10 @@ def advance(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEff
 
 
 def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms: int) -> RecordsInSteps:
-    """Resolves against the topics that exist when this begins, then records portions of PORTION topics.
+    """Matches the patterns against the topics that exist at the first step, then yields the records of the matches in
+    batches (see PORTION).
 
-    At the end the group's epoch is raised if the topics of a pattern have changed.
+    The last batch raises the group's epoch if the topics of a pattern have changed.
     """
     resolved = yield from _matches(core, event, now_ms)
     yield from _hashed(core, resolved)

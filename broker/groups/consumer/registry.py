@@ -1,7 +1,8 @@
 """The groups of one partition of ``__consumer_offsets``, of every kind.
 
-Owns: where they are kept, and what consumer groups need beside them. Never does: deciding. Pure. It knows all kinds
-because an id belongs to one of them, and a group may change its kind. Source: ``GroupMetadataManager``, its fields.
+Owns: the groups by id, and what consumer groups need besides: topics, configs, work that is under way. Never does:
+deciding. Pure. It knows all kinds because an id belongs to one of them, and a group may change its kind. Source:
+``GroupMetadataManager``, its fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +45,7 @@ class GroupRegistry(ClassicGroupRegistry):
         group_configs: Callable[[str], Mapping[str, str]],
         counts: GroupCounts,
     ) -> None:
-        """``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id.
+        """``topics``: the topics that groups subscribe to. ``group_configs`` returns the configs of a group by its id.
 
         ``counts`` is shared with the other partitions.
         """
@@ -60,4 +61,4 @@ class GroupRegistry(ClassicGroupRegistry):
         self.stored_groups: dict[str, GroupMetadataValue] = {}
         """The last record of each classic group."""
         self.unserved_groups: dict[str, UnservedGroup] = {}
-        """Share and streams groups, which a real Kafka has written to the log."""
+        """Share and streams groups, whose records a Kafka has written to the log."""

@@ -1,7 +1,7 @@
 """Regular expressions over topic names, in RE2's syntax and meaning: linear time, no look-around, no back reference.
 
-Owns: which patterns are valid, and which names they match as a whole. Never does: keeping results, leaving out internal
-topics (Kafka matches them too). Invariants: pure; the library is imported with the first pattern. Source:
+Owns: validating patterns and matching whole names. Never does: keeping results, leaving out internal topics (Kafka
+matches them too). Invariants: pure; the library is imported with the first pattern. Source:
 ``TopicRegexResolver``, ``Utils.throwIfRegularExpressionIsInvalid``; Kafka has RE2/J, this is RE2 itself
 (docs/differences.md says where they differ).
 """

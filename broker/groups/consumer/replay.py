@@ -1,7 +1,7 @@
 """Replays records of consumer groups: the only code that changes their durable state, in loading and in serving.
 
-A compacted log may have records in an order in which they were not written (a tombstone whose record is gone, an
-assignment of a member that left). A record that has nothing to change has no effect. Source: the ``replay`` methods of
+Compaction may remove records on which later ones depend: a tombstone may remain whose record is gone, or the assignment
+of a member that left. A record that has nothing to change has no effect. Source: the ``replay`` methods of
 ``GroupMetadataManager``.
 """
 
@@ -135,7 +135,8 @@ def _replay_current(
 def _partition_epochs(
     group: ConsumerGroup, topics: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions], member_epoch: int
 ) -> PartitionEpochs:
-    """Kafka before 4.3 wrote no epochs of partitions: then the member's epoch is used for all."""
+    """Returns the partitions of a record with their epochs. Kafka before 4.3 wrote no epochs of partitions: then all
+    have the member's epoch."""
     default = max(member_epoch, 0)
     found = {}
     for topic in topics:

@@ -1,7 +1,7 @@
-"""The settings of a consumer group: its own configs, else the coordinator's, within the coordinator's bounds.
+"""The settings of a consumer group: its own config if it has one, else the coordinator's default.
 
-Pure. Times in milliseconds. Source: ``GroupConfigManager``, ``GroupConfig.evaluate``: a stored value is limited by the
-present bounds.
+Pure. Times in milliseconds. A group's own value is limited to the coordinator's present bounds. Source:
+``GroupConfigManager``, ``GroupConfig.evaluate``.
 """
 
 from ...config.definition import group_keys
@@ -10,7 +10,7 @@ from .registry import GroupRegistry
 
 
 def session_timeout_ms(core: GroupRegistry, group_id: str) -> int:
-    """How long a member may be silent (``consumer.session.timeout.ms``)."""
+    """How long a member may send no heartbeat before it is removed (``consumer.session.timeout.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.session.timeout.ms")
     if own is None:
@@ -19,7 +19,7 @@ def session_timeout_ms(core: GroupRegistry, group_id: str) -> int:
 
 
 def heartbeat_interval_ms(core: GroupRegistry, group_id: str) -> int:
-    """How often members are told to send heartbeats (``consumer.heartbeat.interval.ms``)."""
+    """The interval at which members shall send heartbeats (``consumer.heartbeat.interval.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.heartbeat.interval.ms")
     if own is None:
@@ -41,7 +41,7 @@ def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
 
 
 def _own(core: GroupRegistry, group_id: str, key: str) -> int | None:
-    """The group's own value; None if it has none that can be served."""
+    """Returns the group's own value; None if it has none, or an invalid one."""
     text = core.group_configs(group_id).get(key)
     value = None if text is None else served_value(group_keys()[key], text)
     return value if isinstance(value, int) else None

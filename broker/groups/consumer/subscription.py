@@ -1,6 +1,6 @@
-"""What a change of a member's subscription leads to: its record, its regular expression, the epoch of the group.
+"""Handles a change of a member's subscription: the member's record, its regular expression, the group's epoch.
 
-Owns: when a member raises the group's epoch. Never does: matching topic names (:mod:`.regex_resolution`).
+Owns: the rule when a member raises the group's epoch. Never does: matching topic names (:mod:`.regex_resolution`).
 Source: ``GroupMetadataManager``, hasMemberSubscriptionChanged, maybeUpdateRegularExpressions,
 updateSubscriptionMetadata.
 """
@@ -27,13 +27,14 @@ class RegexStatus(Enum):
     NO_CHANGE = auto()
     UPDATED = auto()
     UPDATED_AND_RESOLVED = auto()
-    """It is another one, whose topics are known: the group's epoch rises."""
+    """The expression has changed, and the topics of the new one are known already; or the member has none any more. The
+    group's epoch rises."""
 
 
 def store_member(
     group: ConsumerGroup, member: ConsumerGroupMember, updated: ConsumerGroupMember, records: list[CoordinatorRecord]
 ) -> bool:
-    """Records a member that has changed; whether its topics by name have."""
+    """Adds the record of a member that has changed. Returns whether its subscribed topic names have changed."""
     if updated == member:
         return False
     records.append(member_record(group.group_id, updated))
@@ -48,9 +49,9 @@ def update_regular_expression(
     effects: GroupEffects,
     records: list[CoordinatorRecord],
 ) -> RegexStatus:
-    """Records that the member has another regular expression, and has the group's resolved if that is due.
+    """Handles a change of the member's regular expression, and starts a resolution of the group's expressions if due.
 
-    Raises KafkaError INVALID_REGULAR_EXPRESSION.
+    Adds a tombstone for an expression that no other member has. Raises KafkaError INVALID_REGULAR_EXPRESSION.
     """
     old, new = member.subscribed_topic_regex, updated.subscribed_topic_regex
     status = RegexStatus.NO_CHANGE
@@ -93,7 +94,8 @@ def update_subscription(
     now_ms: int,
     records: list[CoordinatorRecord],
 ) -> int:
-    """Returns the group's epoch. It rises if the subscribed topics have changed, or if ``bump`` is True."""
+    """Raises the group's epoch, with a record, if ``bump`` is True or the subscribed topics have changed. Returns the
+    group's epoch."""
     topic_counts = group.topic_counts_with(member, updated)
     metadata_hash = group_hash(topic_counts, core.topics)
     group_epoch = group.group_epoch

@@ -1,7 +1,7 @@
-"""The target assignment, which the group's assignor computes when the group's epoch has risen.
+"""Lets the group's assignor compute a new target assignment after the group's epoch has risen.
 
-Owns: the input of an assignor, and the use of its result. Never does: assigning; waiting. An assignment that is due too
-soon after the last one is computed by a later heartbeat (``group.consumer.assignment.interval.ms``, KIP-1263). Source:
+Owns: the call of an assignor, and the use of its result. Never does: assigning; waiting. Two assignments are at least
+``group.consumer.assignment.interval.ms`` apart: a heartbeat after that time computes the next one (KIP-1263). Source:
 ``GroupMetadataManager.maybeUpdateTargetAssignment``, ``TargetAssignmentBuilder``.
 """
 
@@ -29,7 +29,7 @@ from .target_records import changed_targets
 logger = logging.getLogger(__name__)
 
 Target = tuple[int, Mapping[TopicId, frozenset[int]]]
-"""An epoch, and a member's target assignment in it."""
+"""The epoch of a target assignment, and the member's part of it."""
 
 
 def update_target_assignment(
@@ -40,9 +40,10 @@ def update_target_assignment(
     updated: ConsumerGroupMember,
     effects: GroupEffects,
 ) -> Target:
-    """Returns the target assignment of ``updated`` (``member`` until now), and its epoch. Raises KafkaError.
+    """Returns the target assignment for ``updated``, computed now if that is due, with its epoch. Raises KafkaError.
 
-    That of a large group is computed in later turns. Until then the old one is returned.
+    ``member`` is the same member before this request. The target assignment of a large group is computed in later turns
+    of the event loop; until then the old one is returned.
     """
     now_ms = effects.now_ms
     present = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
@@ -68,13 +69,14 @@ def update_target_assignment(
 
 
 def _is_due(core: GroupRegistry, group: ConsumerGroup, now_ms: int) -> bool:
-    """Whether the interval since the last target assignment is over. It is if the age of that one is unknown."""
+    """Whether the interval since the last target assignment is over. True if the time of the last one is unknown."""
     interval_ms = assignment_interval_ms(core, group.group_id)
     return not group.assignment_timestamp_ms or not interval_ms or now_ms >= group.assignment_timestamp_ms + interval_ms
 
 
 def _specs_with(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
-    """Returns all members with ``updated``, which replaces the member that had its instance id."""
+    """Returns the input of the assignor for all members and ``updated``, which replaces the member with its id or its
+    instance id."""
     replaced = group.static_members.get(updated.instance_id) if updated.instance_id is not None else None
     members = dict(group.members)
     targets: dict[str, Assignment] = group.target_assignment

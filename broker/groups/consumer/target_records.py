@@ -1,6 +1,7 @@
 """The records that store a new target assignment.
 
-Owns: which members get a record. Never does: assigning, storing. Pure but for log lines. Source:
+Owns: the rule that only members with a changed target get a record. Never does: assigning, storing. Pure but for log
+lines. Source:
 ``TargetAssignmentBuilder.build``.
 """
 
@@ -30,9 +31,9 @@ def changed_targets(
     now_ms: int,
     encoded: EncodedTargets = NOTHING_ENCODED,
 ) -> list[CoordinatorRecord]:
-    """The records of the members whose targets change, and of the epoch for which ``assignor`` computed them.
+    """Returns a record for each member whose target changes, and the record of the target assignment's epoch.
 
-    ``encoded``: records of these targets that were made before.
+    ``encoded``: records that :func:`encode_changed_targets` has made already. ``assignor``: for the log line.
     """
     logger.info("group %r: target assignment of epoch %d by %r", group.group_id, group_epoch, assignor)
     records = [
@@ -45,7 +46,7 @@ def changed_targets(
 
 
 def encode_changed_targets(group: ConsumerGroup, targets: Targets) -> Steps[EncodedTargets]:
-    """Makes the records of the targets that change and encodes them, in steps: of 8,000 members it takes 25 ms."""
+    """Makes and encodes the records of the targets that change, in steps: for 8,000 members that takes 25 ms."""
     encoded: dict[str, CoordinatorRecord] = {}
     for number, (member_id, target) in enumerate(targets.items()):
         if number % A_STEP == 0:

@@ -1,4 +1,4 @@
-"""The topics that consumer groups see: names, ids, partitions, racks, and whether there are new ones.
+"""The topics that consumer groups may subscribe to: names, ids, partitions, racks, and when topics were last created.
 
 Owns: the cache of the hashes of topics. Never does: I/O, changing the metadata. Source: ``CoordinatorMetadataImage``,
 ``GroupMetadataManager.onMetadataUpdate``.
@@ -17,7 +17,7 @@ class GroupTopics:
     def __init__(self, image: Callable[[], MetadataImage]) -> None:
         self._image = image
         self.hashes: dict[str, int] = {}
-        """The hashes of topics that were asked for, until they change."""
+        """The cached hashes of topics, by name. The hash of a topic is dropped when the topic changes."""
         self.version_with_new_topics = self.version
         """The metadata offset at which topics were last created."""
 
@@ -27,7 +27,7 @@ class GroupTopics:
         return self._image().last_offset
 
     def changed(self, names: Iterable[str], has_new: bool) -> None:
-        """Notes that topics were created, changed or deleted."""
+        """Drops the hashes of topics that were created, changed or deleted. ``has_new``: some were created."""
         for name in names:
             self.hashes.pop(name, None)
         if has_new:
@@ -63,8 +63,8 @@ class GroupTopics:
         return any(broker.rack is not None for broker in self._image().brokers.values())
 
     def partition_racks(self, topic_id: bytes) -> Iterator[tuple[str, ...]]:
-        """For each partition of a topic the racks of the brokers that have its replicas, sorted. Brokers without a rack
-        are left out.
+        """Yields, for each partition of a topic, the sorted racks of the brokers that have its replicas. Brokers
+        without a rack are left out.
         """
         image = self._image()
         partitions = image.topics_by_id[topic_id].partitions
@@ -79,7 +79,7 @@ class GroupTopics:
 
 
 class TopicsSnapshot:
-    """Ids and partition counts of some topics as they are now, for work that takes more than one turn."""
+    """A copy of the ids and partition counts of some topics, for work over several turns of the event loop."""
 
     __slots__ = ("_counts", "_ids")
 
@@ -92,7 +92,7 @@ class TopicsSnapshot:
         return self._ids.get(name)
 
     def partition_count(self, topic_id: bytes) -> int:
-        """The number of partitions of a topic, -1 if it is not one of them."""
+        """The number of partitions of a topic, -1 if the copy does not have it."""
         return self._counts.get(topic_id, -1)
 
 

@@ -1,7 +1,7 @@
-"""The order in which Java's hash collections hand out topics and partitions: Kafka's uniform assignor depends on it.
+"""The iteration order of Java's hash collections of topics and partitions: Kafka's uniform assignor depends on it.
 
 Owns: that order, for topic ids and partition indexes. Never does: assigning. Invariants: a pure function of the
-elements; those in one bucket stand in ascending order. Source: ``java.util.HashMap``, and ``HashSet`` up to Java 18
+elements; elements of one bucket are in ascending order. Source: ``java.util.HashMap``, and ``HashSet`` up to Java 18
 (from 19 on a set copied from 12, 24, 48 … elements has half the buckets), ``Uuid.hashCode``.
 """
 
@@ -19,19 +19,20 @@ Element = TypeVar("Element")
 
 
 def topic_map_order(topic_ids: Iterable[bytes]) -> list[bytes]:
-    """Topic ids as the keys of a ``HashMap`` that grew: a member's assignment."""
+    """Returns topic ids in the order of a ``HashMap`` to which they were added one by one: a member's assignment."""
     topics = sorted(topic_ids)
     return _ordered(topics, [_uuid_hash(topic) for topic in topics], INITIAL_BUCKETS)
 
 
 def topic_set_order(topic_ids: Iterable[bytes]) -> list[bytes]:
-    """Topic ids as the elements of a ``HashSet`` made from another collection: what a member subscribes to."""
+    """Returns topic ids in the order of a ``HashSet`` copied from another collection: a member's subscription."""
     topics = sorted(topic_ids)
     return _ordered(topics, [_uuid_hash(topic) for topic in topics], _copied_buckets(len(topics)))
 
 
 def partition_order(partitions: Collection[int]) -> list[int]:
-    """Partition indexes as the elements of a ``HashSet`` made from another collection: those of an assignment."""
+    """Returns partition indexes in the order of a ``HashSet`` copied from another collection: a topic's partitions in
+    an assignment."""
     if len(partitions) < 2:
         return list(partitions)
     indexes = sorted(partitions)
@@ -54,15 +55,16 @@ def _copied_buckets(size: int) -> int:
 
 
 def _ordered(elements: Sequence[Element], hashes: Sequence[int], buckets: int) -> list[Element]:
-    """Bucket by bucket, within one as inserted."""
+    """Returns the elements bucket by bucket, those of one bucket in the order of insertion."""
     buckets = _after_insertion(hashes, buckets)
     return [elements[at] for at in sorted(range(len(elements)), key=lambda at: hash_bucket(hashes[at], buckets))]
 
 
 def _after_insertion(hashes: Sequence[int], buckets: int) -> int:
-    """The buckets of a table that also doubles, while it is small, when a ninth element comes into one of them.
+    """Returns the number of buckets after all elements were inserted.
 
-    Partitions given out in turns are such: every 32nd of a topic.
+    Below 64 buckets, a ``HashMap`` also doubles its buckets when one of them gets a ninth element. That happens for
+    partitions with regular gaps, such as every 32nd of a topic.
     """
     counts = [0] * buckets
     for inserted, code in enumerate(hashes, 1):

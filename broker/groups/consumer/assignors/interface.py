@@ -45,7 +45,7 @@ class GroupSpec:
 
 
 class SubscribedTopicDescriber(Protocol):
-    """The partitions of topics."""
+    """Gives an assignor the partition counts of topics."""
 
     def partition_count(self, topic_id: TopicId) -> int:
         """The number of partitions of a topic, or -1 if it does not exist."""
@@ -63,4 +63,4 @@ Assignor = Callable[[GroupSpec, SubscribedTopicDescriber], Steps[GroupAssignment
 """Computes in steps, so that a large group does not block other requests. Raises PartitionAssignorError."""
 
 A_STEP = 256
-"""Members, or partitions, that one step looks at, each in some 2 us."""
+"""The number of members or partitions that one step looks at, at about 2 us each."""

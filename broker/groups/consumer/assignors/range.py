@@ -1,8 +1,9 @@
-"""The assignor ``range``: each subscriber of a topic owns one run of neighbouring partitions.
+"""The assignor ``range``: each subscriber of a topic owns one run of consecutive partitions.
 
-Owns: that rule. Never does: looking at what members own now (it is sticky only as far as its order is). Invariants:
-equal input, equal output; with equal subscriptions and equal partition counts a member owns the same partition numbers
-of every topic (co-partitioning). Source: ``org.apache.kafka.coordinator.group.assignor.RangeAssignor``.
+Owns: that rule. Never does: looking at the present assignment (a member keeps its partitions only because the order of
+the members stays). Invariants: equal input, equal output; with equal subscriptions and equal partition counts a member
+owns the same partition numbers of every topic (co-partitioning). Source:
+``org.apache.kafka.coordinator.group.assignor.RangeAssignor``.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ def assign_in_steps(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Ste
     members = sorted(spec.members.items(), key=_static_first)
     yield
     assignment: GroupAssignment = {member_id: {} for member_id, _ in members}
-    shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # the runs of topics that are divided in the same way
+    shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # (partition count, subscriber count) -> runs
     subscribers_of = yield from _subscribers(members, spec.is_homogeneous)
     for topic_id, subscribers in subscribers_of.items():
         partition_count = describer.partition_count(topic_id)
@@ -59,8 +60,8 @@ def _subscribers(members: Sequence[tuple[str, MemberSpec]], is_homogeneous: bool
 
 
 def _runs(partition_count: int, subscriber_count: int) -> list[frozenset[int]]:
-    """Returns the run of each subscriber that gets one. The first ones have one partition more if the division has a
-    remainder."""
+    """Returns the runs of partitions for the first subscribers; the others get none. If the division has a remainder,
+    the first runs have one partition more."""
     quota, extra = divmod(partition_count, subscriber_count)
     runs: list[frozenset[int]] = []
     start = 0
@@ -72,9 +73,10 @@ def _runs(partition_count: int, subscriber_count: int) -> list[frozenset[int]]:
 
 
 def _static_first(entry: tuple[str, MemberSpec]) -> tuple[bool, bytes]:
-    """Static members by their instance ids, then the others by member id, so that a restarted one gets what it had.
+    """Sort key: static members by instance id first, then the others by member id. So a static member that restarts
+    gets the same partitions again.
 
-    Java compares UTF-16 code units.
+    The names are compared by UTF-16 code units, as Java does.
     """
     member_id, member = entry
     is_dynamic = member.instance_id is None

@@ -1,7 +1,8 @@
-"""The assignor ``uniform``: members own equally many partitions as far as subscriptions allow, and keep what they have.
+"""The assignor ``uniform``: members own equal numbers of partitions as far as subscriptions allow, and it is sticky.
 
-Owns: the choice between its two ways. Never does: state. Invariants: equal input, equal output; balance comes before
-stickiness. Source: ``org.apache.kafka.coordinator.group.assignor.UniformAssignor``.
+Owns: the choice between the homogeneous and the heterogeneous algorithm. Never does: keeping state. Invariants: equal
+input, equal output; balance comes before stickiness. Source:
+``org.apache.kafka.coordinator.group.assignor.UniformAssignor``.
 """
 
 from .....protocol.steps import Steps, run_to_end

@@ -1,8 +1,8 @@
 """``uniform`` for a group whose members subscribe to different topics: balance topic by topic, in up to 16 rounds.
 
-Owns: that case. Never does: balancing over several topics at once (so three members in a chain may differ by two).
-Invariants: equal input, equal output; partitions that need not move stay. Source: Kafka's
-``UniformHeterogeneousAssignmentBuilder``.
+Owns: that case. Never does: balancing over several topics at once (if A shares a topic with B, and B one with C, then A
+may own two partitions more than C). Invariants: equal input, equal output; partitions that need not move stay. Source:
+Kafka's ``UniformHeterogeneousAssignmentBuilder``.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -
 
 
 class _Builder:
-    """One computation. Members are their indexes in ``member_ids``."""
+    """One computation. Members are represented by their indexes in ``member_ids``."""
 
     def __init__(self, spec: GroupSpec, member_ids: list[str]) -> None:
         self._spec = spec
@@ -56,7 +56,7 @@ class _Builder:
         self._until_yield = A_STEP
 
     def _is_step(self, count: int) -> bool:
-        """Counts what was looked at; True if that is enough for a step."""
+        """Adds ``count`` to the work of the present step. Returns True if the step is full: then the caller yields."""
         self._until_yield -= count
         if self._until_yield > 0:
             return False
@@ -64,7 +64,7 @@ class _Builder:
         return True
 
     def find_subscribers(self, describer: SubscribedTopicDescriber) -> Steps[None]:
-        """The subscribers of each topic. Raises PartitionAssignorError for a topic that does not exist."""
+        """Collects the subscribers of each topic. Raises PartitionAssignorError for a topic that does not exist."""
         for index, member_id in enumerate(self._member_ids):
             topic_ids = self._spec.members[member_id].subscribed_topic_ids
             if self._is_step(1 + len(topic_ids) // 8):
@@ -79,7 +79,7 @@ class _Builder:
             self._owners[topic_id] = [_NOBODY] * count
 
     def retain_subscribed(self) -> Steps[None]:
-        """Members keep their partitions of the topics that they still subscribe to."""
+        """Lets members keep their partitions of the topics that they still subscribe to."""
         for index, member_id in enumerate(self._member_ids):
             member = self._spec.members[member_id]
             if self._is_step(1 + len(member.assignment)):
@@ -94,8 +94,8 @@ class _Builder:
                     owners[partition] = index
 
     def assign_remaining(self) -> Steps[None]:
-        """Assigns partitions without an owner to the subscriber with the fewest, first of topics with most for each
-        subscriber."""
+        """Assigns each partition without an owner to the topic's subscriber with the fewest partitions. Topics with the
+        most partitions per subscriber come first."""
         unassigned = {
             topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
             for topic_id, owners in self._owners.items()
@@ -111,7 +111,7 @@ class _Builder:
                 self._assign(topic_id, partition, balancer.next_least_loaded())
 
     def balance(self) -> Steps[None]:
-        """Moves partitions until a whole round over the topics has moved none."""
+        """Moves partitions until a whole round over the topics has moved none, or _MAX_ROUNDS rounds are over."""
         topic_ids = self._in_order(topic_id for topic_id, members in self.subscribers.items() if len(members) >= 2)
         last_changed: TopicId | None = None
         for _ in range(_MAX_ROUNDS):
@@ -123,7 +123,8 @@ class _Builder:
                     last_changed = topic_id
 
     def _balance_topic(self, topic_id: TopicId) -> Steps[bool]:
-        """Moves partitions of one topic from members with most to members with fewest. Returns whether it moved any."""
+        """Moves partitions of one topic from the most loaded to the least loaded subscribers. Returns whether it moved
+        any."""
         balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
         if self._is_step(1 + len(self.subscribers[topic_id]) // 8):
             yield
@@ -157,7 +158,8 @@ class _Builder:
         self._changed.add(member)
 
     def _in_order(self, topic_ids: Iterable[TopicId]) -> list[TopicId]:
-        """Most partitions for each subscriber first, then fewest subscribers, then by id (signed, as ``Uuid`` is)."""
+        """Sorts topics: the most partitions per subscriber first, then the fewest subscribers, then by id (compared as
+        two signed int64, as ``Uuid`` does)."""
 
         def order(topic_id: TopicId) -> tuple[float, int, tuple[int, ...]]:
             count = len(self.subscribers[topic_id])

@@ -1,8 +1,9 @@
-"""``uniform`` for a group whose members all subscribe to the same topics: sizes differ by one partition at most.
+"""``uniform`` for a group whose members all subscribe to the same topics: members' totals differ by one at most.
 
-Owns: that case. Never does: balancing topic by topic (only the number of partitions of a member counts). Invariants:
+Owns: that case. Never does: balancing each topic (only the total number of partitions of a member counts). Invariants:
 equal input, equal output; no member gives up more than balance requires. Source: Kafka 4.3's
-``UniformHomogeneousAssignmentBuilder``; where its result depends on the order of a hash collection, Java's is kept.
+``UniformHomogeneousAssignmentBuilder``. If its result depends on the order of a Java hash collection, that order is
+used here.
 """
 
 from collections.abc import Mapping
@@ -49,7 +50,7 @@ def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> 
         unassigned += given_up
         quota -= sum(map(len, kept.values()))
         if quota > 0 and takes_extra and members_left > extra_members:
-            # A member after it may already own one partition more, and would have to give it up.
+            # The extra partition is left to a later member, which may already own one and would have to give it up.
             quota -= 1
             takes_extra = False
         if quota > 0:
@@ -62,7 +63,7 @@ def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> 
 def _unassigned_partitions(
     spec: GroupSpec, topic_ids: SubscribedTopics, describer: SubscribedTopicDescriber
 ) -> Steps[tuple[list[_TopicPartition], int]]:
-    """The partitions that no member has as its target, and how many partitions there are in all."""
+    """Returns the partitions that are in no member's target assignment, and the total number of partitions."""
     owned: dict[TopicId, set[int]] = {}
     for number, member in enumerate(spec.members.values()):
         if number % A_STEP == 0:
@@ -107,7 +108,7 @@ def _revoke(
 def _assign_quotas(
     unassigned: list[_TopicPartition], unfilled: list[tuple[str, int]], target: GroupAssignment
 ) -> Steps[None]:
-    """Fills up the members in their order."""
+    """Gives each member of ``unfilled``, in order, its number of unassigned partitions."""
     waiting = iter(unassigned)
     for number, (member_id, quota) in enumerate(unfilled):
         if number % A_STEP == 0:
