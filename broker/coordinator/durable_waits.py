@@ -81,7 +81,7 @@ class DurableWaits:
             self._timer = self._timers.schedule(self._timeout_ms, self._time_out)
 
     def close(self) -> None:
-        """Gives all waiting answers with NOT_COORDINATOR. Later callbacks of the log have no effect."""
+        """Answers all waiting requests with NOT_COORDINATOR. Later callbacks of the log have no effect."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -102,7 +102,7 @@ class DurableWaits:
             wait.stored()
 
     def _time_out(self) -> None:
-        """Gives the answers whose deadline has passed an error, and sets the timer for the next deadline."""
+        """Answers the requests whose deadline has passed with an error, and sets the timer for the next deadline."""
         self._timer = None
         now_ms = self._clock_ms()
         due = []

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: GroupEffects) -> None:
-    """Removes a member whose session has ended, unless one of its requests is parked."""
+    """Removes a member whose session has ended, unless it has a parked request and is not new."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
         return
