@@ -1,7 +1,7 @@
 """The configuration of the authorizer: its class, the super users, the decision without ACLs.
 
-Owns: these three settings and their checks. Never does: deciding. Source: ``StandardAuthorizer.configure``,
-``SecurityUtils.parseKafkaPrincipal``.
+Owns: these three settings and their checks. Never does: authorizing a request. Source:
+``StandardAuthorizer.configure``, ``SecurityUtils.parseKafkaPrincipal``.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ CLASS_KEY = "authorizer.class.name"
 SUPER_USERS_KEY = "super.users"
 ALLOW_KEY = "allow.everyone.if.no.acl.found"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-"""The only class that is known."""
+"""The only authorizer class that is served."""
 
 
 class AuthorizerSettings(NamedTuple):

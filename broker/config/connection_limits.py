@@ -32,9 +32,9 @@ def limits_of_broker(config: TypedValues) -> ConnectionLimits:
 
 
 def limits_of_listener(config: TypedValues, listener: str) -> ConnectionLimits:
-    """The limits of one listener: its own, or else the numbers of the broker.
+    """The limits of one listener: its own if they are set, else the broker's.
 
-    A text that is not a valid number, such as a foreign program may have stored, is ignored.
+    A limit that is not a valid number is ignored: another program may have stored it.
     """
     of_broker = limits_of_broker(config)
     found = []
@@ -46,7 +46,7 @@ def limits_of_listener(config: TypedValues, listener: str) -> ConnectionLimits:
 
 
 def is_of_listener(key: str) -> bool:
-    """Whether a key is such a limit of one listener."""
+    """Whether a key sets a connection limit of one listener."""
     return _OF_A_LISTENER.fullmatch(key) is not None
 
 

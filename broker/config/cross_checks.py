@@ -12,7 +12,7 @@ from .typed_values import TypedValues
 MINUTE_MS = 60 * 1000
 HOUR_MS = 60 * MINUTE_MS
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The only ``replica.selector.class`` that Kafka brings (KIP-392)."""
+"""The only ``replica.selector.class`` that is part of Kafka (KIP-392)."""
 
 
 def log_retention_ms(config: TypedValues) -> int:

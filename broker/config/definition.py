@@ -1,7 +1,7 @@
 """The tables of Kafka's configuration keys: their definitions, extracted from Apache Kafka 4.3.1's own ConfigDefs.
 
 Owns: the loading of ``data/*.json`` (made by ``make config-keys``) and the shape of an entry. An entry becomes an
-object on first use, because a start needs few of the 360 (the objects of the whole table cost as much as its JSON).
+object on first use, because a start needs few of the 360 (making all objects takes as long as parsing the JSON).
 Source: ``AbstractKafkaConfig``, ``LogConfig``, ``GroupConfig``, ``ClientMetricsConfigs``.
 """
 

@@ -43,7 +43,7 @@ WIRE_TYPES = {
 """The numbers of DescribeConfigsResponse.ConfigType."""
 
 IMPLIED = frozenset({*OUR_DEFAULTS, "process.roles", "advertised.listeners"})
-"""Keys that are optional here, but required in the file of an equal Kafka."""
+"""Keys that are optional here, but that a Kafka with the same behaviour needs in its file."""
 
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 
@@ -91,7 +91,8 @@ class BrokerLayers:
     """``advertised.listeners`` as computed at the start, if it is not set."""
 
     def static(self) -> Mapping[str, str]:
-        """The settings that the file of an equal Kafka would have: those that are set, and those that we imply.
+        """The settings that a Kafka with the same behaviour has in its file: those that are set here, and defaults of
+        ours that Kafka does not have.
 
         Kafka requires ``node.id`` and ``process.roles``, its sample files set ``advertised.listeners``, and a single
         broker needs replication factors of 1.
@@ -105,7 +106,9 @@ class BrokerLayers:
         return {**implied, **given}
 
     def synonyms(self, name: str, names: tuple[str, ...], *, sensitive: bool) -> tuple[Synonym, ...]:
-        """The sources of one key (ConfigHelper.configSynonyms), from the first with its name on."""
+        """The sources of one key in order of precedence (ConfigHelper.configSynonyms). Leaves out the sources before
+        the first one whose name is ``name``.
+        """
         found = []
         for source, layer in (
             (ConfigSource.DYNAMIC_BROKER_CONFIG, self.broker),
@@ -201,7 +204,7 @@ def _documentation(name: str) -> str:
 
 
 def describe_cluster_defaults(cluster: Mapping[str, str]) -> list[DescribedConfig]:
-    """The broker resource with an empty name: only the dynamic configs for all brokers that are set."""
+    """The entries for the broker resource with an empty name: the dynamic configs that are set for all brokers."""
     entries = []
     for name, text in sorted(cluster.items()):
         type_name = _broker_type(name)

@@ -13,7 +13,8 @@ from .stored import problem
 from .validators import violation
 from .values import Value, parse_value
 
-# Group keys with limits at the server: group.<key with min. or max. before its last part>.
+# Group keys whose values the server limits, as (kind, rest of the key, limits): consumer.session.timeout.ms must lie
+# between group.consumer.min.session.timeout.ms and group.consumer.max.session.timeout.ms.
 _BOUNDED = (
     ("consumer", "heartbeat.interval.ms", ("min", "max")),
     ("consumer", "session.timeout.ms", ("min", "max")),

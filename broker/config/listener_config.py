@@ -133,7 +133,7 @@ def _own_controller(config: TypedValues, bound: Sequence[Listener], controllers:
 
 
 def _cluster_member(config: TypedValues, bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
-    """KafkaConfig.validateValues for a node with the broker role alone."""
+    """The checks of KafkaConfig.validateValues for a node with only the broker role."""
     node_id, voters = config.get_int("node.id"), _voters(config)
     if not voters and not config.get_list("controller.quorum.bootstrap.servers"):
         yield (

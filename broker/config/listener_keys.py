@@ -23,8 +23,8 @@ def prefix_of(listener_name: str) -> str:
 def listener_value(
     config: TypedValues, listener_name: str, key: str, mechanism: str | None = None
 ) -> ListenerValue | None:
-    """The value of ``key`` for a listener, or None if nothing sets it: the mechanism's own, the listener's, the
-    broker's.
+    """The value of ``key`` for a listener; None if it is not set. The key with the prefix of listener and mechanism
+    comes first, then the one with the prefix of the listener, then the key without a prefix.
     """
     prefix = prefix_of(listener_name)
     names = [f"{prefix}{key}", key]

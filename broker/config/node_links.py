@@ -1,6 +1,6 @@
 """How this broker is configured to connect to other brokers and to its controllers.
 
-Pure. Owns: the listener names, security protocols and mechanisms of both. Never does: connecting. Source: KafkaConfig,
+Pure. Owns: listener name, security protocol and mechanism of both links. Never does: connecting. Source: KafkaConfig,
 ``NodeToControllerChannelManagerImpl``, ``ChannelBuilders.clientChannelBuilder``.
 """
 
@@ -28,7 +28,7 @@ class NodeLink(NamedTuple):
 
     @property
     def has_sasl(self) -> bool:
-        """Whether this broker logs in."""
+        """Whether this broker authenticates by SASL."""
         return self.protocol.startswith("SASL_")
 
 
@@ -40,7 +40,8 @@ def protocols_of(config: ServerConfig) -> frozenset[str]:
 
 
 def node_links(config: TypedValues, inter_broker_listener: str) -> tuple[NodeLink, NodeLink]:
-    """To the other brokers, and to the controllers: their listener is the first of ``controller.listener.names``."""
+    """The link to the other brokers, and the link to the controllers. The controllers' listener is the first of
+    ``controller.listener.names``."""
     controllers = config.get_list("controller.listener.names")
     protocols = parse_protocol_map(config.get_string("listener.security.protocol.map"))
     if "listener.security.protocol.map" not in config.originals:

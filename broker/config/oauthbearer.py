@@ -1,8 +1,8 @@
-"""The configuration of OAUTHBEARER: where keys come from, and what a token must say.
+"""The configuration of OAUTHBEARER: where keys come from, and which claims a token must have.
 
 Owns: these settings and their checks. Never does: reading keys, checking tokens. Invariant: tokens without a signature
-are taken only if the configuration asks for them. Kafka takes them by default, even from a listener whose login module
-has no options. Source: ``OAuthBearerValidatorCallbackHandler``, ``BrokerJwtValidator``, ``ConfigurationUtils``,
+are accepted only if the configuration requires them. Kafka accepts them by default, even on a listener whose login
+module has no options. Source: ``OAuthBearerValidatorCallbackHandler``, ``BrokerJwtValidator``, ``ConfigurationUtils``,
 ``OAuthBearerUnsecuredValidatorCallbackHandler``; KIP-255, KIP-768.
 """
 
@@ -31,16 +31,16 @@ NAME_CLAIM_KEY = "sasl.oauthbearer.sub.claim.name"
 SCOPE_CLAIM_KEY = "sasl.oauthbearer.scope.claim.name"
 SKEW_KEY = "sasl.oauthbearer.clock.skew.seconds"
 UNSECURED_OPTIONS = ("unsecuredLogin", "unsecuredValidator")
-"""How the options of the login module begin that are about tokens without a signature."""
+"""The prefixes of the login module's options for tokens without a signature."""
 LOGIN_HANDLER = f"{PACKAGE}.OAuthBearerLoginCallbackHandler"
 """Gets tokens from an endpoint or a file."""
 UNSECURED_LOGIN_HANDLER = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
-"""Makes tokens without a signature, of the options of the login module."""
+"""Makes tokens without a signature from the options of the login module."""
 SCHEMES = ("file", "http", "https")
 
 
 class JwksSettings(NamedTuple):
-    """How signed tokens are checked. Times are ms unless their names say otherwise."""
+    """The settings for checking signed tokens. Times are in ms, except ``clock_skew_s``."""
 
     url: str
     audiences: tuple[str, ...]
@@ -54,7 +54,8 @@ class JwksSettings(NamedTuple):
 
 
 class OAuthBearerSettings(NamedTuple):
-    """One listener. ``jwks`` None: it takes tokens without a signature, by the options of the login module."""
+    """OAUTHBEARER on one listener. ``jwks`` is None if the listener accepts tokens without a signature; the options of
+    the login module then say which."""
 
     jwks: JwksSettings | None
     options: Mapping[str, str]
@@ -140,7 +141,7 @@ def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:
 
 
 class _OAuthReader:
-    """Reads the keys of one listener, and keeps the problems."""
+    """Reads the keys of one listener, and collects the problems."""
 
     def __init__(self, config: TypedValues, listener: str) -> None:
         self._config = config

@@ -30,7 +30,7 @@ from .typed_values import TypedValues
 MECHANISMS_KEY = "sasl.enabled.mechanisms"
 JAAS_KEY = "sasl.jaas.config"
 JAAS_FILE_KEY = "java.security.auth.login.config"
-"""The system property of Java with the name of a JAAS file, as a key of ours."""
+"""The key for the path of a JAAS file. In Kafka it is a system property of Java."""
 REAUTH_KEY = "connections.max.reauth.ms"
 RECEIVE_KEY = "sasl.server.max.receive.size"
 DELAY_KEY = "connection.failed.authentication.delay.ms"
@@ -66,7 +66,7 @@ class MechanismSettings(NamedTuple):
 
 
 class ListenerSasl(NamedTuple):
-    """One listener."""
+    """The SASL settings of one listener."""
 
     mechanisms: Sequence[MechanismSettings]
     max_receive_bytes: int
@@ -113,18 +113,18 @@ class NodeLogin(NamedTuple):
     user: str
     password: str
     tokens: RetrieverSettings | None = None
-    """With OAUTHBEARER; user and password are empty then."""
+    """Where to get tokens, for OAUTHBEARER, which has neither user nor password; else None."""
 
     def __repr__(self) -> str:
         return f"NodeLogin(mechanism={self.mechanism!r}, user={self.user!r})"
 
 
 def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLogin:
-    """The login at the nodes of a listener: the mechanism of the key, and what its login module has: user and password,
-    or where tokens come from.
+    """How this broker logs in at other nodes' listener of this name. ``mechanism_key`` is the key that names the
+    mechanism. The mechanism's login module has the user and the password, or the place to get tokens from.
 
-    The module is the one with which this broker would serve such a listener (``JaasContext.loadServerContext``). Raises
-    ConfigError.
+    It is the same login module with which this broker serves the mechanism on a listener of this name
+    (``JaasContext.loadServerContext``). Raises ConfigError.
     """
     mechanism = config.get_string(mechanism_key)
     if mechanism not in MODULES:
@@ -156,7 +156,7 @@ def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLo
 
 
 class _SaslReader:
-    """Reads the settings, and keeps the problems."""
+    """Reads the settings, and collects the problems."""
 
     def __init__(self, config: TypedValues) -> None:
         self._config = config
@@ -209,7 +209,7 @@ class _SaslReader:
             return 0
 
     def modules(self, listener: str, mechanism: str) -> Sequence[JaasModule]:
-        """The login modules of a mechanism: its own key's, or those of the file."""
+        """The login modules of a mechanism: that of its own ``sasl.jaas.config``, else those of the JAAS file."""
         key = f"{prefix_of(listener)}{mechanism.lower()}.{JAAS_KEY}"
         text = self._config.originals.get(key)
         if text is not None:
@@ -265,7 +265,7 @@ class _SaslReader:
 def _problem(modules: Sequence[JaasModule], mechanism: str) -> str | None:
     """What is wrong with the modules for a mechanism, or None."""
     if not modules:
-        return None  # said already
+        return None  # a problem that is collected already
     unknown = [module.name for module in modules if module.name not in KNOWN_MODULES]
     if unknown:
         known = ", ".join(sorted(KNOWN_MODULES - {KERBEROS_MODULE}))

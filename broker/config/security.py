@@ -1,6 +1,6 @@
 """Finds configured security that this broker does not serve, so that it never fails open.
 
-Owns: the keys that require security, and the advice for each. Never does: reading a source. Invariant: a key with its
+Owns: the keys that require security, and the advice for each. Never does: reading a file. Invariant: a key with its
 default value requires nothing, so a broker starts with a file that spells out Kafka's defaults. Source: KafkaConfig,
 SslConfigs, SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfigs (the policies).
 """
@@ -19,7 +19,7 @@ AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
 """Kafka's StandardAuthorizer reads these from the broker's file. The tables of keys do not have them."""
 
 KEYS_OF_NO_TABLE = AUTHORIZER_KEYS | {"java.security.auth.login.config"}
-"""These, and the system property of Java that names a JAAS file."""
+"""Keys that are known, although the tables of keys do not have them: AUTHORIZER_KEYS, and the path of a JAAS file."""
 
 AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
 AUTHENTICATION = "this part of SASL is not served, so clients would be asked in another way than you expect"
@@ -77,7 +77,8 @@ def base_key(key: str) -> str:
 
 
 def key_of_listener(key: str) -> str:
-    """The key behind a listener's key that is served (``listener.name.<listener>.ssl.…``); other keys as they are."""
+    """The key that a listener's key overrides, if it is one of TLS or a connection limit
+    (``listener.name.<listener>.ssl.…``). Other keys as they are."""
     base = base_key(key)
     return base if base.startswith(TLS_PREFIX) or is_of_listener(key) else key
 
@@ -111,12 +112,12 @@ SERVED_AT_START = frozenset(
         "sasl.server.max.receive.size",
     }
 )
-"""Keys that are served as the broker's own configuration has them. They can't change at run time, and are not read from
-the metadata."""
+"""Keys of SASL that are read only from the broker's own configuration, at its start. They can't change at run time, and
+values in the metadata are not used."""
 
 
 def asks_for(key: str, text: str) -> str | None:
-    """What would be missing if a broker started with this setting; None for a setting that requires no security."""
+    """Why the security that a setting requires is not served; None for a setting that requires none."""
     base = base_key(key)
     reason = _KEYS.get(base) or next((why for prefix, why in _PREFIXES.items() if base.startswith(prefix)), None)
     if reason is None or text.strip() in ("", _default(base)):
@@ -126,7 +127,7 @@ def asks_for(key: str, text: str) -> str | None:
 
 def _default(key: str) -> str | None:
     if key == CLASS_KEY:
-        return STANDARD_AUTHORIZER  # it is served
+        return STANDARD_AUTHORIZER  # this class is served, so it requires nothing that is missing
     definition = server_keys().get(key)
     return None if definition is None else definition.default
 
@@ -158,19 +159,19 @@ def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_tls(key: str, text: str) -> bool:
-    """Whether a setting changes what of TLS is read at the start only."""
+    """Whether a setting changes a TLS key that is read only at the start."""
     base = base_key(key)
     return base.startswith(TLS_PREFIX) and not is_reloadable(key) and text.strip() not in ("", _default(base))
 
 
 def is_reloadable(key: str) -> bool:
-    """Whether a key is one of a listener that may change while the broker runs."""
+    """Whether a key belongs to a listener and may change while the broker runs."""
     base = base_key(key)
     return base != key and base in RELOADABLE
 
 
 def is_security(key: str) -> bool:
-    """Whether a key configures security that does not change while the broker runs, with any value."""
+    """Whether a key configures security and can't change while the broker runs, whatever its value."""
     base = base_key(key)
     if is_reloadable(key):
         return False
@@ -185,5 +186,6 @@ def is_served_at_start(key: str) -> bool:
 
 
 def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:
-    """The keys among a directory's dynamic configs that require security."""
+    """The keys of stored dynamic configs that require security which is not served. ``layers``: the configs of each
+    resource."""
     return sorted({key for layer in layers for key in unserved_changes(layer)})

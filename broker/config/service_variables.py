@@ -17,7 +17,8 @@ _ADDRESS = re.compile(r"(?:tcp|udp|sctp)://\S*", re.IGNORECASE)
 def is_of_a_service(name: str, value: str, prefix: str) -> bool:
     """Whether Kubernetes has set a variable for a service whose name begins as ``prefix`` does (``KAFKA_``).
 
-    ``…PORT`` alone counts only with an address as its value (``tcp://10.0.0.1:9092``): a number is a mistake to report.
+    A name that ends with ``PORT`` alone counts only if its value is an address (``tcp://10.0.0.1:9092``). With a number
+    it is a user's mistake, which must be reported.
     """
     if not name.startswith(prefix):
         return False

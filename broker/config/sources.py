@@ -77,7 +77,7 @@ def collect(
 ) -> tuple[list[Setting], list[str]]:
     """All settings, lowest precedence first, and the problems with their form or their names.
 
-    ``variables``: (environment variable, ``key=value`` that it means), for variables of other names than ours.
+    ``variables``: (environment variable, ``key=value``) for variables whose names do not begin with ENVIRONMENT_PREFIX.
     """
     settings: list[Setting] = []
     problems: list[str] = []
@@ -101,9 +101,10 @@ def collect(
 def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
     """The settings among the variables of an environment.
 
-    ``ODRADEK_LOG_SEGMENT_BYTES`` is the known key that has this name in upper case with underscores for dots; the names
-    of known keys are unique. Other names are converted as in Apache Kafka's image (``___`` a hyphen, ``__`` an
-    underscore, ``_`` a dot). Prefixed keys are written in this way.
+    A variable whose name is the :func:`environment_name` of a known key sets that key: ``ODRADEK_LOG_SEGMENT_BYTES``
+    sets ``log.segment.bytes``. No two known keys have the same one. Other names, such as those of keys with the prefix
+    of a listener, are converted as in Apache Kafka's image: ``___`` to a hyphen, ``__`` to an underscore, ``_`` to a
+    dot.
     """
     given = {
         name: text
@@ -125,7 +126,7 @@ def _variable(name: str) -> str:
 
 
 def environment_name(key: str) -> str:
-    """The environment variable of a known key. For our own keys, ``odradek`` is not repeated."""
+    """The environment variable of a known key. Of our own keys, the prefix ``odradek.`` is left out."""
     return ENVIRONMENT_PREFIX + key.removeprefix(OWN_PREFIX).upper().replace(".", "_")
 
 

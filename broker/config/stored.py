@@ -1,7 +1,7 @@
 """Checks configs that are stored in the metadata. Another tool or an older release may have written them.
 
 Pure functions. Requests are validated before a record is written, so an invalid value comes from elsewhere. A real
-Kafka refuses to start with one (``LogConfig.fromProps``). Here its key has the default, and the start logs it.
+Kafka refuses to start with one (``LogConfig.fromProps``). Here the key gets its default, and the start logs the value.
 """
 
 from collections.abc import Iterator, Mapping

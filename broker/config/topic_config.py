@@ -104,7 +104,7 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 
 
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
-    """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
+    """The log configuration of a topic: its own settings, else the server's, else Kafka's defaults.
 
     ``internal.segment.bytes`` (a test key of Kafka's) has precedence over ``segment.bytes``.
     """

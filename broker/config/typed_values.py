@@ -25,11 +25,12 @@ OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
 """Defaults that differ from Kafka's: there is one broker, and /tmp is unsuitable for data."""
 
 OF_ONE_BROKER = frozenset(key for key in OUR_DEFAULTS if key.endswith((".replication.factor", ".min.isr")))
-"""Those that are right only where there is one broker. A broker of a cluster has Kafka's: 3 replicas, 2 in sync."""
+"""The keys of OUR_DEFAULTS that suit only a single broker. A broker of a cluster has Kafka's defaults: 3 replicas, 2 in
+sync."""
 
 
 def our_defaults(originals: Mapping[str, str]) -> Mapping[str, str]:
-    """The defaults that differ from Kafka's under these settings."""
+    """The defaults that differ from Kafka's, for a broker with these settings."""
     if originals.get("process.roles", "").strip() != "broker":
         return OUR_DEFAULTS
     return {key: text for key, text in OUR_DEFAULTS.items() if key not in OF_ONE_BROKER}
@@ -38,8 +39,8 @@ def our_defaults(originals: Mapping[str, str]) -> Mapping[str, str]:
 class TypedValues:
     """Values by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
 
-    ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` have the type for a type checker. Defaults
-    are parsed on first use.
+    ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` return the same value, and a type checker
+    knows its type. Defaults are parsed on first use.
     """
 
     def __init__(

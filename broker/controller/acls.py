@@ -26,7 +26,7 @@ ACLS_A_STEP = 500
 
 
 class AclFilter(NamedTuple):
-    """Which ACLs are meant. A name, principal or host of None means any."""
+    """A filter of ACLs. A name, principal or host of None matches any."""
 
     resource_type: int
     resource_name: str | None
@@ -37,7 +37,7 @@ class AclFilter(NamedTuple):
     permission: int
 
     def matches(self, acl: Acl) -> bool:
-        """Whether an ACL is meant."""
+        """Whether the filter matches an ACL."""
         return (
             self.resource_type in (AclResourceType.ANY, acl.resource_type)
             and self._matches_name(acl)
@@ -104,7 +104,8 @@ def _problem(acl: Acl) -> ApiError:
 def delete_acls(
     image: MetadataImage, request: DeleteAclsRequest, _controller: Controller
 ) -> Steps[Decision[DeleteAclsResponse]]:
-    """Deletes what each filter means. Raises KafkaError for more than :data:`MAX_CHANGES`, and deletes nothing then."""
+    """Deletes the ACLs that match a filter. If there are more than :data:`MAX_CHANGES`, deletes none and raises
+    KafkaError."""
     decision: Decision[DeleteAclsResponse] = Decision(DeleteAclsResponse())
     removed: dict[bytes, None] = {}
     for wanted in request.filters:
@@ -124,7 +125,7 @@ def delete_acls(
 
 
 def matching(image: MetadataImage, wanted: AclFilter) -> Steps[list[tuple[bytes, Acl]]]:
-    """The ACLs that a filter means, with their ids."""
+    """The ACLs that match a filter, with their ids."""
     found: list[tuple[bytes, Acl]] = []
     for number, (acl_id, acl) in enumerate(list(image.acls.items()), 1):
         if wanted.matches(acl):

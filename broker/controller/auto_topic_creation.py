@@ -30,9 +30,9 @@ class AutoTopicCreation(TopicCreator):
     def create(
         self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
     ) -> None:
-        """Creates topics when it is this change's turn, and calls ``done`` with the result for each name.
+        """Creates topics after the metadata changes before this one, and calls ``done`` with the result for each name.
 
-        A topic that another request has created before that is not an error.
+        It is not an error if another request has created the topic by then.
         """
 
         def answer(response: CreateTopicsResponse | KafkaError) -> None:
@@ -51,8 +51,8 @@ class AutoTopicCreation(TopicCreator):
     def ensure(self, name: str, now_ms: int) -> None:
         """Creates an internal topic (``__consumer_offsets``) at once if it does not exist. Raises KafkaError.
 
-        Such a topic has few partitions and no files at first, so this is one step. During another change, the error is
-        COORDINATOR_NOT_AVAILABLE, after which clients retry.
+        Such a topic has few partitions and no files at first, so it is created in one step. While another metadata
+        change is in progress, the error is COORDINATOR_NOT_AVAILABLE, after which clients retry.
         """
         metadata = self._metadata
         if name in metadata.image.topics_by_name:

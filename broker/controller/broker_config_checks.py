@@ -1,4 +1,4 @@
-"""What a broker checks of new configs before the controller does: keys, its own dynamic configs, its loggers.
+"""A broker's checks of new configs, before the controller's: keys, its own dynamic configs, its loggers.
 
 Pure. A broker's own configs are those of its id, and those of the empty name, which are for all brokers.
 A refusal is a KafkaError. Source: ConfigAdminManager.preprocess.
@@ -23,7 +23,8 @@ def check_incremental(
     controller: Controller,
     may_alter_loggers: Callable[[], bool] = lambda: True,
 ) -> bool:
-    """The broker's checks. Raises KafkaError. Returns False for loggers, of which controllers know nothing."""
+    """The broker's checks of an incremental change. Raises KafkaError. Returns whether the controller must make the
+    change: False for loggers, which are not in the metadata."""
     check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         if not may_alter_loggers():
@@ -38,7 +39,7 @@ def check_incremental(
 def check_replacement(
     image: MetadataImage, resource: AlterConfigsRequest.AlterConfigsResource, controller: Controller
 ) -> dict[str, str]:
-    """The broker's checks. Raises KafkaError. Returns the new configs."""
+    """The broker's checks of a change that replaces all configs. Raises KafkaError. Returns the new configs."""
     check_keys(resource.configs, lambda config: True)
     new = {config.name: config.value for config in resource.configs if config.value is not None}
     if resource.resource_type == ResourceType.BROKER:
@@ -75,7 +76,7 @@ def _node_id(name: str) -> int:
 def _check_broker(
     image: MetadataImage, name: str, operations: Mapping[str, ConfigOperation], controller: Controller
 ) -> None:
-    """The broker's own check of its future dynamic configs."""
+    """The broker's check of its dynamic configs as they are after the operations. Raises KafkaError."""
     _check_broker_name(name, controller)
     configs = dict(image.config_of(ResourceType.BROKER, name))
     changes: dict[str, str] = {}
@@ -113,7 +114,7 @@ def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:
 
 
 def _check_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
-    """Checks new levels of this broker's loggers. The shell sets them: they are no part of the metadata."""
+    """Checks new levels of this broker's loggers. The caller sets them, since they are not in the metadata."""
     if _node_id(name) != controller.node_id:
         sentence = f"Unexpected node id. Expected {controller.node_id}, but received {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)

@@ -30,7 +30,7 @@ class BrokerLifecycle:
         self._metadata = metadata
         self._controller = controller
         self.broker_epoch = -1
-        """The offset of our RegisterBroker record; -1 before :meth:`start`."""
+        """The offset of this broker's RegisterBroker record; -1 before :meth:`start`."""
 
     def start(
         self,
@@ -42,7 +42,8 @@ class BrokerLifecycle:
         cordoned: Sequence[bytes] = (),
         lies_in: Mapping[Replica, bytes] = MappingProxyType({}),
     ) -> None:
-        """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects. Raises KafkaError.
+        """Becomes the leader of the metadata log in a new epoch, registers this broker with these endpoints, unfences
+        it, and elects partition leaders. Raises KafkaError.
 
         ``directory_ids``: the online directories. ``clean_epoch``: the broker epoch in the markers of the clean stop;
         -1 without one. ``cordoned``: the directories that take no new partitions. ``lies_in``: the directory in which

@@ -24,7 +24,7 @@ CLIENT_KEYS: Mapping[str, float | None] = {
     REQUEST_KEY: None,
     MUTATION_KEY: None,
 }
-"""The largest whole number of a key; None for a key that takes fractions."""
+"""Quota key -> its maximum, for keys that take whole numbers only; None for keys that take any number above 0."""
 IP_KEYS: Mapping[str, float | None] = {CONNECTION_KEY: INT_MAX}
 FRACTION = 1e-6
 
@@ -59,7 +59,7 @@ def alter_client_quotas(
 
 
 def named(alteration: Alteration) -> dict[str, str | None]:
-    """Entity type -> name, in the order of Java's HashMap, in which Kafka looks at them. Of a type that is named twice,
+    """Entity type -> name, in the order in which Kafka checks them: that of Java's HashMap. If a type is named twice,
     the last name counts.
     """
     names = {one.entity_type: one.entity_name for one in alteration.entity}

@@ -1,4 +1,4 @@
-"""What an operation of IncrementalAlterConfigs makes of the value of a key (KIP-339). Pure.
+"""Applies the operations of IncrementalAlterConfigs to the values of keys (KIP-339). Pure.
 
 Source: ConfigAdminManager, ``AlterConfigOp``.
 """
@@ -49,7 +49,7 @@ def is_list(kind: int, key: str) -> bool:
 
 
 def new_value(kind: int, key: str, current: str | None, operation: ConfigOperation) -> str | None:
-    """The value of a key after an operation; None if it is not set."""
+    """The value of a key after an operation; None if the key is not set then."""
     if operation.type is OperationType.SET:
         return operation.value
     if operation.type is OperationType.DELETE:

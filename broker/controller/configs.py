@@ -86,9 +86,11 @@ def preprocess(
     controller: Controller,
     may_alter_loggers: Callable[[], bool] = lambda: True,
 ) -> Steps[list[ApiError | None]]:
-    """What a broker of a cluster decides of a request by itself, for each resource: None if it goes to the controllers.
+    """The result that a broker of a cluster gives by itself, for each resource; None if the resource must be forwarded
+    to the controllers.
 
-    The broker checks its own configs and keeps what concerns its loggers. Source: ConfigAdminManager.preprocess.
+    The broker refuses invalid configs of its own, and does not forward changes of its loggers. Source:
+    ConfigAdminManager.preprocess.
     """
     if isinstance(request, AlterConfigsRequest):
 
@@ -121,7 +123,8 @@ def _each_resource(
     serves: Callable[[ResourceType], bool],
     refused: Outcome,
 ) -> Steps[list[tuple[ApiError, Outcome]]]:
-    """The result for each resource, in the request's order. ``refused``: the outcome beside an error."""
+    """The error (or none) and the outcome of each resource, in the request's order. ``refused``: the outcome of a
+    resource with an error."""
     counts = yield from counted([(resource.resource_type, resource.resource_name) for resource in resources])
     outcomes: list[tuple[ApiError, Outcome]] = []
     for resource in resources:
@@ -147,7 +150,7 @@ def alter_resource(
     *,
     newly_created: bool = False,
 ) -> list[Message]:
-    """The records of a change of single keys. Raises KafkaError. ``newly_created``: it need not exist yet."""
+    """The records of a change of single keys. Raises KafkaError. ``newly_created``: the resource need not exist yet."""
     current = image.config_of(*resource)
     changes: dict[str, str | None] = {}
     for key, operation in operations.items():
@@ -203,7 +206,7 @@ def _checked_records(
     for key, value in (*changes.items(), *deleted.items()):
         records.append(ConfigRecord(kind, name, key, value))
         if has_elr and key == MIN_INSYNC_REPLICAS:
-            # The replicas were eligible with the old value (KIP-966).
+            # The eligible leader replicas in the metadata were chosen by the old value (KIP-966).
             records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
     return records
 

@@ -75,7 +75,7 @@ def create_token(
 ) -> Steps[Decision[CreateDelegationTokenResponse]]:
     """Creates a token for the owner that the request names, or for the requester (``Type:name``).
 
-    The response does not name the requester, because old versions can't.
+    The response does not name the requester, because old versions have no field for it.
     """
     yield from ()
     owner = owner_of(request, requester)
@@ -102,7 +102,7 @@ def create_token(
 
 
 def owner_of(request: CreateDelegationTokenRequest, requester: str) -> Principal:
-    """The principal for which a token is asked."""
+    """The owner of a new token: the principal that the request names, else the requester."""
     if not request.owner_principal_name:
         return Principal.parse(requester)
     return Principal(request.owner_principal_type or "", request.owner_principal_name)
@@ -116,7 +116,7 @@ def renew_token(
     renewer: str,
     now_ms: int,
 ) -> Steps[Decision[RenewDelegationTokenResponse]]:
-    """Moves the expiry of a token, up to its latest time."""
+    """Moves the expiry of a token, at most to the end of its maximum lifetime."""
     yield from ()
     token = _found(image, request.hmac, hmacs)
     if isinstance(token, ErrorCode):

@@ -90,7 +90,7 @@ def allows_unclean(image: MetadataImage, topic: str, controller: Controller) -> 
 def leave_partition(
     image: MetadataImage, topic_id: bytes, index: int, partition: PartitionImage, node_id: int
 ) -> PartitionChangeRecord:
-    """The record that takes a broker out of a partition, with another leader or none
+    """The record that removes a broker from a partition's ISR and leadership, and names another leader or none
     (``generateLeaderAndIsrUpdates``).
     """
     isr = [one for one in partition.isr if one != node_id]
@@ -118,8 +118,8 @@ def leave_partition(
 
 
 def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool) -> list[Message]:
-    """The records that elect a leader, in a new epoch, for every partition with a replica here, after this broker is
-    unfenced.
+    """The records that elect a leader, in a new epoch, for every partition with a replica here that no other online
+    broker leads. Called after this broker is unfenced.
 
     ``clean``: this broker's last stop was clean. If not, and with eligible leader replicas, the partitions that it led
     get an unclean election, as in Kafka.

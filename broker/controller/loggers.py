@@ -1,4 +1,4 @@
-"""Which changes of a broker's loggers are valid. Pure. Source: ConfigAdminManager.validateLogLevelConfigs, KIP-412."""
+"""Validates changes of a broker's log levels. Pure. Source: ConfigAdminManager.validateLogLevelConfigs, KIP-412."""
 
 from collections.abc import Callable
 

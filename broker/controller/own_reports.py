@@ -1,4 +1,4 @@
-"""What becomes of the log directories, as records of this broker's own controller.
+"""Reports failed and cordoned log directories to this broker's own controller, which writes metadata records.
 
 Shell. Source: ClusterControlManager.
 """
@@ -16,14 +16,15 @@ logger = logging.getLogger(__name__)
 
 
 class OwnReports(BrokerReports):
-    """Writes the records in their turn; nothing waits for them."""
+    """Writes the records after the metadata changes before them. The caller does not wait."""
 
     def __init__(self, metadata: MetadataService, controller: Controller) -> None:
         self._metadata = metadata
         self._controller = controller
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """See :class:`BrokerReports`. If the disk refuses, the metadata directory fails too, and with it the broker."""
+        """See :class:`BrokerReports`. If the records can't be written, the metadata directory fails too, which stops
+        the broker."""
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:

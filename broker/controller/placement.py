@@ -39,7 +39,7 @@ class Placer:
                         self._chosen[directory] = self._chosen.get(directory, 0) + 1
 
     def place(self, first_index: int, count: int, replication_factor: int) -> Steps[list[list[int]]]:
-        """The replicas of ``count`` partitions from ``first_index`` on; active brokers lead.
+        """The replicas of ``count`` partitions from ``first_index`` on. Unfenced brokers come before fenced ones.
 
         Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
         """
@@ -84,7 +84,7 @@ class Placer:
             )
 
     def all_active(self, placed: Sequence[Sequence[int]]) -> Steps[bool]:
-        """Whether each partition has a replica that can be in sync from the start."""
+        """Whether each partition has a replica that can be in its first ISR."""
         for count, replicas in enumerate(placed):
             if not count % PLACED_A_STEP:
                 yield
@@ -93,7 +93,7 @@ class Placer:
         return True
 
     def active(self, replicas: Sequence[int]) -> list[int]:
-        """The replicas that can be in sync from the start."""
+        """The replicas that can be in a partition's first ISR: their brokers are active."""
         return [one for one in replicas if self._image.brokers[one].is_active]
 
     def partition_record(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
@@ -114,8 +114,8 @@ class Placer:
         )
 
     def directory(self, broker_id: int) -> bytes:
-        """The directory with the fewest partitions, as a broker's LogManager chooses, preferably among those with
-        enough space.
+        """The directory for a new replica on a broker: the one that is least short of space and, among several, has the
+        fewest partitions, as a broker's LogManager chooses.
         """
         broker = self._image.brokers[broker_id]
         candidates = [one for one in broker.directories if one not in broker.cordoned_directories]

@@ -87,7 +87,8 @@ def _alter(
 
 
 def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) -> None:
-    """KIP-860. Replicas that a reassignment in progress removes do not count."""
+    """Raises KafkaError if the request changes the replication factor (KIP-860). Replicas that a reassignment in
+    progress removes do not count."""
     factor = len({*partition.replicas, *partition.adding_replicas} - set(partition.removing_replicas))
     if factor != len(wanted):
         raise KafkaError(
@@ -97,7 +98,7 @@ def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) 
 
 
 def _cancel(change: "PartitionChange", unclean: bool) -> PartitionChangeRecord | None:
-    """Restores the previous replicas (``PartitionReassignmentRevert``)."""
+    """Ends a reassignment and restores the replicas from before it (``PartitionReassignmentRevert``)."""
     partition = change.partition
     if not partition.is_reassigning:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)

@@ -75,11 +75,11 @@ def registration_records(
 
 
 def stop_records(image: MetadataImage, controller: Controller) -> list[Message]:
-    """The records of a clean stop, as in Kafka's controlled shutdown: partitions have no leader, and the broker is
-    fenced.
+    """The records of a clean stop, as in Kafka's controlled shutdown: this broker leaves its partitions, and is fenced.
 
-    The next start then need not wait for a session to expire, and elects leaders before it serves. A Kafka that found
-    itself as a leader would start to load its coordinators, and its controller would then take the leadership away.
+    The next start then need not wait for a session to expire, and elects leaders before it serves. A Kafka may start
+    next in the same directory: if the metadata still named it as leader, its broker would begin to load coordinators,
+    and its controller would then take the leadership away.
     """
     node_id = controller.node_id
     broker = image.brokers.get(node_id)

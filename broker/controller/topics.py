@@ -157,8 +157,8 @@ class NewTopics:
 
 
 def _effective_configs(image: MetadataImage, overrides: dict[str, str], controller: Controller) -> Iterator[Config]:
-    """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source
-    counts any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
+    """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source is
+    the first layer that sets any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
     """
     node = image.config_of(ResourceType.BROKER, str(controller.node_id))
     cluster = image.config_of(ResourceType.BROKER, "")

@@ -21,12 +21,12 @@ MIN_FREE_SHARE = 16
 """The default threshold of free space: MIN_FREE_BYTES, or this fraction (1/16) of the file system if that is less."""
 LEAST_RESUME_BYTES = 256 << 10
 WRITER_BYTES_MS = 400_000
-"""The assumed maximum write rate (400 MB/s), from which the time to the next check follows."""
+"""Bytes per ms: the assumed maximum write rate (400 MB/s), from which the time to the next check follows."""
 SHORTEST_CHECK_MS = 25
 LONGEST_CHECK_MS = 1_000
 FULL_CHECK_MS = 200
 SEGMENTS_UNDER_CAP = 16
-"""Under a cap, segments are at most this fraction of it, since only whole segments can be removed."""
+"""Under a cap, a segment is at most 1/16 of it, since only whole segments can be removed."""
 LEAST_SEGMENT_BYTES = 1 << 20
 CHOICES_A_STEP = 256
 """The number of logs or segments in one step of the choice."""
@@ -63,7 +63,7 @@ def min_free_bytes(configured: int, total_bytes: int) -> int:
 
 
 def free_space_marks(min_free: int) -> SpaceMarks:
-    """The thresholds of a file system whose last `min_free` bytes are not for clients' records."""
+    """The thresholds of a file system on which clients' records are refused if less than `min_free` bytes are free."""
     resume = max(min_free + min_free // 4, LEAST_RESUME_BYTES)
     return SpaceMarks(min_free, resume, 2 * min_free, max(2 * min_free + min_free // 2, resume))
 
@@ -93,7 +93,7 @@ def next_state(state: SpaceState, room: int, marks: SpaceMarks, *, was_refused: 
 
 
 def next_check_ms(state: SpaceState, room: int, marks: SpaceMarks) -> int:
-    """The time to the next check; shorter when less room is left."""
+    """The time in ms to the next check: shorter when less room is left."""
     if state is SpaceState.FULL:
         return FULL_CHECK_MS
     return max(SHORTEST_CHECK_MS, min((room - marks.full) // WRITER_BYTES_MS, LONGEST_CHECK_MS))
@@ -114,11 +114,11 @@ class SegmentSize(NamedTuple):
 
 
 def oldest_segments(candidates: Mapping[Key, Sequence[SegmentSize]], excess: int) -> Steps[dict[Key, int]]:
-    """How many of each log's oldest segments to remove to free at least `excess` bytes. Those with the oldest data come
-    first.
+    """The number of oldest segments to remove from each log, to free at least `excess` bytes in total. Segments with
+    the oldest data are chosen first.
 
-    `candidates` has the segments of each log that may lose data, oldest first; within a log they are removed in this
-    order. In steps, because a node may have thousands of logs.
+    `candidates` has the segments of each log that may lose data, oldest first; within a log they are chosen in this
+    order. Runs in steps, because a node may have thousands of logs.
     """
     keys, logs = list(candidates), list(candidates.values())
     heads: list[tuple[int, int]] = []

@@ -1,9 +1,9 @@
 """Keeps a broker alive on a full disk: checks free space, and closes or opens the log directories for clients' records.
 
-Owns: the state of each directory, the time of the next check, filling the reserve. Never does: deciding (disk_space.py
-does), removing a file on the event loop. Invariants: a change of state is one log line that says what to do; when there
-is room again, everything recovers without help; one check at a time, in slices (make_room.py has the steps).
-Source: our own; see docs/disk-space.md.
+Owns: the state of each directory, the time of the next check, filling the reserve. Never does: choosing states
+(disk_space.py does), removing a file on the event loop. Invariants: a change of state is one log line that says what to
+do; when there is room again, producers are served without help; one check at a time, in slices (make_room.py has the
+steps). Source: our own; see docs/disk-space.md.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ Result = TypeVar("Result")
 RETENTION_INTERVAL_MS = 250
 """The interval of retention while room is low and it finds segments to remove."""
 IDLE_RETENTION_INTERVAL_MS = 1_000
-"""The interval while room is low and the last run removed nothing: each run checks thousands of logs."""
+"""The interval if the last run removed nothing. It is longer, because each run may check thousands of logs."""
 COUNT_INTERVAL_MS = 10_000
 """The interval of full counts of file sizes under a cap. Between them, the growth of the logs is added."""
 ANNOUNCE_INTERVAL_MS = 1_000
@@ -57,7 +57,7 @@ WHAT_TO_DO = (
 
 
 class WatchedDirectory:
-    """One log directory and its state."""
+    """One log directory and its state. ``by_space``: the state by free space alone, without the cap."""
 
     def __init__(self, directory: LogDirectory) -> None:
         self.directory = directory
@@ -133,7 +133,7 @@ class DiskWatch:
             self._watching.cancel()
 
     async def stop(self) -> None:
-        """As `cancel`, and waits for the end of the check and of the removal."""
+        """Does the same as `cancel`, then waits until the check and the removal in progress have ended."""
         self.cancel()
         if self._watching is not None:
             await asyncio.wait([self._watching])
@@ -141,7 +141,7 @@ class DiskWatch:
             await asyncio.wait([self._removing])
 
     def fill_reserves(self) -> None:
-        """Fills the reserve as far as there is room, for the next start. Call it after `stop`."""
+        """Fills the reserve file of each directory if there is room, for the next start. Call it after `stop`."""
         for watched in self._watched:
             self._fill_reserve(watched, least_room=0)
 
@@ -224,7 +224,8 @@ class DiskWatch:
             self._cap_state = next_state(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap))
 
     def _count(self) -> Steps[None]:
-        """The size of all log directories: the last full count plus the growth of the logs since then."""
+        """Sets the bytes that all log directories take: the logs' sizes now, plus all other files of the last full
+        count. Starts the next full count on a thread if it is due."""
         in_logs = yield from size_steps(self._logs())
         now_ms = self._timers.now_ms()
         if self._counted_at_ms < 0:  # at the start, before clients are served
@@ -237,7 +238,7 @@ class DiskWatch:
         self._used_bytes = in_logs + self._other_bytes
 
     async def _recount(self) -> None:
-        """Counts after files were removed."""
+        """Counts all files again, after some were removed."""
         assert self._loop is not None
         in_logs = await self._in_slices(size_steps(self._logs()))
         self._counted_at_ms = self._timers.now_ms()
@@ -248,11 +249,12 @@ class DiskWatch:
         self._used_bytes = await self._in_slices(size_steps(self._logs())) + self._other_bytes
 
     def _allocated_bytes(self) -> int:
-        """The size of all files, on any thread. Raises OSError."""
+        """The bytes that all files take. May be called on any thread. Raises OSError."""
         return sum(allocated_bytes(directory.files, directory.path) for directory in self._online())
 
     def _counted(self, in_logs: int, counting: asyncio.Future[int]) -> None:
-        """Takes the result of a count on another thread. Growth during the count counts twice until the next one."""
+        """Takes the result of a full count on another thread. What the logs grew by during the count is counted twice
+        until the next one. ``in_logs``: the logs' sizes when it began."""
         if counting.cancelled():
             return
         if isinstance(problem := counting.exception(), OSError):
@@ -261,13 +263,14 @@ class DiskWatch:
         self._other_bytes = counting.result() - in_logs
 
     def _logs(self) -> list[Log]:
-        """All logs, also those that have failed: a copy of 15,000 references takes 0.1 ms, a look at each 3 ms."""
+        """All logs, including failed ones: copying 15,000 references takes 0.1 ms, but checking each log takes 3 ms."""
         return list(chain.from_iterable(watched.directory.logs.values() for watched in self._watched))
 
     # Making room ---------------------------------------------------------------
 
     async def _make_room(self) -> bool:
-        """Runs retention early and removes deleted files at once. Returns False if it was not due yet."""
+        """Runs retention early, removes deleted files at once, and over the cap the oldest segments. Returns False,
+        without doing anything, if the last run was too recent."""
         interval_ms = RETENTION_INTERVAL_MS if self._has_removed else IDLE_RETENTION_INTERVAL_MS
         if self._timers.now_ms() - self._retained_at_ms < interval_ms and not self._is_over_cap:
             return False
@@ -341,7 +344,7 @@ class DiskWatch:
             if held < target and watched.free_bytes - (target - held) >= least_room:
                 files.fill(target)
         except OSError as error:
-            problem = watched.directory.storage_error(error)  # a disk that fails is noticed here, even without writes
+            problem = watched.directory.storage_error(error)  # detects a failed disk even if no client writes
             logger.warning("%s: can't keep a reserve for a full disk: %s", watched.directory.path, problem)
 
     # Logging -----------------------------------------------------------------

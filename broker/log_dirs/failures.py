@@ -44,7 +44,7 @@ class DirectoryFailures:
         self._loop = asyncio.get_running_loop()
 
     def listen(self) -> None:
-        """Handles failures from now on; earlier ones at once."""
+        """Handles failures from now on, and those that have happened already."""
         for directory in self._directories.all_online:
             directory.on_failure = self._on_failure
             if directory.failure is not None:

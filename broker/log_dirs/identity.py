@@ -19,7 +19,7 @@ EVERY_DIRECTORY = "*"
 def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> list[bytes]:
     """The ids of the online directories; that of the metadata log comes first (``LogDirectories.all_online``).
 
-    A formatted directory without an id gets one. A new directory gets its id later.
+    A formatted directory without an id gets one. For a new directory an id is chosen, which :func:`format_new` writes.
 
     Raises ConfigError for directories of different nodes or clusters, or with one id; StorageError.
     """

@@ -26,7 +26,7 @@ LOGS_A_STEP = 16
 SIZES_A_STEP = 512
 """Segments whose sizes and times are read in one step."""
 WHOLE_LOG = 1 << 63
-"""Instead of an offset: all records that the log has at its removal step."""
+"""Stands for an offset: all records that the log has when its removal step runs."""
 
 
 def size_steps(logs: Iterable[Log]) -> Steps[int]:
@@ -55,7 +55,7 @@ def retention_steps(directories: Iterable[LogDirectory], clock_ms: Clock) -> Ste
 
 
 def _old_segments(log: Log, clock_ms: Clock) -> Steps[int]:
-    """Removes a log's old segments, a few in each step; returns how many."""
+    """Removes a log's old segments, a few in each step. Returns their number."""
     removed = 0
     while count := log.delete_old_segments(clock_ms(), SEGMENTS_A_STEP):
         removed += count
@@ -68,7 +68,7 @@ def _old_segments(log: Log, clock_ms: Clock) -> Steps[int]:
 def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
     """For each log, the offset before which to remove records, to free at least `excess` bytes.
 
-    Only topics with deletion by age or size are considered. WHOLE_LOG: all segments.
+    Considers only topics with ``cleanup.policy=delete`` whose names do not begin with ``__``. WHOLE_LOG: all segments.
     """
     candidates: dict[Log, list[SegmentSize]] = {}
     ends: dict[Log, list[int]] = {}
@@ -105,7 +105,7 @@ def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]
         end = log.segments.active.base_offset
     end = min(end, log.high_watermark)
     if end <= log.log_start_offset:
-        return  # retention has removed them since the choice
+        return  # retention has removed these records since they were chosen
     logger.warning(
         "%s: %s is %d, so the oldest records of all topics are removed first: here those before offset %d",
         log.directory,

@@ -48,10 +48,10 @@ class RecoveryProgress:
     def recover(
         self, directories: LogDirectories, config_of: Callable[[str], LogConfig], now_ms: int, threads: int
     ) -> None:
-        """Opens every log of the directories without a marker of a clean stop, all directories at once.
+        """Opens and recovers every log of the directories without a marker of a clean stop, all directories at once.
 
-        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). Raises RecoveryStopped after the
-        recovery points of completed logs are written; StorageError.
+        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). Raises StorageError, and
+        RecoveryStopped after :meth:`stop`. Before that, the recovery points of the completed logs are written.
         """
         unclean = self.unclean(directories)
         if not unclean:
@@ -93,7 +93,8 @@ class RecoveryProgress:
             self._log(f"recovered {key[0]}-{key[1]} ({done}/{total} completed in {directory.path})")
 
     def _checked(self, path: str, position: int, size: int, new_bytes: int) -> None:
-        """A segment was checked up to ``position`` of ``size`` bytes, ``new_bytes`` since the last call."""
+        """Notes that a segment was checked up to ``position`` of ``size`` bytes: ``new_bytes`` more since the last
+        call. Raises RecoveryStopped after :meth:`stop`."""
         with self._lock:
             self._bytes += new_bytes
             self._log(f"recovering {path} ({position // MIB} of {size // MIB} MiB)")

@@ -1,7 +1,7 @@
 """Warns in the broker's log about groups whose next records retention is about to remove.
 
-Owns: the times of the checks. Never does: deciding (offsets/retention_risk.py), removing. Source: our own,
-docs/disk-space.md.
+Owns: the times of the checks. Never does: deciding which groups are at risk (offsets/retention_risk.py does), removing
+records. Source: our own; see docs/disk-space.md.
 """
 
 import logging
@@ -36,11 +36,11 @@ GROUPS_A_STEP = 100
 Committed = tuple[str, str, int, int]
 """Group, topic, partition, committed offset."""
 PAUSE_UNDER_CAP_MS = 60_000
-"""The interval of warnings under the cap, where a segment may be removed every second."""
+"""The minimum interval in ms of warnings about deletions under the cap, which may happen every second."""
 
 
 class RetentionWarnings:
-    """Checks once in each retention check interval."""
+    """Checks for groups at risk once in each retention check interval."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class RetentionWarnings:
             self._warn(committed, removals, starts, self._throttle_under_cap)
 
     def _check(self) -> Steps[None]:
-        """Warns about new risks."""
+        """Warns about the groups that the next retention puts at risk, except those it has warned about lately."""
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
@@ -156,7 +156,7 @@ class RetentionWarnings:
         try:
             shards = self._groups.shards()
         except KafkaError:
-            return found  # the broker stops
+            return found  # the coordinator refuses because the broker is stopping
         wanted: dict[str, list[int]] = {}
         for topic, index in removals:
             wanted.setdefault(topic, []).append(index)
