@@ -117,7 +117,7 @@ class LogCleaner:
                 await self._start_round(directory, log, self._inspect_log(directory, key, log, self._clock_ms()))
 
     async def _begin_rounds(self) -> None:
-        """Starts the rounds that are due, then retention and checkpoints."""
+        """Starts the rounds that are due, then applies retention and writes checkpoints."""
         threads = self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
             if not await self._begin_round():

@@ -118,7 +118,9 @@ class HostedReplicas:
         return partition
 
     def _lead_followers(self, partition: Partition, image: PartitionImage) -> None:
-        """Leads the other replicas of a partition, if there are any. Raises KafkaError if its log can't be opened."""
+        """Begins or continues to lead a partition's followers; without any, ends waiting for them. Raises KafkaError if
+        its log can't be opened.
+        """
         if self.leaders is None:
             return
         if len(image.replicas) == 1:

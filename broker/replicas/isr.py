@@ -190,12 +190,12 @@ class InSyncReplicas:
         self._advance(end_offset, now_ms)
 
     def check_follower(self, replica_id: int, broker_epoch: int, leader_epoch: int) -> None:
-        """Refuses a fetch whose sender is not a follower, or is an earlier start of that broker. Raises KafkaError.
+        """Refuses a fetch whose sender is not a follower, or whose broker epoch is old. Raises KafkaError.
 
         UNKNOWN_LEADER_EPOCH: not a follower; the sender may know of a reassignment that this broker has not heard of.
-        NOT_LEADER_OR_FOLLOWER: the broker epoch is that of an earlier start; or not a follower and without a leader
-        epoch, such as a client that claims to be a broker (CVE-2018-1288). Kafka requires CLUSTER_ACTION instead, and
-        accepts a broker epoch of -1.
+        NOT_LEADER_OR_FOLLOWER: the broker epoch is older than the broker's registration; or the sender is not a
+        follower and gives no leader epoch, such as a client that claims to be a broker (CVE-2018-1288). Kafka requires
+        CLUSTER_ACTION instead, and accepts a broker epoch of -1.
         """
         if replica_id not in self.followers:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_epoch < 0 else ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -287,7 +287,7 @@ class InSyncReplicas:
         return registration is not None and not registration.fenced
 
     def _may_join(self, replica_id: int, follower: Follower) -> bool:
-        """Whether a follower belongs into the ISR (``Partition.isFollowerInSync``, ``isReplicaIsrEligible``)."""
+        """Whether a follower may be added to the ISR (``Partition.isFollowerInSync``, ``isReplicaIsrEligible``)."""
         end_offset = follower.end_offset
         return (
             end_offset >= self.high_watermark

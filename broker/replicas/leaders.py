@@ -34,8 +34,8 @@ class Leaders:
         common: LeadingCommon,
         call_later: Callable[[float, Callable[[], None]], object],
     ) -> None:
-        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration``: of a broker, in the current image;
-        ``call_later``: the event loop's."""
+        """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration`` returns a broker's registration in the current
+        image, if it has one; ``call_later`` is the event loop's method."""
         self._node_id = node_id
         self.lag_max_ms = lag_max_ms
         self._registration = registration

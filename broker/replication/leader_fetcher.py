@@ -50,7 +50,7 @@ class Asked(NamedTuple):
 
 
 class FetcherSettings(NamedTuple):
-    """``replica.fetch.*`` and ``replica.socket.timeout.ms``. Bytes and ms."""
+    """The values of ``replica.fetch.*`` and ``replica.socket.timeout.ms``: sizes in bytes, times in ms."""
 
     wait_max_ms: int
     min_bytes: int
