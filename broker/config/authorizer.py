@@ -17,7 +17,8 @@ STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 class AuthorizerSettings(NamedTuple):
-    """``super_users`` are principals as ``Type:name``. ``allow_if_no_acl``: a resource without ACLs is open."""
+    """``super_users`` are principals as ``Type:name``. ``allow_if_no_acl``: whether everyone may use a resource without
+    ACLs."""
 
     super_users: frozenset[str]
     allow_if_no_acl: bool

@@ -71,7 +71,7 @@ def fetch_response(
 
 
 def _count_copied(read: FetchRead) -> None:
-    """Counts the bytes of records that a follower gets, for the leader's throttle. Kafka counts all fields."""
+    """Counts the bytes of records that a follower gets, for the leader's throttle. Kafka counts the whole answer."""
     for one in read.reads:
         if one.partition is not None and one.partition.leading is not None and one.records_bytes:
             one.partition.leading.copied(one.records_bytes)

@@ -74,9 +74,9 @@ class SessionPartition:
         self.sent_high_watermark = -1
         self.sent_log_start_offset = -1
         self.still: Partition | None = None
-        """Set once a follower has read the partition at this offset, else None: there may be nothing new since."""
+        """The partition, once a follower has read it at this offset: there may be nothing new since. None before."""
         self.known: Partition | None = None
-        """Set once a follower has read the partition in this session, else None."""
+        """The partition, once a follower has read it in this session. None before."""
 
     @property
     def key(self) -> PartitionKey:

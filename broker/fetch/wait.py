@@ -14,7 +14,7 @@ Waiter = Callable[[int], None]
 
 
 class Source(Protocol):
-    """The log that a fetch waits for, or what stands for it."""
+    """An object that calls a waiting fetch when more can be read: a partition, or its leadership for a follower."""
 
     def wait(self, waiter: Waiter) -> None:
         """Calls ``waiter`` whenever more can be read, until :meth:`stop_waiting`."""

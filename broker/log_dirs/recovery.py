@@ -50,8 +50,8 @@ class RecoveryProgress:
     ) -> None:
         """Opens and recovers every log of the directories without a marker of a clean stop, all directories at once.
 
-        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). Raises StorageError, and
-        RecoveryStopped after :meth:`stop`. Before that, the recovery points of the completed logs are written.
+        ``threads``: for each directory (``num.recovery.threads.per.data.dir``). After :meth:`stop`, writes the recovery
+        points of the completed logs and raises RecoveryStopped. Raises StorageError.
         """
         unclean = self.unclean(directories)
         if not unclean:

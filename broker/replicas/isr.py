@@ -105,7 +105,7 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The controllers have accepted a proposal."""
+    """The state of the partition after the controllers have accepted a proposal."""
 
     leader_epoch: int
     partition_epoch: int

@@ -43,7 +43,7 @@ class LeadingCommon:
     throttle: ReplicationThrottle
     """Limits the rate at which followers get records."""
     selector: RackAwareReplicaSelector | None
-    """None: consumers read from the leader."""
+    """Chooses the replica that a consumer reads from; None: always the leader."""
 
 
 class Leading:
@@ -117,7 +117,7 @@ class Leading:
         self._carry_out()
 
     def set_min_isr(self, min_isr: int) -> None:
-        """Takes another ``min.insync.replicas``: a lower one lets the high watermark move."""
+        """Sets ``min.insync.replicas``. A lower value may let the high watermark move."""
         if min_isr != self._isr.min_isr:
             self._isr.min_isr = min_isr
             self._isr.appended(self._log.log_end_offset, self._common.clock_ms())

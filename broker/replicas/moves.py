@@ -37,7 +37,7 @@ _NO_REPLICA = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTI
 
 
 class _MoveEndedError(Exception):
-    """The move was cancelled."""
+    """The move was cancelled, or the broker stops."""
 
 
 class ActiveMove:

@@ -20,7 +20,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.steps import Result, Steps
 
 SLICE_S = 0.002
-"""The length of a slice."""
+"""The length of a slice in seconds."""
 MAX_BEGUN = 4
 """The number of pieces of work that share the thread. Others wait until one is done."""
 

@@ -35,7 +35,7 @@ LEADER_KEYS = ThrottleKeys("leader.replication.throttled.replicas", "leader.repl
 
 
 class ReplicationThrottle:
-    """Which partitions to leave out of fetches or answers, and when."""
+    """Decides which partitions to leave out of a fetch or an answer because the rate is exceeded."""
 
     def __init__(
         self, node_id: int, image: Callable[[], MetadataImage], quota: ReplicationQuota, keys: ThrottleKeys

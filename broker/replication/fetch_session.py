@@ -107,8 +107,8 @@ class FetchSessionHandler:
         self._epoch = INITIAL_EPOCH
 
     def _problem(self, response: FetchResponse) -> str | None:
-        """Why the partitions of the answer do not fit the session; None if they do. All must be in the session, and the
-        answer to a full request must have all that are."""
+        """Why the partitions of the answer do not fit the session; None if they do. An answer may have only partitions
+        of the session, and the answer to a full request must have all of them."""
         known, extra = self._partitions, 0
         for topic in response.responses:
             for partition in topic.partitions:

@@ -143,7 +143,7 @@ class FollowedPartition:
         return AppendToCopy(b"", NO_EPOCH, NO_EPOCH)
 
     def pause(self, now_ms: int, delay_ms: int) -> None:
-        """Fetches nothing for a while."""
+        """Fetches nothing for ``delay_ms``."""
         self.not_before_ms = now_ms + delay_ms
 
     def _handle_error(self, code: ErrorCode) -> Step:
