@@ -44,7 +44,7 @@ class Listening:
         self.socket = bound
         self.factory = factory
         self.held: tuple[socket.socket, str] | None = None
-        """A connection that is accepted and waits, with its address."""
+        """An accepted connection that waits because of the rate limit, with its address; None without one."""
         self.paused: Paused | None = None
         """Why this listener accepts nothing; None if it accepts."""
 
@@ -57,7 +57,7 @@ class Paused(Enum):
 
 
 class Acceptor:
-    """Accepts until it is closed."""
+    """Accepts connections until it is closed."""
 
     def __init__(
         self,

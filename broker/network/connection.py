@@ -245,8 +245,8 @@ class Connection(asyncio.BufferedProtocol):
     # Called by the TLS of its transport.
 
     def received_handshake(self, nbytes: int) -> None:
-        """Bytes of a TLS handshake arrived. They count as held until the connection has authenticated: OpenSSL keeps
-        the largest size of its buffers.
+        """Bytes of a TLS handshake arrived. They count as held until the connection has authenticated: OpenSSL never
+        shrinks its buffers.
         """
         self._handshake_bytes += nbytes
         if not self.is_authenticated:
@@ -281,7 +281,7 @@ class Connection(asyncio.BufferedProtocol):
             self._drain()
 
     def answered_in_pieces(self, parts: list[Part]) -> None:
-        """:meth:`answered` with a large answer, which is sent piece by piece as the client reads it."""
+        """As :meth:`answered`, for a large answer: it is sent piece by piece as the client reads it."""
         self.release_memory()
         if not self._closing:
             assert self._writer is not None

@@ -79,7 +79,7 @@ class TlsEngine:
         return filled
 
     def encrypt(self, plaintext: bytes | memoryview) -> bytes:
-        """The ciphertext of at most a piece, after what else is to be sent. Raises ssl.SSLError."""
+        """Encrypts at most a piece. Returns waiting bytes to send, then its ciphertext. Raises ssl.SSLError."""
         self._object.write(plaintext)
         return self._outgoing.read()
 

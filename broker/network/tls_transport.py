@@ -217,7 +217,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._read_or_not()
 
     def resume_reading(self) -> None:
-        """Goes on in the next turn, with what was already received first."""
+        """Continues in the next turn, first with the ciphertext that was already received."""
         self._paused = False
         if not self._resuming:
             self._resuming = True
@@ -288,7 +288,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._read_or_not()
 
     def _send_waiting(self) -> None:
-        """Sends what OpenSSL has to send by itself."""
+        """Sends bytes that OpenSSL has produced by itself, such as alerts."""
         assert self._engine is not None
         waiting = self._engine.take()
         if waiting and self._loop is not None:

@@ -35,7 +35,7 @@ class IsrChange(NamedTuple):
 
 
 class AlterPartitionManager:
-    """The ISR changes of one broker."""
+    """Queues the ISR changes of one broker, and sends them to the controllers."""
 
     def __init__(self, node_id: int, broker_epoch: Callable[[], int], channel: ControllerChannel) -> None:
         self._node_id = node_id

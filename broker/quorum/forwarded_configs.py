@@ -33,7 +33,8 @@ Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
 Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
 Resource = tuple[int, str]
 SetLevels = Callable[[IncrementalAlterConfigsRequest, Iterable[ErrorCode]], None]
-"""Sets the levels of this process's loggers that a request names, as far as its errors allow."""
+"""Sets the log levels that a request asks for. Takes one error code for each resource, and skips those with an
+error."""
 RESOURCES_A_STEP = 200
 
 

@@ -34,7 +34,7 @@ NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 class ForwardedTokens:
-    """The handlers of the three APIs."""
+    """Handles CreateDelegationToken, RenewDelegationToken and ExpireDelegationToken."""
 
     def __init__(self, forwarding: Forwarding, protocols: Mapping[str, str]) -> None:
         """``protocols``: the security protocol of each listener, by the listener's name."""

@@ -116,7 +116,7 @@ class Lifecycle:
         self._shutdown_until_ms: int | None = None
         self._directory_failure_timeout_ms = directory_failure_timeout_ms
         self._offline: dict[bytes, int | None] = {}
-        """Directories that failed -> until when the controllers must know, in milliseconds; None once they do."""
+        """Failed directory -> the deadline for reporting it to the controllers, in ms; None once it is reported."""
         self._must_register_again = False
         self._asked_to_be_unfenced = False
         """Whether the last heartbeat asked to be unfenced."""

@@ -281,7 +281,7 @@ class Background:
 
 
 def _nothing() -> Iterator[Never]:
-    """Nothing: there are no other brokers."""
+    """An empty iterator: there are no other brokers."""
     return iter(())
 
 

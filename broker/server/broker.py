@@ -89,7 +89,7 @@ class Broker:
         self.quotas: QuotaEnforcement | None = None
         """The quotas of clients; None before there are any."""
         self.limit_clients: LimitClients = no_limits
-        """Called with all quotas of the metadata, and with the entities that have changed."""
+        """Applies quotas. Called with all quotas of the metadata, and with the entities that have changed."""
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

@@ -42,7 +42,7 @@ def accepts_anyone(config: ServerConfig, listener: Listener) -> bool:
 
 
 class ListenerSecurity:
-    """Makes the factories of connections."""
+    """Makes the connection factories of the listeners."""
 
     def __init__(
         self,

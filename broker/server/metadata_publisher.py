@@ -80,7 +80,10 @@ class BrokerMetadataPublisher:
 
 
 def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogConfig:
-    """The configuration of a topic's logs: its own configs, else the broker's, with segments that fit the cap."""
+    """The configuration of a topic's logs: its own configs, else the broker's.
+
+    Segments are made small enough for ``odradek.log.dirs.max.bytes``.
+    """
     configured = log_config_for(config, image.config_of(ResourceType.TOPIC, topic))
     segment_bytes = segment_bytes_under(config.get_int(CAP_KEY), configured.segment_bytes)
     if segment_bytes == configured.segment_bytes:

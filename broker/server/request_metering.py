@@ -17,7 +17,7 @@ from ..network.connection import Connection
 def meter_requests(
     dispatcher: Dispatcher, metadata: PublishedMetadata, connections: Iterable[Connection]
 ) -> RequestMetrics:
-    """Lets a dispatcher count, and returns the metrics. Called before the first request."""
+    """Makes a dispatcher count its requests, and returns the metrics. Called before the first request."""
 
     def name_of(topic_id: bytes) -> str | None:
         topic = metadata.image.topics_by_id.get(topic_id)

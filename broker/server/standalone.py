@@ -34,7 +34,7 @@ class Standalone(Role):
     metadata: MetadataService
 
     def __init__(self, config: ServerConfig, cluster_id: str | None) -> None:
-        """``cluster_id``: of a new data directory; None takes a random one."""
+        """``cluster_id``: for a new data directory; None takes a random one."""
         self._config = config
         self._cluster_id = cluster_id
         self._endpoints: Sequence[Endpoint] = ()

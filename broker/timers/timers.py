@@ -39,7 +39,7 @@ class CancelHandle(Protocol):
     """A scheduled callback of the event loop."""
 
     def cancel(self) -> None:
-        """Cancels it."""
+        """Cancels the callback."""
 
 
 class Loop(Protocol):
