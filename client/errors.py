@@ -1,7 +1,7 @@
-"""What can go wrong before a broker answers; what a broker answers is ``odradek.protocol.errors.KafkaError``.
+"""The errors that the client itself raises; an error code from a broker is ``odradek.protocol.errors.KafkaError``.
 
-Owns the client's exceptions only; no I/O. Every message says what was tried and what to check next, because these
-are the errors that people meet first.
+Owns the client's exceptions only; no I/O. Every message names the failed action and what to check next, because new
+users meet these errors first.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class ConfigurationError(ClientError, ValueError):
 
 
 def one_of(name: str, value: str, allowed: Mapping[str, Value]) -> Value:
-    """The meaning of a configuration's value. Raises ConfigurationError, which names the allowed values."""
+    """What ``allowed`` maps a configuration's value to. Raises ConfigurationError, which names the allowed values."""
     if value not in allowed:
         raise ConfigurationError(f"{name} is {value!r}; it can be {', '.join(allowed)}")
     return allowed[value]
@@ -35,7 +35,7 @@ class BrokerConnectionError(ClientError):
 class AuthenticationError(ClientError):
     """A broker refuses the client's login or certificate, or could not prove who it is.
 
-    It is final: a client that met it connects no more, so that it does not lock the account. Every call raises it.
+    It is final: afterwards the client opens no connection, to avoid locking the account, and every call raises it.
     """
 
 
@@ -64,7 +64,7 @@ class NoOffsetForPartitionError(ClientError):
 
 
 class LogTruncationError(ClientError):
-    """The log lost records that were read (an unclean election), and ``auto_offset_reset`` is ``none``."""
+    """The log lost records that the consumer had read (an unclean election); ``auto_offset_reset`` is ``none``."""
 
     def __init__(self, partition: TopicPartition, position: int, diverging: OffsetAndMetadata | None) -> None:
         where = "" if diverging is None else f"; it is the same up to {diverging.offset}"
@@ -84,7 +84,7 @@ class TransactionStateError(ClientError):
 
 
 class TransactionAbortedError(ClientError):
-    """A record was given up because its transaction was aborted."""
+    """A record's delivery failed because its transaction was aborted."""
 
 
 class TransactionTimeoutError(ClientError):
@@ -92,7 +92,7 @@ class TransactionTimeoutError(ClientError):
 
 
 class ClosedError(ClientError):
-    """A call on a client that was not started or is stopped."""
+    """A client was called before its start or after its stop."""
 
 
 class AdminError(KafkaError):

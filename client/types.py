@@ -38,7 +38,7 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """What ListOffsets answers: an offset, the timestamp of the record there in ms (-1 for the ends of the log)."""
+    """An answer of ListOffsets: an offset and its record's timestamp in ms (-1 for the start or end of the log)."""
 
     offset: int
     timestamp: int
@@ -83,11 +83,11 @@ class ConsumerRecord(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """The name under which a member commits; an empty member id: a commit from outside the group."""
+    """The member that commits offsets. An empty member id is for commits from outside the group (admin clients)."""
 
     member_id: str = ""
     generation_id: int = -1
-    """The generation, or the member epoch in a group of the consumer protocol."""
+    """The generation in a classic group, the member epoch in a group of the consumer protocol."""
     group_instance_id: str | None = None
 
 

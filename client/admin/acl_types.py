@@ -1,7 +1,7 @@
 """ACLs and filters of ACLs.
 
 Pure. Source: ``AclBinding``, ``AclBindingFilter``, ``ResourceType``, ``PatternType``, ``AclOperation``,
-``AclPermissionType``; their texts are those of Java's ``toString``, which ``kafka-acls.sh`` prints.
+``AclPermissionType``. ``str()`` gives the text of Java's ``toString``, which ``kafka-acls.sh`` prints.
 """
 
 from typing import NamedTuple
@@ -65,7 +65,7 @@ class AclBinding(NamedTuple):
 
 
 EVERY_ACL = AclBinding(ResourcePattern(pattern_type=PatternType.ANY), AclEntry())
-"""The filter that all ACLs match."""
+"""The filter that matches all ACLs."""
 OPERATIONS_OF = {
     AclResourceType.TOPIC: "READ WRITE CREATE DESCRIBE DELETE ALTER DESCRIBE_CONFIGS ALTER_CONFIGS",
     AclResourceType.GROUP: "READ DESCRIBE DELETE DESCRIBE_CONFIGS ALTER_CONFIGS",
@@ -74,7 +74,7 @@ OPERATIONS_OF = {
     AclResourceType.DELEGATION_TOKEN: "DESCRIBE",
     AclResourceType.USER: "CREATE_TOKENS DESCRIBE_TOKENS",
 }
-"""Type of a resource -> the operations that exist for it, besides ALL (``AclEntry.supportedOperations``)."""
+"""Resource type -> its operations, without ALL (``AclEntry.supportedOperations``)."""
 
 
 def _or_any(text: str | None) -> str:

@@ -31,7 +31,7 @@ class AclAdmin(AdminBase):
     """Calls about ACLs; part of Admin."""
 
     async def create_acls(self, bindings: Iterable[AclBinding]) -> None:
-        """Creates ACLs; one that exists already is kept once.
+        """Creates ACLs. An ACL that exists already is not created twice, and is not an error.
 
         Raises AdminError with the errors by ACL: SECURITY_DISABLED without an authorizer,
         CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST.
@@ -82,9 +82,9 @@ class AclAdmin(AdminBase):
         ]
 
     async def delete_acls(self, filters: Iterable[AclBinding]) -> list[AclBinding]:
-        """Deletes the ACLs that match any of the filters; returns them.
+        """Deletes the ACLs that match any of the filters and returns the deleted ones.
 
-        Raises AdminError with the errors by filter, or by ACL.
+        Raises AdminError; its errors are by filter, or by ACL if only the deletion of an ACL failed.
         """
         wanted = list(filters)
         request = DeleteAclsRequest(

@@ -1,8 +1,9 @@
 """The admin client: topics, partitions, configurations, groups, offsets, transactions.
 
-Each call is one or a few requests to the right broker (the controller, a leader, a coordinator). A call over several
-parts gives a dictionary; when some failed it raises AdminError, which has both the errors and the results. It is put
-together from one class for each family of requests. Source: ``org.apache.kafka.clients.admin.KafkaAdminClient``.
+Each call sends one or a few requests to the right broker (the controller, a leader, a coordinator). A call about
+several topics, groups or partitions returns a dictionary; if some of them failed, it raises AdminError, which has the
+errors and the results. Each base class has one family of requests.
+Source: ``org.apache.kafka.clients.admin.KafkaAdminClient``.
 """
 
 from .acl_types import (
@@ -89,4 +90,4 @@ class Admin(
     ScramUserAdmin,
     DelegationTokenAdmin,
 ):
-    """An asyncio admin client. Times in ms."""
+    """An asyncio admin client. All timeouts are in ms."""

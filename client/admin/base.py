@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Response = TypeVar("Response", bound=Message)
 BROKERS, CONTROLLERS = 1, 2
-"""Types of endpoint in DescribeCluster."""
+"""The values of EndpointType in DescribeCluster."""
 REFUSALS = {
     BROKERS: {ErrorCode.NOT_CONTROLLER},
     CONTROLLERS: {ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER},
 }
-"""Type of endpoint -> the errors of a node that is not the active controller (``handleNotControllerError``)."""
+"""Endpoint type -> the errors that a node answers if it is not the active controller (``handleNotControllerError``)."""
 
 
 class ClusterDescription(NamedTuple):
@@ -38,7 +38,7 @@ class ClusterDescription(NamedTuple):
 
 
 class AdminBase:
-    """An asyncio admin client without requests of its own but DescribeCluster."""
+    """An asyncio admin client that sends only DescribeCluster; its subclasses add the other requests."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class AdminBase:
         retry_backoff_max_ms: float = 1_000,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """With ``bootstrap_controllers`` it speaks to controllers instead of brokers (KIP-919)."""
+        """With ``bootstrap_controllers`` the client connects to controllers instead of brokers (KIP-919)."""
         self._endpoint_type = BROKERS if bootstrap_controllers is None else CONTROLLERS
         self._cluster = Cluster(
             bootstrap_servers if bootstrap_controllers is None else bootstrap_controllers,
@@ -68,14 +68,14 @@ class AdminBase:
 
     @classmethod
     def beside(cls, other: "AdminBase") -> Self:
-        """Another part of the admin client over the connections of ``other``, which starts and stops them."""
+        """An admin client of this class that shares the connections of ``other``. Start and stop only ``other``."""
         made = cls.__new__(cls)
         made._cluster, made._timeout_ms = other._cluster, other._timeout_ms
         made._endpoint_type = other._endpoint_type
         return made
 
     async def start(self) -> None:
-        """Reaches the cluster. Raises NoBrokersAvailableError."""
+        """Connects to the cluster and learns its nodes. Raises NoBrokersAvailableError."""
         try:
             await self._learn_nodes()
         except BaseException:
@@ -98,7 +98,10 @@ class AdminBase:
         await self.stop()
 
     async def _learn_nodes(self) -> None:
-        """The nodes and the controller, from Metadata. Controllers do not serve it: they answer DescribeCluster."""
+        """Asks for the nodes and the controller: brokers with Metadata, controllers with DescribeCluster.
+
+        Controllers do not serve Metadata.
+        """
         if self._endpoint_type == BROKERS:
             await self._cluster.refresh([])
             return
@@ -107,10 +110,10 @@ class AdminBase:
         self._cluster.metadata.brokers = {node.node_id: node for node in described.brokers}
 
     async def _controller_call(self, request: Message, response_type: type[Response]) -> Response:
-        """A request to the controller; to another broker if that one cannot be reached.
+        """Sends a request to the controller that the metadata names. If it is unreachable, refreshes the metadata once.
 
-        A node that is not the active controller refuses, with NOT_CONTROLLER. The request is then sent to the next
-        active one, until ``default_api_timeout_ms`` is over.
+        A node that stopped being the active controller answers NOT_CONTROLLER. Then the metadata is refreshed and the
+        request is sent again, until ``default_api_timeout_ms`` is over.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_ms / 1000
@@ -138,7 +141,7 @@ class AdminBase:
         return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
 
     async def describe_cluster(self) -> ClusterDescription:
-        """The cluster's id, controller and brokers; of the controllers, the nodes and the active one."""
+        """The cluster's id, controller and brokers. A client of controllers gets the controllers in ``brokers``."""
         connection = await self._cluster.any_connection()
         request = DescribeClusterRequest(endpoint_type=self._endpoint_type)
         response = await connection.call(request, DescribeClusterResponse)
@@ -149,7 +152,7 @@ class AdminBase:
 
 
 def error_codes(part: object) -> set[int]:
-    """All error codes of a response, those of its parts too (``AbstractResponse.errorCounts``)."""
+    """All error codes of a response, including those of its nested parts (``AbstractResponse.errorCounts``)."""
     if isinstance(part, list):
         return set().union(*map(error_codes, part))
     if not isinstance(part, Structure):

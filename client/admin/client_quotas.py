@@ -1,7 +1,7 @@
 """The admin client's part for client quotas. Source: ``Admin.describeClientQuotas``, ``alterClientQuotas``; KIP-546.
 
-An entity is a mapping of types to names: ``{"user": "alice", "client-id": None}``; the name None is the default of
-the type.
+An entity maps entity types to names: ``{"user": "alice", "client-id": None}``. The name None is the default entity of
+its type.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ from .results import all_or_raise, split
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 """Types of entity."""
 EXACT, DEFAULT, ANY = 0, 1, 2
-"""How a component of a filter matches."""
+"""The match types of a filter's component: this name, the default entity, any name."""
 
 
 class QuotaFilter(NamedTuple):
-    """One component of a filter: entities of the type with this name, the default, or with any name."""
+    """One component of a filter. It matches entities of ``entity_type``; ``name`` is used with EXACT only."""
 
     entity_type: str
     match: int = ANY
@@ -32,7 +32,7 @@ class QuotaFilter(NamedTuple):
 
 
 class DescribedQuotas(NamedTuple):
-    """The quotas of one entity: bytes or requests a second, or percent, by key."""
+    """The quotas of one entity. ``values``: quota key -> bytes, mutations or connections a second, or percent."""
 
     entity: dict[str, str | None]
     values: dict[str, float]
@@ -44,7 +44,10 @@ class ClientQuotaAdmin(AdminBase):
     async def describe_client_quotas(
         self, components: Iterable[QuotaFilter] = (), *, strict: bool = False
     ) -> list[DescribedQuotas]:
-        """The entities that match all components; ``strict``: and have no other types. Raises KafkaError."""
+        """The entities that match all components. With ``strict``, an entity that has other types too does not match.
+
+        Raises KafkaError.
+        """
         part = DescribeClientQuotasRequest.ComponentData
         request = DescribeClientQuotasRequest(
             [part(one.entity_type, one.match, one.name if one.match == EXACT else None) for one in components], strict
@@ -68,7 +71,7 @@ class ClientQuotaAdmin(AdminBase):
         delete_quotas: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """Changes quotas of one entity; those not named stay. Raises AdminError: INVALID_REQUEST ..."""
+        """Changes quotas of one entity; its other quotas stay unchanged. Raises AdminError: INVALID_REQUEST ..."""
         operation = AlterClientQuotasRequest.OpData
         operations = [operation(key, value) for key, value in (set_quotas or {}).items()]
         operations += [operation(key, 0.0, remove=True) for key in delete_quotas]

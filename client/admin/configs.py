@@ -32,7 +32,7 @@ CONFIG_SOURCES = {
 
 
 class ConfigSynonym(NamedTuple):
-    """Where a configuration's value could come from, in order of precedence."""
+    """A place that sets a configuration, and the value there. ``ConfigEntry.synonyms`` has them by precedence."""
 
     name: str
     value: str | None
@@ -40,7 +40,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One configuration of a resource; ``source`` is Kafka's name of where the value comes from."""
+    """One configuration of a resource. ``source`` is Kafka's ConfigSource name: DYNAMIC_TOPIC_CONFIG …"""
 
     name: str
     value: str | None
@@ -59,8 +59,8 @@ class ConfigAdmin(AdminBase):
     ) -> dict[str, list[ConfigEntry]]:
         """The configurations of topics, brokers or groups by name. Raises AdminError.
 
-        ``resource_type`` is topic, broker, broker-logger, client-metrics or group; the name of a broker is its id, ""
-        stands for the cluster-wide default.
+        ``resource_type`` is topic, broker, broker-logger, client-metrics or group. The name of a broker is its id; the
+        broker name "" is the cluster-wide default.
         """
         by_node: dict[int | None, list[str]] = defaultdict(list)
         for name in names:
@@ -106,7 +106,7 @@ class ConfigAdmin(AdminBase):
         subtract_configs: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> None:
-        """Changes configurations of one resource; those not named stay. Raises KafkaError: INVALID_CONFIG …"""
+        """Changes configurations of one resource; its other ones stay unchanged. Raises KafkaError: INVALID_CONFIG …"""
         changes: list[tuple[str, int, str | None]] = [(key, 0, value) for key, value in (set_configs or {}).items()]
         changes += [(key, 1, None) for key in delete_configs]
         changes += [(key, 2, value) for key, value in (append_configs or {}).items()]
@@ -137,7 +137,7 @@ class ConfigAdmin(AdminBase):
 
 
 def _node_of(resource_type: str, name: str) -> int | None:
-    """The broker that has to be asked about a resource: each broker about itself, any about the others."""
+    """The id of the broker that must get the request: brokers serve their own configurations. None: any broker."""
     return int(name) if resource_type in ("broker", "broker-logger") and name else None
 
 

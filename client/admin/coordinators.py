@@ -1,8 +1,8 @@
 """Sends requests about many groups or transactional ids, each to the broker that coordinates it.
 
-Owns: which coordinator is asked about which keys, and when again. Never does: a request's own fields, keeping a
-coordinator beyond one call. Invariant: each key ends with exactly one answer or one error. Source:
-``clients.admin.internals.AdminApiDriver`` and ``CoordinatorStrategy``.
+A key is a group id or a transactional id. Owns: finding the coordinator of each key, and the retries. Never does:
+builds the requests, or remembers a coordinator after the call. Invariant: each key ends with exactly one answer or one
+error. Source: ``clients.admin.internals.AdminApiDriver`` and ``CoordinatorStrategy``.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ GROUP_KEY = 0
 TRANSACTION_KEY = 1
 KEY_KINDS = {GROUP_KEY: "group", TRANSACTION_KEY: "transactional id"}
 KEYS_IN_A_REQUEST = 200
-"""A bound for the size of requests and answers: a described group of 1,000 members is 200 KB."""
+"""The maximum number of keys in one request. It bounds the answer: a described group of 1,000 members is 200 KB."""
 
 
 async def ask_coordinators(
@@ -35,10 +35,10 @@ async def ask_coordinators(
     *,
     timeout_ms: float,
 ) -> dict[str, Value]:
-    """What the coordinators answer about their keys, in the order of ``keys``.
+    """Asks the coordinator of each key and returns the answers in the order of ``keys``.
 
-    ``ask`` sends one request about several keys of one coordinator. Retriable errors are asked again until
-    ``timeout_ms`` is over. Raises AdminError with the errors by key, BrokerConnectionError, RequestTimedOutError.
+    ``ask`` sends one request about several keys to their coordinator. Keys with a retriable error are asked again
+    until ``timeout_ms`` is over. Raises AdminError with the errors by key, BrokerConnectionError, RequestTimedOutError.
     """
     wanted = list(dict.fromkeys(keys))
     deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
@@ -68,10 +68,10 @@ async def ask_coordinators(
 async def ask_all_brokers(
     cluster: Cluster, ask: Callable[[BrokerConnection], Awaitable[Value]], *, timeout_ms: float
 ) -> dict[int, Value]:
-    """What every broker answers about what it coordinates, by node id.
+    """Asks every broker about the groups or transactions that it coordinates; returns the answers by node id.
 
-    ``ask`` raises KafkaError; a retriable one (a coordinator that is loading) is asked again until ``timeout_ms`` is
-    over. Raises KafkaError, BrokerConnectionError, RequestTimedOutError.
+    If ``ask`` raises a retriable KafkaError (a coordinator that is loading), that broker is asked again until
+    ``timeout_ms`` is over. Raises KafkaError, BrokerConnectionError, RequestTimedOutError.
     """
     await cluster.refresh([])
     deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
@@ -99,7 +99,7 @@ async def _ask_once(
     coordinators: dict[str, int],
     answers: dict[str, Value | KafkaError],
 ) -> dict[str, KafkaError | BrokerConnectionError]:
-    """One attempt: adds final answers to ``answers``; returns the errors that a retry may cure."""
+    """Makes one attempt: adds final answers to ``answers`` and returns the retriable errors by key."""
     failures: dict[str, KafkaError | BrokerConnectionError] = {}
     unknown = [key for key in keys if key not in coordinators]
     for key, found in (await _find_coordinators(cluster, key_type, unknown)).items():
@@ -140,7 +140,10 @@ def _parts(keys: Sequence[str]) -> list[Sequence[str]]:
 
 
 async def _find_coordinators(cluster: Cluster, key_type: int, keys: Sequence[str]) -> dict[str, int | KafkaError]:
-    """The node id of each key's coordinator: in batches, one by one with brokers that take one key (KIP-699)."""
+    """The node id of each key's coordinator, or its error.
+
+    Asks for many keys in one request, or for one if the broker's version takes one only (before KIP-699).
+    """
     if not keys:
         return {}
     connection = await cluster.any_connection()

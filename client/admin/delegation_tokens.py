@@ -1,6 +1,6 @@
 """The admin client's part for delegation tokens. Source: ``Admin.createDelegationToken``; KIP-48, KIP-373.
 
-The HMAC of a token is its password: ``IssuedToken`` keeps it out of its repr.
+The HMAC of a token is its password; the repr of ``IssuedToken`` omits it.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class DelegationTokenAdmin(AdminBase):
     async def create_delegation_token(
         self, *, owner: str | None = None, renewers: Iterable[str] = (), max_lifetime_ms: int = -1
     ) -> IssuedToken:
-        """A new token of this client's user, or of another ``owner``. -1 is the broker's longest lifetime."""
+        """Creates a token for this client's user, or for ``owner``. ``max_lifetime_ms`` -1 is the broker's maximum."""
         named = [CreateDelegationTokenRequest.CreatableRenewers(*split_principal(name)) for name in renewers]
         owner_type, owner_name = (None, None) if owner is None else split_principal(owner)
         request = CreateDelegationTokenRequest(owner_type, owner_name, named, max_lifetime_ms)
@@ -62,7 +62,7 @@ class DelegationTokenAdmin(AdminBase):
         )
 
     async def renew_delegation_token(self, hmac: bytes, *, renew_period_ms: int = -1) -> int:
-        """Prolongs a token. Returns its new expiry in ms since 1970."""
+        """Extends a token's life. Returns its new expiry in ms since 1970. -1 is the broker's renewal period."""
         request = RenewDelegationTokenRequest(hmac, renew_period_ms)
         answer = await self._controller_call(request, RenewDelegationTokenResponse)
         if answer.error_code:
@@ -78,7 +78,7 @@ class DelegationTokenAdmin(AdminBase):
         return answer.expiry_timestamp_ms
 
     async def describe_delegation_tokens(self, owners: Iterable[str] | None = None) -> list[IssuedToken]:
-        """The tokens of the owners that this client may see; of all of them if ``owners`` is None."""
+        """The tokens of these owners (None: of all), without those that this client is not allowed to see."""
         part = DescribeDelegationTokenRequest.DescribeDelegationTokenOwner
         named = None if owners is None else [part(*split_principal(owner)) for owner in owners]
         connection = await self._cluster.any_connection()

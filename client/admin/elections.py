@@ -30,7 +30,7 @@ class ElectionAdmin(AdminBase):
     async def elect_leaders(
         self, election_type: ElectionType, partitions: Collection[TopicPartition] | None
     ) -> dict[TopicPartition, ElectionResult]:
-        """Elects leaders of the partitions, or of all that need one (None). Raises KafkaError for the whole request."""
+        """Elects leaders of the partitions, or of all that need one (None). Raises KafkaError if the request fails."""
         topics = None
         if partitions is not None:
             by_topic = partitions_by_topic(partitions)

@@ -12,7 +12,7 @@ from .base import AdminBase
 
 
 class UpgradeType(IntEnum):
-    """How a feature's level may change."""
+    """Which change of a feature's level is allowed. UNSAFE_DOWNGRADE may lose metadata."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -38,7 +38,7 @@ class FeatureAdmin(AdminBase):
     """Calls about features; part of Admin."""
 
     async def describe_features(self, node_id: int | None = None) -> FeatureDescription:
-        """The features of a node, or of any. Raises KafkaError."""
+        """The features of this node, or of any node if ``node_id`` is None. Raises KafkaError."""
         connection = await self._node_or_any(node_id)
         request = ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION)
         response = await connection.call(request, ApiVersionsResponse)
@@ -53,7 +53,10 @@ class FeatureAdmin(AdminBase):
     async def update_features(
         self, levels: Mapping[str, int], upgrade_type: UpgradeType, *, validate_only: bool = False
     ) -> dict[str, FeatureResult]:
-        """Changes the levels of features; the outcome of each. An error of the whole request is that of each."""
+        """Changes the levels of features and returns the outcome of each.
+
+        If the whole request fails, every feature gets its error.
+        """
         request = UpdateFeaturesRequest(
             timeout_ms=int(self._timeout_ms),
             feature_updates=[

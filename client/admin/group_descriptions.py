@@ -1,4 +1,4 @@
-"""Groups as the admin client describes them, whichever protocol they follow.
+"""The admin client's descriptions of groups, of the classic and of the consumer protocol.
 
 Owns: GroupDescription, MemberDescription, GroupListing, and making them from DescribeGroups (classic groups) and
 ConsumerGroupDescribe (KIP-848). Never does: I/O. Source: ``clients.admin.internals.DescribeConsumerGroupsHandler``.
@@ -22,7 +22,7 @@ UNKNOWN_MEMBER_TYPE = -1
 
 
 class GroupListing(NamedTuple):
-    """A group in a list; state and type are empty where the broker is too old to say."""
+    """A group in a list. State and type are empty if the broker is too old to send them."""
 
     group_id: str
     protocol_type: str
@@ -31,13 +31,16 @@ class GroupListing(NamedTuple):
 
     @property
     def is_consumer_group(self) -> bool:
-        """Whether it is a group of consumers, or empty and unused; not of Connect workers or share consumers."""
+        """Whether it is a consumer group: not a group of Connect workers, nor a share or streams group.
+
+        A group that no member has joined has an empty protocol type and counts as one.
+        """
         is_consumer_type = self.group_type.lower() in ("classic", "consumer", "")
         return is_consumer_type and self.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
 class MemberDescription(NamedTuple):
-    """A member of a group. What only the consumer protocol has is None in classic groups."""
+    """A member of a group. The fields with default None exist in the consumer protocol only."""
 
     member_id: str
     group_instance_id: str | None
@@ -45,17 +48,17 @@ class MemberDescription(NamedTuple):
     host: str
     assignment: tuple[TopicPartition, ...]
     target_assignment: tuple[TopicPartition, ...] | None = None
-    """What the assignor gave it; it owns ``assignment`` while it still gives up or waits for partitions."""
+    """The partitions chosen by the assignor. During a rebalance they differ from ``assignment``, which it owns now."""
     member_epoch: int | None = None
     upgraded: bool | None = None
-    """Whether it speaks the consumer protocol (True) or still the classic one (False) in a consumer group."""
+    """In a consumer group: True if the member uses the consumer protocol, False if it still uses the classic one."""
 
 
 class GroupDescription(NamedTuple):
     """A group; ``state`` is Kafka's: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning …
 
-    ``group_epoch`` rises when members or subscriptions change, ``target_assignment_epoch`` follows when the assignor
-    has run; both are None in classic groups.
+    ``group_epoch`` rises when members or subscriptions change. ``target_assignment_epoch`` is the group epoch of the
+    assignor's last run. Both are None in classic groups.
     """
 
     group_id: str
@@ -73,8 +76,11 @@ class GroupDescription(NamedTuple):
 def classic_description(
     group: DescribeGroupsResponse.DescribedGroup, coordinator: int, coordinator_address: str
 ) -> GroupDescription:
-    """A classic group; what its members own can be read only in groups of consumers. Raises ProtocolError."""
-    from ..group.classic_protocol import decode_assignment  # here, because it would cost every list of groups 15 ms
+    """A classic group. Assignments are decoded for consumers only, and empty for other protocol types.
+
+    Raises ProtocolError if an assignment is malformed.
+    """
+    from ..group.classic_protocol import decode_assignment  # at the top this import would add 15 ms to list_groups
 
     is_consumer = group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
     members = [

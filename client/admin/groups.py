@@ -1,7 +1,7 @@
 """The admin client's part for groups: list, describe, delete, and their committed offsets.
 
-Each group is asked of its coordinator; a list is put together from all brokers. Groups of the consumer protocol
-(KIP-848) are described by ConsumerGroupDescribe, all others by DescribeGroups. Source:
+Requests about one group go to its coordinator; ListGroups goes to all brokers and the answers are merged. Groups of
+the consumer protocol (KIP-848) are described by ConsumerGroupDescribe, all others by DescribeGroups. Source:
 ``clients.admin.internals.DescribeConsumerGroupsHandler`` and its siblings.
 """
 
@@ -73,7 +73,7 @@ class GroupAdmin(AdminBase):
     async def _describe(
         self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
-        """Groups of one coordinator: requested first as consumer groups, then the others as classic groups."""
+        """Describes groups of one coordinator: by ConsumerGroupDescribe, then the remaining ones by DescribeGroups."""
         described = await self._describe_consumer(connection, group_ids)
         classic = [group_id for group_id in group_ids if group_id not in described]
         if not classic:
@@ -92,7 +92,7 @@ class GroupAdmin(AdminBase):
     async def _describe_consumer(
         self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
-        """The groups of the consumer protocol among those named; the others are left out."""
+        """Describes those of the groups that use the consumer protocol, and leaves the others out of the result."""
         from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 
         request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
@@ -128,9 +128,10 @@ class GroupAdmin(AdminBase):
         return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, delete, timeout_ms=self._timeout_ms)
 
     async def remove_group_members(self, group_id: str, members: Iterable[MemberDescription]) -> None:
-        """Removes members from a group of the classic protocol; one that has left already is passed over.
+        """Removes members from a group of the classic protocol; ignores those that have left already.
 
-        A static member is removed by its name. Raises KafkaError. Source: ``KafkaAdminClient.getMembersFromGroup``.
+        A static member is removed by its group.instance.id. Raises KafkaError.
+        Source: ``KafkaAdminClient.getMembersFromGroup``.
         """
         identity, reason = LeaveGroupRequest.MemberIdentity, "member was removed by an admin"
         request = LeaveGroupRequest(
@@ -157,7 +158,7 @@ class GroupAdmin(AdminBase):
     async def list_group_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """A group's committed offsets, of all partitions or of those named; missing ones are left out."""
+        """A group's committed offsets, of these partitions or of all (None). Partitions without one are left out."""
         wanted = None if partitions is None else list(partitions)
         return await fetch_committed(
             self._cluster,
@@ -169,7 +170,7 @@ class GroupAdmin(AdminBase):
         )
 
     async def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Sets committed offsets of a group without members. Raises KafkaError: UNKNOWN_MEMBER_ID when it has some."""
+        """Sets committed offsets of a group. Raises KafkaError: UNKNOWN_MEMBER_ID if the group has members."""
         if offsets:
             await commit_offsets(
                 self._cluster, self._coordinator(group_id), group_id, offsets, timeout_ms=self._timeout_ms
@@ -178,7 +179,7 @@ class GroupAdmin(AdminBase):
     async def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, None]:
-        """Forgets committed offsets. Raises KafkaError, AdminError: GROUP_SUBSCRIBED_TO_TOPIC, GROUP_ID_NOT_FOUND."""
+        """Deletes committed offsets. Raises KafkaError, AdminError: GROUP_SUBSCRIBED_TO_TOPIC, GROUP_ID_NOT_FOUND."""
         request = OffsetDeleteRequest(
             group_id=group_id,
             topics=[

@@ -1,4 +1,4 @@
-"""The admin client's part for log directories: what lies where, and moving it.
+"""The admin client's part for log directories: list their replicas, and move replicas between them.
 
 Source: ``Admin.describeLogDirs``, ``Admin.alterReplicaLogDirs``; KIP-113.
 """
@@ -22,7 +22,10 @@ from .results import all_or_raise, split
 
 @dataclass(frozen=True, slots=True)
 class ReplicaInfo:
-    """A replica in a log directory; ``size`` in bytes, ``offset_lag`` in records, ``is_future`` while on its way."""
+    """A replica in a log directory: ``size`` in bytes, ``offset_lag`` in offsets.
+
+    ``is_future``: it is the copy in the directory that the replica is being moved to.
+    """
 
     size: int
     offset_lag: int
@@ -31,7 +34,7 @@ class ReplicaInfo:
 
 @dataclass(frozen=True, slots=True)
 class LogDirDescription:
-    """One log directory. Sizes are bytes, -1 where the broker doesn't say; ``error`` NONE where it is online."""
+    """One log directory. Sizes are in bytes, -1 if the broker does not send them; ``error`` is NONE if it is online."""
 
     path: str
     error: ErrorCode
@@ -58,7 +61,7 @@ class LogDirAdmin(AdminBase):
         return dict(zip(brokers, answers, strict=True))
 
     async def alter_replica_log_dirs(self, broker_id: int, paths: Mapping[TopicPartition, str]) -> None:
-        """Moves replicas of a broker to directories (absolute paths). Raises AdminError for those that can't be."""
+        """Moves replicas of a broker to log directories (absolute paths). Raises AdminError, errors by partition."""
         by_path: dict[str, list[TopicPartition]] = {}
         for partition, path in paths.items():
             by_path.setdefault(path, []).append(partition)

@@ -1,4 +1,4 @@
-"""The admin client's part for the nodes of a cluster: their addresses, API versions, and the end of a registration.
+"""The admin client's part for the nodes of a cluster: addresses, API versions, unregistering a broker.
 
 Source: ``Admin.describeCluster``, ``Admin.unregisterBroker``, ``BrokerApiVersionsCommand``; KIP-700, KIP-1073.
 """
@@ -23,7 +23,7 @@ class NodeAdmin(AdminBase):
     """Calls about nodes; part of Admin."""
 
     async def describe_nodes(self, *, include_fenced_brokers: bool = False) -> list[NodeDescription]:
-        """The brokers, or the controllers if the client speaks to controllers. Raises KafkaError."""
+        """The brokers, or the controllers if the client was given ``bootstrap_controllers``. Raises KafkaError."""
         connection = await self._cluster.any_connection()
         request = DescribeClusterRequest(
             endpoint_type=self._endpoint_type, include_fenced_brokers=include_fenced_brokers
@@ -37,7 +37,7 @@ class NodeAdmin(AdminBase):
         ]
 
     async def unregister_broker(self, broker_id: int) -> None:
-        """Removes the registration of a broker that is stopped. Raises KafkaError, UnsupportedVersionError."""
+        """Removes the registration of a stopped broker. Raises KafkaError, UnsupportedVersionError."""
         response = await self._controller_call(UnregisterBrokerRequest(broker_id), UnregisterBrokerResponse)
         if response.error_code:
             raise broker_error(response.error_code, f"broker {broker_id}", response.error_message)

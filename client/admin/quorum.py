@@ -68,7 +68,7 @@ class QuorumAdmin(AdminBase):
     async def add_raft_voter(
         self, voter_id: int, directory_id: bytes, endpoints: Sequence[tuple[str, str, int]]
     ) -> None:
-        """Makes a controller that follows the metadata log a voter; ``endpoints``: listener, host, port.
+        """Makes an observing controller a voter. ``endpoints``: (listener name, host, port) of each of its listeners.
 
         Raises KafkaError, UnsupportedVersionError.
         """
@@ -79,7 +79,7 @@ class QuorumAdmin(AdminBase):
             raise broker_error(response.error_code, f"controller {voter_id}", response.error_message)
 
     async def remove_raft_voter(self, voter_id: int, directory_id: bytes) -> None:
-        """Makes a controller an observer. Raises KafkaError, UnsupportedVersionError."""
+        """Makes a voter an observer. Raises KafkaError, UnsupportedVersionError."""
         request = RemoveRaftVoterRequest(None, voter_id, directory_id)
         response = await self._controller_call(request, RemoveRaftVoterResponse)
         if response.error_code:

@@ -18,7 +18,7 @@ from .base import AdminBase
 
 
 class PartitionReassignment(NamedTuple):
-    """A reassignment that is under way; ``replicas`` has the adding and the removing ones too."""
+    """A reassignment in progress; ``replicas`` includes the adding and the removing replicas."""
 
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...]
@@ -38,7 +38,7 @@ class ReassignmentAdmin(AdminBase):
     async def list_partition_reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """The reassignments under way, of the partitions or of all (None). Raises KafkaError."""
+        """The reassignments in progress, of these partitions or of all (None). Raises KafkaError."""
         topics = None
         if partitions is not None:
             topics = [
@@ -63,7 +63,10 @@ class ReassignmentAdmin(AdminBase):
         *,
         allow_replication_factor_change: bool = True,
     ) -> dict[TopicPartition, ReassignmentResult]:
-        """Starts reassignments; None cancels that of a partition. Raises KafkaError for the whole request."""
+        """Starts reassignments to these replicas; None cancels a partition's reassignment. Returns each outcome.
+
+        Raises KafkaError if the whole request fails.
+        """
         request = AlterPartitionReassignmentsRequest(
             timeout_ms=int(self._timeout_ms),
             allow_replication_factor_change=allow_replication_factor_change,

@@ -1,7 +1,7 @@
-"""Finds the record that a consumer reads next from an offset, and its timestamp.
+"""Finds the first record that a consumer would read from an offset on, and its timestamp.
 
-Owns: reading no more than the batches at the offsets asked for. Never does: interpolation between records. Source:
-``consumer.internals.CompletedFetch`` for which records a reader sees (``fetched.py``).
+Owns: fetching only the batches at the given offsets. Never does: estimates a time from neighbouring records. Source:
+``consumer.internals.CompletedFetch`` decides which records a consumer sees (``fetched.py``).
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from ..types import TopicPartition, partitions_by_topic
 from .base import AdminBase
 
 NAMES_UP_TO = 12
-"""Fetch takes topic names up to this version, ids from the next on (KIP-516)."""
+"""The last version of Fetch with topic names; later versions have topic ids (KIP-516)."""
 PARTITIONS_IN_A_REQUEST = 200
 FIRST_BYTES_OF_A_PARTITION = 32 * 1024
-"""Two batches of a producer with the default batch.size; larger batches are asked for again with more room."""
+"""Two batches of the default batch.size. A larger batch is fetched again, with MORE_ROOM times the bytes."""
 BYTES_OF_A_REQUEST = 50 * 1024 * 1024
 MORE_ROOM = 8
 
@@ -34,16 +34,16 @@ class NextRecord(NamedTuple):
 
 
 class RecordTimeAdmin(AdminBase):
-    """Calls about the times of records."""
+    """Calls about the timestamps of records."""
 
     async def next_records(
         self, ranges: Mapping[TopicPartition, tuple[int, int]], *, isolation_level: str = "read_uncommitted"
     ) -> dict[TopicPartition, NextRecord | None]:
-        """For each partition the first record that a reader gets at or after the range's start and before its end.
+        """The first record of each partition that a consumer reads in its range of offsets (start, exclusive end).
 
-        Control records are passed over, with read_committed aborted ones too, compacted ones are not there; where
-        retention has deleted the start, the first record that is left counts. None where a reader gets nothing.
-        Raises KafkaError for partitions that cannot be read after the timeout.
+        Skips control records, and with read_committed also aborted records. If retention or compaction removed the
+        start, returns the next remaining record. None if the range has no readable record.
+        Raises KafkaError if a partition cannot be read before the timeout.
         """
         deadline = asyncio.get_running_loop().time() + self._timeout_ms / 1000
         isolation = ISOLATION_LEVELS[isolation_level]
@@ -75,7 +75,10 @@ class RecordTimeAdmin(AdminBase):
         isolation: int,
         room: int,
     ) -> list[KafkaError | BrokerConnectionError]:
-        """One Fetch for each leader and part of the partitions; what may go away if asked again."""
+        """Sends one Fetch for each leader and up to PARTITIONS_IN_A_REQUEST partitions. Returns the retriable errors.
+
+        Raises KafkaError for other errors.
+        """
         by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
         for partition in positions:
             by_leader[await self._cluster.leader(*partition)].append(partition)
@@ -123,7 +126,7 @@ class RecordTimeAdmin(AdminBase):
         positions: dict[TopicPartition, int],
         found: dict[TopicPartition, NextRecord | None],
     ) -> None:
-        """Corrects positions outside the log: to its start, or to no record if they are after its end."""
+        """Handles positions outside the log: those before its start move there, the others end without a record."""
         starts = await list_offsets(
             self._cluster, dict.fromkeys(partitions, EARLIEST_TIMESTAMP), timeout_ms=self._timeout_ms
         )
@@ -170,7 +173,10 @@ def _read_answer(
     found: dict[TopicPartition, NextRecord | None],
     isolation: int,
 ) -> None:
-    """Reads one partition's answer: the record, or the offset that a reader would have reached without one."""
+    """Reads one partition's answer. Sets ``found`` to the record, or to None if the range has none.
+
+    Otherwise moves the position past the offsets that were read.
+    """
     readable = data.last_stable_offset if isolation else data.high_watermark
     if positions[partition] >= min(end, readable):
         found[partition] = None

@@ -1,4 +1,4 @@
-"""The admin client's part for the records of partitions: offsets of times, deleting the oldest."""
+"""The admin client's part for the records of partitions: find offsets by timestamp, delete the oldest records."""
 
 import asyncio
 from collections import defaultdict
@@ -17,16 +17,17 @@ class RecordAdmin(AdminBase):
     async def list_offsets(
         self, timestamps: Mapping[TopicPartition, int], *, isolation_level: str = "read_uncommitted"
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        """Offsets of timestamps in ms; -1 the end, -2 the start, -3 the record with the maximum timestamp.
+        """The first offset whose record's timestamp is at or after the given one, in ms.
 
-        Offset -1 means that no record is that late. Raises KafkaError.
+        Timestamp -1 asks for the end of the log, -2 for its start, -3 for the record with the maximum timestamp.
+        Offset -1 is returned if no record has such a timestamp. Raises KafkaError.
         """
         return await list_offsets(
             self._cluster, timestamps, isolation_level=ISOLATION_LEVELS[isolation_level], timeout_ms=self._timeout_ms
         )
 
     async def delete_records(self, before_offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Deletes what lies before the offsets (-1: everything up to the high watermark); the new low watermarks.
+        """Deletes the records before the offsets (-1: the high watermark). Returns the new low watermarks.
 
         Raises AdminError: OFFSET_OUT_OF_RANGE, POLICY_VIOLATION for a topic that is compacted only …
         """

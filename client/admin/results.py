@@ -1,4 +1,4 @@
-"""The results of admin calls over several parts: all of them, or AdminError with results and errors.
+"""The results of admin calls about several topics, groups or partitions ("parts"): a dictionary, or AdminError.
 
 Pure.
 """
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 def split(answers: Iterable[tuple[Part, int, str | None, Value]]) -> tuple[dict[Part, KafkaError], dict[Part, Value]]:
-    """Errors and values by part, from (part, error code, error message, value)."""
+    """Separates answers (part, error code, error message, value) into errors by part and values by part."""
     errors: dict[Part, KafkaError] = {}
     results: dict[Part, Value] = {}
     for part, code, message, value in answers:
@@ -26,7 +26,7 @@ def split(answers: Iterable[tuple[Part, int, str | None, Value]]) -> tuple[dict[
 
 
 def all_or_raise(errors: Mapping[Part, KafkaError], results: dict[Part, Value]) -> dict[Part, Value]:
-    """The results, unless there are errors: then AdminError with both."""
+    """Returns the results. If there are errors, raises AdminError with the errors and the results."""
     if errors:
         raise AdminError(errors, results)
     return results

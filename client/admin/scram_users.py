@@ -1,7 +1,7 @@
 """The admin client's part for SCRAM credentials of users. Source: ``Admin.alterUserScramCredentials``; KIP-554.
 
-A password never leaves the client: it sends a random salt and the salted password. ``ScramUpsertion`` keeps it out of
-its repr.
+A password never leaves the client, which sends a random salt and the salted password. The repr of ``ScramUpsertion``
+omits the password.
 """
 
 import hashlib
@@ -91,10 +91,10 @@ class ScramUserAdmin(AdminBase):
 
 
 def _upsertion(wanted: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
-    """The salted password (RFC 5802). Kafka does not normalize passwords with SASLprep."""
+    """The request's entry for a credential, with the salted password (RFC 5802). Like Kafka without SASLprep."""
     salt = secrets.token_bytes(SALT_BYTES) if wanted.salt is None else wanted.salt
     number, hash_name = MECHANISMS[wanted.mechanism]
-    # Kafka refuses fewer iterations than 4096; at least one is needed here to ask it.
+    # pbkdf2_hmac needs at least one iteration. The broker then refuses fewer than 4096.
     salted = hashlib.pbkdf2_hmac(hash_name, wanted.password.encode(), salt, max(1, wanted.iterations))
     return AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
         wanted.user, number, wanted.iterations, salt, salted

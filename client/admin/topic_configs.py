@@ -1,8 +1,8 @@
-"""The admin client of ``odradek configs``: topics and configurations only: imports cost at every start."""
+"""The admin client of ``odradek configs``. It has only two families of requests, for a faster start (fewer imports)."""
 
 from .configs import ConfigAdmin
 from .topics import TopicAdmin
 
 
 class TopicConfigAdmin(TopicAdmin, ConfigAdmin):
-    """The part of the admin client that knows topics and configurations."""
+    """An admin client with the calls about topics and configurations."""

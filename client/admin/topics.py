@@ -26,7 +26,10 @@ PARTITIONS_A_RESPONSE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create; -1 takes the broker's default. ``replicas_assignments``: partition -> broker ids instead."""
+    """A topic to create. A number of -1 is the broker's default.
+
+    ``replicas_assignments`` (partition -> broker ids) replaces both numbers.
+    """
 
     name: str
     num_partitions: int = -1
@@ -36,7 +39,7 @@ class NewTopic:
 
 
 class CreatedTopic(NamedTuple):
-    """A topic that was created; -1 and an empty id where the broker is too old to say."""
+    """A topic that was created. Numbers are -1 and the id is empty if the broker is too old to send them."""
 
     name: str
     topic_id: bytes
@@ -88,8 +91,8 @@ class TopicAdmin(AdminBase):
     ) -> dict[str, TopicMetadata]:
         """Partitions, leaders and replicas of topics (None: all). Raises AdminError: UNKNOWN_TOPIC_OR_PARTITION.
 
-        ``partitions_a_response`` bounds each answer of a broker; the next one goes on. The eligible leader replicas are
-        known if the broker serves DescribeTopicPartitions (KIP-966).
+        ``partitions_a_response`` is the maximum number of partitions in one response; further requests get the rest.
+        The eligible leader replicas are known if the broker serves DescribeTopicPartitions (KIP-966).
         """
         connection = await self._cluster.any_connection()
         if DescribeTopicPartitionsRequest.API_KEY in connection.versions:
@@ -101,13 +104,13 @@ class TopicAdmin(AdminBase):
         return all_or_raise(errors, dict(sorted(results.items())))
 
     async def describe_topic_of_id(self, topic_id: bytes) -> TopicMetadata | None:
-        """The topic that has this id; None where there is none. Without eligible leader replicas: Metadata has none."""
+        """The topic that has this id, or None. Without eligible leader replicas, which Metadata does not have."""
         return next((topic for topic in await self._cluster.list_topics() if topic.topic_id == topic_id), None)
 
     async def _describe_topic_partitions(
         self, connection: BrokerConnection, names: list[str], partitions_a_response: int
     ) -> list[TopicMetadata]:
-        """Page by page: the broker bounds each answer and says where to go on."""
+        """Describes topics page by page: each response has a limit, and a cursor for the next request."""
         topics: dict[str, TopicMetadata] = {}
         cursor: DescribeTopicPartitionsRequest.Cursor | None = None
         while True:
@@ -135,7 +138,7 @@ class TopicAdmin(AdminBase):
         *,
         validate_only: bool = False,
     ) -> dict[str, None]:
-        """Raises the number of partitions of topics to ``counts``. Raises AdminError: INVALID_PARTITIONS …"""
+        """Adds partitions to topics until they have ``counts``. Raises AdminError: INVALID_PARTITIONS …"""
         assignments = assignments or {}
         request = CreatePartitionsRequest(
             topics=[

@@ -1,7 +1,7 @@
-"""The admin client's part for transactions: list and describe them, their producers on partitions, end them (KIP-664).
+"""The admin client's part for transactions: list, describe and end them, describe a partition's producers (KIP-664).
 
-A list is put together from all brokers, since each coordinates some; descriptions come from each transaction's
-coordinator, producers from each partition's leader. Source: ``clients.admin.internals.ListTransactionsHandler``,
+ListTransactions goes to all brokers and the answers are merged. Transactions are described by their coordinators,
+producers by the leaders of their partitions. Source: ``clients.admin.internals.ListTransactionsHandler``,
 ``DescribeTransactionsHandler``, ``DescribeProducersHandler``, ``AbortTransactionHandler``, ``FenceProducersHandler``.
 """
 
@@ -34,7 +34,10 @@ DURATION_FILTER_SINCE = 1
 PATTERN_SINCE = 2
 NO_DURATION_FILTER = -1
 FENCING_TRANSACTION_TIMEOUT_MS = 30_000
-"""Kafka's admin client names its request timeout here; the broker's transaction.max.timeout.ms must not be less."""
+"""The transaction timeout in InitProducerId; Kafka's admin client sends its request timeout, 30 s by default.
+
+A broker with a lower transaction.max.timeout.ms refuses the request.
+"""
 
 
 class TransactionListing(NamedTuple):
@@ -60,8 +63,8 @@ class TransactionDescription(NamedTuple):
 
 
 class ProducerState(NamedTuple):
-    """A producer that a partition remembers. ``transaction_start_offset`` is None without an open transaction;
-    ``last_sequence`` and ``coordinator_epoch`` are -1 where nothing is known."""
+    """A partition's state of one producer. ``transaction_start_offset`` is None without an open transaction;
+    ``last_sequence`` and ``coordinator_epoch`` are -1 if unknown."""
 
     producer_id: int
     producer_epoch: int
@@ -84,7 +87,7 @@ class TransactionAdmin(AdminBase):
     ) -> list[TransactionListing]:
         """All transactional ids, or those that pass every filter, sorted by coordinator and id.
 
-        Raises KafkaError INVALID_REGULAR_EXPRESSION, UnsupportedVersionError where a broker does not know a filter.
+        Raises KafkaError INVALID_REGULAR_EXPRESSION, UnsupportedVersionError if a broker does not know a filter.
         """
         request = ListTransactionsRequest(
             state_filters=list(states),
@@ -129,9 +132,9 @@ class TransactionAdmin(AdminBase):
     async def describe_producers(
         self, partitions: Collection[TopicPartition], *, broker_id: int | None = None
     ) -> dict[TopicPartition, list[ProducerState]]:
-        """The producers that each partition remembers: its leader, or a replica on ``broker_id``.
+        """The producer states of each partition, from its leader or from the replica on ``broker_id``.
 
-        Raises AdminError: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER where that broker has no replica.
+        Raises AdminError: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if that broker has no replica.
         """
         deadline = asyncio.get_running_loop().time() + self._timeout_ms / 1000
         results: dict[TopicPartition, list[ProducerState]] = {}
@@ -180,7 +183,7 @@ class TransactionAdmin(AdminBase):
     async def abort_transaction(
         self, partition: TopicPartition, *, producer_id: int, producer_epoch: int, coordinator_epoch: int
     ) -> None:
-        """Writes an abort marker for a producer on one partition, past its coordinator: for hanging transactions.
+        """Writes a producer's abort marker on one partition, without its coordinator. It ends a hanging transaction.
 
         Raises KafkaError: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, UNKNOWN_TOPIC_OR_PARTITION.
         """
@@ -216,9 +219,9 @@ class TransactionAdmin(AdminBase):
             attempts += 1
 
     async def force_terminate_transaction(self, transactional_id: str) -> None:
-        """Ends the open transaction of an id by fencing its producer, as a new producer of that id would.
+        """Aborts the open transaction of a transactional id by fencing its producer with InitProducerId.
 
-        It registers an unused id, as in Kafka. Raises KafkaError.
+        An id that was never used becomes registered, as in Kafka. Raises KafkaError.
         """
 
         async def fence(connection: BrokerConnection, ids: Sequence[str]) -> dict[str, KafkaError | None]:
@@ -244,7 +247,10 @@ class TransactionAdmin(AdminBase):
 
 
 def _check_filters(request: ListTransactionsRequest, version: int) -> None:
-    """Raises UnsupportedVersionError: an older broker would leave a filter out, and list too much."""
+    """Raises UnsupportedVersionError if a filter does not exist in ``version``.
+
+    The broker would not get that filter, and list too much.
+    """
     if request.duration_filter >= 0 and version < DURATION_FILTER_SINCE:
         raise UnsupportedVersionError("the broker cannot filter transactions by duration (Kafka 3.8 can)")
     if request.transactional_id_pattern is not None and version < PATTERN_SINCE:

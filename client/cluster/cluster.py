@@ -1,8 +1,8 @@
-"""The cluster as a client reaches it: bootstrap, metadata refreshes, one connection for each broker and purpose.
+"""A client's access to the cluster: bootstrap, metadata refreshes, one connection for each broker and purpose.
 
-Owns: connections, the metadata cache and its age, coordinator look-ups. Never does: records, groups. Producers,
-consumers and admin clients each have one. Connections have a purpose, because a broker answers a connection's requests
-in order: a parked Fetch or JoinGroup must not hold up the others.
+Owns: connections, the metadata cache and its age. Never does: records, groups. Each producer, consumer and admin client
+has one ``Cluster``. A client may open several connections to a broker, one for each purpose: a broker answers the
+requests of a connection in order, so a waiting Fetch or JoinGroup would delay all requests after it.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ ALLOW_AUTO_CREATION_SINCE = 4
 
 
 def parse_bootstrap_servers(bootstrap_servers: str | Sequence[str]) -> list[tuple[str, int]]:
-    """Hosts and ports of ``host:port,host:port`` or a sequence of such. Raises ConfigurationError."""
+    """Parses ``host:port,host:port`` or a sequence of ``host:port``. Raises ConfigurationError."""
     texts = bootstrap_servers.split(",") if isinstance(bootstrap_servers, str) else list(bootstrap_servers)
     try:
         addresses = [parse_address(text) for text in texts if text.strip()]
@@ -59,8 +59,8 @@ class Cluster:
         receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """Raises ConfigurationError. ``send_buffer_bytes``, ``receive_buffer_bytes``: of each socket; -1 leaves it to
-        the system. ``security``: Java's properties, or what ``secured_of`` made of them.
+        """Raises ConfigurationError. ``send_buffer_bytes`` and ``receive_buffer_bytes`` are the sizes of each socket's
+        buffers; -1 is the system's default. ``security``: Kafka's ``security.*``, ``ssl.*`` and ``sasl.*`` properties.
         """
         self._bootstrap = parse_bootstrap_servers(bootstrap_servers)
         self._client_id = client_id
@@ -78,15 +78,15 @@ class Cluster:
         self._closed = False
         self._secured = None if security is None else _secured(security)
         self.refusal: AuthenticationError | None = None
-        """Why the brokers refuse this client; it connects no more."""
+        """The authentication error of this client. Once it is set, the client opens no connection."""
         self.on_refusal: list[Callable[[], None]] = []
-        """Called once when the brokers refuse this client."""
+        """Callbacks for the first authentication error."""
         self.metadata = ClusterMetadata()
         self.wanted_topics: set[str] = set()
-        """Topics that every refresh asks for, besides those named in the call."""
+        """Topics that every refresh requests, in addition to those passed to it."""
 
     async def start(self) -> None:
-        """Reaches one bootstrap server and learns the brokers. Raises NoBrokersAvailableError."""
+        """Connects to one bootstrap server and gets the list of brokers. Raises NoBrokersAvailableError."""
         await self.refresh([])
 
     async def close(self) -> None:
@@ -101,13 +101,13 @@ class Cluster:
         self._connections.clear()
 
     def backoff_s(self, attempts: int) -> float:
-        """How long to wait before the next attempt, in seconds: doubled each time, with 20 % jitter (KIP-580)."""
+        """The seconds to wait before the next attempt: doubled each time, with 20 % jitter (KIP-580)."""
         bounded = min(self._retry_backoff_ms * (1 << min(attempts, 20)), self._retry_backoff_max_ms)
         jitter: float = self._chance.uniform(0.8, 1.2)
         return bounded * jitter / 1000
 
     async def back_off(self, error: Exception, attempts: int, deadline: float) -> None:
-        """Waits before the next attempt; raises ``error`` when that would be after the deadline (loop time)."""
+        """Waits before the next attempt. Raises ``error`` if the wait would end after ``deadline`` (loop time, s)."""
         delay_s = self.backoff_s(attempts)
         if asyncio.get_running_loop().time() + delay_s >= deadline:
             raise error
@@ -121,14 +121,14 @@ class Cluster:
         return self._metadata_max_age_ms / 1000
 
     async def connection(self, node_id: int, purpose: str = "") -> BrokerConnection:
-        """The open connection to a broker for a purpose. Raises BrokerConnectionError, KafkaError."""
+        """The connection to a broker for a purpose; opens it if needed. Raises BrokerConnectionError, KafkaError."""
         broker = self.metadata.brokers.get(node_id)
         if broker is None:
             raise broker_error(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
         return await self._connection((node_id, purpose), broker.host, broker.port)
 
     def open_connection(self, node_id: int, purpose: str = "") -> BrokerConnection | None:
-        """The connection when it is open already."""
+        """The connection to a broker for a purpose if it is open already, otherwise None."""
         connection = self._connections.get((node_id, purpose))
         return connection if connection is not None and connection.is_open else None
 
@@ -180,7 +180,7 @@ class Cluster:
         return connection
 
     async def any_connection(self) -> BrokerConnection:
-        """A connection to any broker: an open one, a known broker, else a bootstrap server.
+        """A connection to any broker: an open one, otherwise a new one to a known broker or a bootstrap server.
 
         Raises NoBrokersAvailableError with the reason for each address that was tried; AuthenticationError at the
         first broker that refuses the client.
@@ -210,18 +210,18 @@ class Cluster:
     # Metadata
 
     async def request_metadata(self, topics: Collection[str] | None, *, auto_create: bool = False) -> MetadataResponse:
-        """One Metadata request to any broker: for all topics (None), for none (empty) or for those named."""
+        """Sends a Metadata request to any broker: for all topics (None), no topics (empty) or these topics."""
         request = MetadataRequest(
             topics=None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
             allow_auto_topic_creation=auto_create,
         )
         connection = await self.any_connection()
         if connection.version_for(MetadataRequest) < ALLOW_AUTO_CREATION_SINCE:
-            request.allow_auto_topic_creation = True  # the only behaviour that these versions have
+            request.allow_auto_topic_creation = True  # these versions always create topics
         return await connection.call(request, MetadataResponse)
 
     async def refresh(self, topics: Iterable[str] | None = (), *, auto_create: bool = False) -> None:
-        """Asks for the cluster's state: for the wanted topics and those named, or for all (None)."""
+        """Updates the cached metadata: brokers, and ``wanted_topics`` with ``topics``, or all topics (None)."""
         async with self._refresh_lock:
             asked = None if topics is None else self.wanted_topics.union(topics)
             response = await self.request_metadata(asked, auto_create=auto_create)
@@ -234,10 +234,11 @@ class Cluster:
         return asyncio.get_running_loop().time() - self._refreshed_at > self._metadata_max_age_ms / 1000
 
     async def topic(self, name: str, *, auto_create: bool = False, timeout_ms: float = 60_000) -> TopicMetadata:
-        """A topic with partitions: from the cache, otherwise requested until it exists or the time is over.
+        """A topic with its partitions, from the cache or from the brokers.
 
-        Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION when it is still missing after ``timeout_ms``; at once for
-        errors that do not go away: INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED), NoBrokersAvailableError.
+        If the topic does not exist, asks again until ``timeout_ms`` is over, then raises UNKNOWN_TOPIC_OR_PARTITION.
+        Errors that are not retriable are raised at once: INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED,
+        NoBrokersAvailableError.
         """
         known = self.metadata.topics.get(name)
         if known is not None and not known.error_code and known.partitions and not self.is_stale:
@@ -260,11 +261,11 @@ class Cluster:
             attempts += 1
 
     async def list_topics(self) -> list[TopicMetadata]:
-        """All topics of the cluster, without touching the cache of topics in use."""
+        """All topics of the cluster. The cached metadata stays unchanged."""
         return topics_of(await self.request_metadata(None))
 
     async def leader(self, topic: str, partition: int, *, timeout_ms: float = 30_000) -> int:
-        """The node id of a partition's leader, waiting for an election. Raises KafkaError when there is none."""
+        """The node id of a partition's leader. Waits up to ``timeout_ms`` for an election, then raises KafkaError."""
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         attempts = 0
         while True:
@@ -284,19 +285,19 @@ class Cluster:
             attempts += 1
 
     async def controller(self) -> BrokerConnection:
-        """A connection to the broker that Metadata names as controller, otherwise to any (KRaft brokers forward)."""
+        """A connection to the controller that Metadata named, or to any broker (brokers forward to the controller)."""
         controller_id = self.metadata.controller_id
         if controller_id in self.metadata.brokers:
             return await self.connection(controller_id)
         return await self.any_connection()
 
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
-        """Adds a broker that FindCoordinator named; Metadata overrides it."""
+        """Adds a broker from a FindCoordinator response, unless the metadata has it. The next Metadata replaces it."""
         self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))
 
 
 def _secured(security: "Secured | Mapping[str, str]") -> "Secured | None":
-    """Imported here: most clients have none."""
+    """Converts the properties. The import is here because most clients use no security."""
     from ..security.secured import Secured, secured_of
 
     return security if isinstance(security, Secured) else secured_of(security)

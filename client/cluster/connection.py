@@ -1,8 +1,8 @@
-"""A connection to one broker: the socket around ``exchange.py``.
+"""A connection to one broker: the socket I/O for the protocol state in ``exchange.py``.
 
 Owns: the transport, a timer for each waiting request. Never does: metadata, retries. Requests are pipelined: ``send``
 writes at once and returns a future, so that requests go out in the order of the calls. A request that times out closes
-the connection, because the later answers would also come too late (as ``NetworkClient`` does).
+the connection, because answers come in order and the later ones would be late too (as ``NetworkClient`` does).
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class BrokerConnection(asyncio.Protocol):
         self._renewal: asyncio.Task[None] | None = None
         self._held: list[HeldRequest] = []
         self.on_refusal: Callable[[AuthenticationError], None] | None = None
-        """Called if a renewed login is refused."""
+        """Called if the broker refuses a re-authentication, or the client's certificate after the handshake."""
 
     @classmethod
     async def open(
@@ -66,7 +66,7 @@ class BrokerConnection(asyncio.Protocol):
         receive_buffer_bytes: int = -1,
         secured: "Secured | None" = None,
     ) -> "BrokerConnection":
-        """Connects, asks for the broker's versions, logs in. A socket's buffer of -1 bytes is left to the system.
+        """Connects, negotiates API versions, authenticates. Buffer sizes of -1 are the system's defaults.
 
         Raises BrokerConnectionError, RequestTimedOutError, AuthenticationError.
         """
@@ -111,7 +111,7 @@ class BrokerConnection(asyncio.Protocol):
             request, version = self._exchange.api_versions_request(retry)
 
     async def _log_in(self) -> None:
-        """One authentication. Raises AuthenticationError, and as ``call``."""
+        """Authenticates with SASL once. Raises AuthenticationError and the errors of ``call``."""
         from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps
 
         assert self._logins is not None
@@ -131,7 +131,7 @@ class BrokerConnection(asyncio.Protocol):
         self._renew_at = None if renew_after_ms is None else self._loop.time() + renew_after_ms / 1000
 
     async def _renew(self) -> None:
-        """Authenticates again (KIP-368), then sends what was held back. The connection fails if it is refused."""
+        """Re-authenticates (KIP-368), then sends the requests that were held. A failure closes the connection."""
         try:
             await self._log_in()
         except ClientError as error:
@@ -147,7 +147,8 @@ class BrokerConnection(asyncio.Protocol):
                 self._send_now(request, version, response_type, timeout_ms, future)
 
     def _must_hold(self) -> bool:
-        """Whether requests have to wait for a login. The first one that comes when it is due starts it, as in Java."""
+        """Whether requests must wait for a re-authentication. Starts one if it is due: only requests start it, as in
+        Java."""
         if self._renewal is None and self._renew_at is not None and self._loop.time() >= self._renew_at:
             self._renewal = asyncio.ensure_future(self._renew())
         return self._renewal is not None
@@ -164,7 +165,7 @@ class BrokerConnection(asyncio.Protocol):
 
     @property
     def finalized_features(self) -> dict[str, int]:
-        """The cluster's feature levels as of the connection's opening."""
+        """The cluster's feature levels at the time when the connection was opened."""
         return self._exchange.finalized_features
 
     @property
@@ -184,7 +185,7 @@ class BrokerConnection(asyncio.Protocol):
         timeout_ms: float | None = None,
         max_version: int | None = None,
     ) -> asyncio.Future[Response]:
-        """Sends a request now; the future gives its response.
+        """Sends a request at once and returns a future of its response.
 
         Raises UnsupportedVersionError at once; the future raises BrokerConnectionError, RequestTimedOutError or
         ProtocolError. ``timeout_ms`` defaults to the connection's request timeout.
@@ -270,7 +271,7 @@ class BrokerConnection(asyncio.Protocol):
                 _set_exception(future, self._failure)
 
     def _lost(self, error: Exception | None, waiting: list[PendingRequest]) -> ClientError:
-        """Why the broker may have closed the connection."""
+        """The error for a connection that the broker closed, with its probable reason."""
         if error is not None and type(error).__module__ == "ssl":
             assert isinstance(error, OSError)
             return _tls_error(self.address, error)  # TLS 1.3 refuses a client's certificate after the handshake
@@ -287,12 +288,12 @@ class BrokerConnection(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the loop."""
+        """Called by the event loop after connecting."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Called by the loop: each answer resolves its future."""
+        """Called by the event loop with received bytes: each complete response sets its request's future."""
         try:
             for pending, message in self._exchange.receive(data):
                 timer = self._timers.pop(pending.correlation_id, None)
@@ -305,7 +306,7 @@ class BrokerConnection(asyncio.Protocol):
             self._fail(BrokerConnectionError(f"{self.address}: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the loop."""
+        """Called by the event loop after the socket closed: all waiting requests fail."""
         if self._failure is None:
             waiting = self._exchange.pending
             self._failure = self._lost(exc, waiting)
@@ -313,7 +314,7 @@ class BrokerConnection(asyncio.Protocol):
 
 
 def _tls_error(address: str, error: OSError) -> ClientError:
-    """What a failed connection with TLS means: the broker's certificate, or the network."""
+    """The error for a failed TLS connection: AuthenticationError for TLS itself, otherwise BrokerConnectionError."""
     import ssl
 
     from ..security.tls import tls_failure
@@ -327,12 +328,12 @@ def _tls_error(address: str, error: OSError) -> ClientError:
 def _set_exception(future: "asyncio.Future[Any]", failure: Exception) -> None:
     if not future.done():
         future.set_exception(failure)
-        # Marks the exception as retrieved: asyncio would log it if the caller was cancelled.
+        # Marks the exception as retrieved. Otherwise asyncio logs it if the caller was cancelled and never reads it.
         future.exception()
 
 
 def _reason(error: OSError) -> str:
-    """The system's words for an error; asyncio hides them behind "Connect call failed"."""
+    """The system's text for an error number; asyncio replaces it by "Connect call failed"."""
     if isinstance(error, socket.gaierror):
         return f"{error.strerror} (the host's name is not known here)"
     return os.strerror(error.errno) if error.errno else str(error)
@@ -344,7 +345,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of ``host:port`` or ``[v6]:port``. Raises ValueError with what is wrong."""
+    """Parses ``host:port`` or ``[v6]:port``. Raises ValueError with the reason."""
     host, separator, port = text.strip().rpartition(":")
     if not separator or not port.isdigit() or not 0 < int(port) < 65536:
         raise ValueError(f"'{text}' is not host:port")

@@ -1,6 +1,7 @@
 """Finds the coordinator of one group or transactional id, connects to it, and keeps the connection until it moves.
 
-Owns: the connection's cache only. Source: KIP-98's FindCoordinator; errors that say "look again" are COORDINATOR_MOVED.
+Owns: only which connection is the coordinator's. After an error in COORDINATOR_MOVED the caller must look again.
+Source: FindCoordinator in KIP-98.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ class CoordinatorConnection:
         purpose: str = "",
         timeout_ms: float = 60_000,
     ) -> None:
-        """``purpose`` is that of Cluster.connection: a member that joins needs a connection of its own."""
+        """``purpose`` is passed to Cluster.connection: JoinGroup waits long and needs a connection of its own."""
         self._cluster = cluster
         self._key = key
         self._key_type = key_type
@@ -40,11 +41,11 @@ class CoordinatorConnection:
         self._connection: BrokerConnection | None = None
 
     def forget(self) -> None:
-        """The coordinator moved or its connection broke: look again before the next request."""
+        """Makes the next call of ``connection`` look for the coordinator again: it moved, or its connection broke."""
         self._connection = None
 
     async def connection(self) -> BrokerConnection:
-        """Returns the connection; looks for the coordinator until ``timeout_ms`` is over.
+        """The connection to the coordinator. Looks for it, with retries until ``timeout_ms`` is over.
 
         Raises KafkaError, BrokerConnectionError.
         """

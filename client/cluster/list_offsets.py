@@ -1,6 +1,6 @@
-"""ListOffsets: the offsets of times and of the log's ends, from each partition's leader.
+"""Sends ListOffsets to the partitions' leaders: offsets by timestamp, and the start and end of the logs.
 
-Asked again after a retriable error until the time is over. No state. Source: ``consumer.internals.OffsetFetcher``.
+Retriable errors are retried until the timeout. No state. Source: ``consumer.internals.OffsetFetcher``.
 """
 
 import asyncio
@@ -25,10 +25,11 @@ async def list_offsets(
     isolation_level: int = 0,
     timeout_ms: float = 30_000,
 ) -> dict[TopicPartition, OffsetAndTimestamp]:
-    """The offsets of timestamps in ms: the first record at or after it; -1 the end, -2 the start, -3 the maximum.
+    """The first offset of each partition whose record's timestamp is at or after the given one, in ms.
 
-    Offset -1 means that no record is that late. Raises KafkaError for partitions that do not exist or have no leader
-    after ``timeout_ms``; UnsupportedVersionError when the broker does not know the special timestamp.
+    Timestamp -1 is the end of the log, -2 its start, -3 the record with the maximum timestamp. The result has offset -1
+    if no record is that late. Raises KafkaError for partitions that do not exist or have no leader after
+    ``timeout_ms``; UnsupportedVersionError if the broker does not serve ListOffsets in a usable version.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
@@ -59,7 +60,7 @@ async def list_offsets(
 async def _list_from(
     cluster: Cluster, leader: int, wanted: Mapping[TopicPartition, int], isolation_level: int, timeout_ms: float
 ) -> tuple[dict[TopicPartition, OffsetAndTimestamp], KafkaError | ClientError | None]:
-    """One request to one leader; what it found, and the first error that may go away. Raises the others."""
+    """Sends one request to one leader. Returns the offsets found and the last retriable error. Raises other errors."""
     topics: dict[str, list[ListOffsetsRequest.ListOffsetsPartition]] = defaultdict(list)
     for partition, timestamp in wanted.items():
         known = cluster.metadata.leader(*partition)

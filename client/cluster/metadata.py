@@ -1,7 +1,7 @@
-"""What a client knows about the cluster: brokers, topics, partitions and their leaders.
+"""The client's cached metadata: brokers, topics, partitions and their leaders.
 
-Plain data made from Metadata responses; no I/O, no clock. A refresh replaces the brokers and the topics that were asked
-for; a topic that vanished is forgotten. Source: ``org.apache.kafka.clients.Metadata`` and KIP-516 (topic ids).
+Plain data made from Metadata responses; no I/O, no clock. A refresh replaces the brokers and the requested topics, and
+removes requested topics that no longer exist. Source: ``org.apache.kafka.clients.Metadata`` and KIP-516 (topic ids).
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class BrokerAddress(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """A partition as Metadata describes it. ``leader`` is -1 when there is none."""
+    """A partition in a Metadata response. ``leader`` is -1 if it has none."""
 
     partition: int
     leader: int
@@ -33,12 +33,12 @@ class PartitionMetadata(NamedTuple):
     offline_replicas: tuple[int, ...] = ()
     error_code: int = 0
     eligible_leader_replicas: tuple[int, ...] | None = None
-    """KIP-966; None where the broker did not say (Metadata never does, DescribeTopicPartitions does)."""
+    """KIP-966; None if unknown: DescribeTopicPartitions responses have it, Metadata responses do not."""
     last_known_elr: tuple[int, ...] | None = None
 
 
 class TopicMetadata(NamedTuple):
-    """A topic as Metadata describes it; ``error_code`` says why it has no partitions."""
+    """A topic in a Metadata response. If ``error_code`` is not 0, it has no partitions."""
 
     name: str
     topic_id: bytes
@@ -63,13 +63,13 @@ class ClusterMetadata:
     topic_names: dict[bytes, str] = field(default_factory=dict)
 
     def leader(self, topic: str, partition: int) -> PartitionMetadata | None:
-        """The partition, when it and its leader are known."""
+        """The partition, or None if it or its leader's address is unknown."""
         known = self.topics.get(topic)
         found = known.partitions.get(partition) if known is not None else None
         return found if found is not None and found.leader in self.brokers else None
 
     def update(self, response: MetadataResponse, asked: Iterable[str] | None) -> None:
-        """Takes a response to a request for the topics ``asked`` (None: for all)."""
+        """Stores a response to a request for the topics ``asked`` (None: all topics)."""
         if response.cluster_id is not None:
             self.cluster_id = response.cluster_id
         self.controller_id = response.controller_id
@@ -130,7 +130,7 @@ def _partition(
     partition: MetadataResponse.MetadataResponsePartition
     | DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition,
 ) -> PartitionMetadata:
-    """What both responses say of a partition."""
+    """A partition, from the fields that both responses have."""
     return PartitionMetadata(
         partition=partition.partition_index,
         leader=partition.leader_id,

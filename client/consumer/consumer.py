@@ -1,9 +1,10 @@
 """A consumer: reads partitions, alone or as a member of a group of either protocol.
 
-Owns: configuration, poll, background upkeep. Fetching is ``fetcher.py``, membership
-``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions ``consumer_base.py``. As in
-Java's consumer, partitions change hands only inside ``poll``: revoked after the last records were processed, assigned
-before the next are given out. Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer``.
+Owns: configuration, ``poll``, the background task that refreshes metadata and positions. Fetching is ``fetcher.py``,
+membership ``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions
+``consumer_base.py``. As in Java's consumer, partitions are revoked and assigned only inside ``poll``: after the records
+of the last poll were processed, before the next are returned.
+Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer``.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ class Consumer(ConsumerBase):
     """An asyncio consumer. Times in ms, sizes in bytes; every argument has the name and default of Kafka's key."""
 
     fetched_type: type[FetchedPartition] = FetchedPartition
-    """Decodes what fetches bring."""
+    """The class that decodes the records of a Fetch response."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class Consumer(ConsumerBase):
         receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
-        """``enable_auto_commit`` defaults to on with a group and off without. Raises ConfigurationError."""
+        """``enable_auto_commit`` defaults to True with a ``group_id``, to False without. Raises ConfigurationError."""
         self._group_config = group_config(
             group_id,
             group_protocol=group_protocol,
@@ -117,7 +118,7 @@ class Consumer(ConsumerBase):
         return interval_ms if self._group_config is not None and enabled is not False else None
 
     def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float, topics: tuple[str, ...]) -> None:
-        """Creates the parts that hold state."""
+        """Creates the objects of one consumer: subscription, positions, fetcher, partition handover."""
         subscription = SubscriptionState()
         isolation_level = fetch_config.isolation_level
         positions = Positions(
@@ -143,7 +144,7 @@ class Consumer(ConsumerBase):
     # Start and stop
 
     async def start(self) -> None:
-        """Reaches the cluster; the group is joined by the first ``poll``. Raises NoBrokersAvailableError."""
+        """Connects to the cluster; the first ``poll`` joins the group. Raises NoBrokersAvailableError."""
         try:
             await self._cluster.start()
         except BaseException:
@@ -210,13 +211,13 @@ class Consumer(ConsumerBase):
             self._group.member.subscription_changed()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Reads exactly these partitions; no group shares them. Raises ConfigurationError after ``subscribe``."""
+        """Reads exactly these partitions, without group assignment. Raises ConfigurationError after ``subscribe``."""
         chosen = [TopicPartition(*partition) for partition in partitions]
         self._subscription.assign_manually(chosen)
         self._cluster.wanted_topics = {partition.topic for partition in chosen}
 
     async def unsubscribe(self) -> None:
-        """Gives up all topics and partitions; leaves the group."""
+        """Ends the subscription or manual assignment; a subscribed consumer leaves its group."""
         if self._group is not None and not self._subscription.manual:
             await self._release_partitions(self._group)
             await self._group.member.leave("the consumer unsubscribed from all topics")
@@ -225,7 +226,7 @@ class Consumer(ConsumerBase):
 
     @property
     def has_group(self) -> bool:
-        """Whether it was made with a group_id."""
+        """Whether the consumer has a ``group_id``."""
         return self._group_config is not None
 
     def subscription(self) -> set[str]:
@@ -237,7 +238,7 @@ class Consumer(ConsumerBase):
         return set(self._subscription.assigned)
 
     def enforce_rebalance(self) -> None:
-        """The group shares out anew with the next ``poll`` (classic protocol). Raises ConfigurationError."""
+        """Makes the next ``poll`` start a rebalance (classic protocol). Raises ConfigurationError."""
         self._started_group().member.enforce_rebalance()
 
     def pause(self, *partitions: TopicPartition) -> None:
@@ -256,11 +257,11 @@ class Consumer(ConsumerBase):
     async def poll(
         self, timeout_ms: float = 500, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition; empty when none came within ``timeout_ms``.
+        """The next records by partition; empty if none arrived within ``timeout_ms``.
 
         Raises KafkaError (authorization, damaged data, a fenced static member), NoOffsetForPartitionError,
-        LogTruncationError, NoBrokersAvailableError when no broker could be reached while positions were needed; and
-        what a rebalance listener raises. AuthenticationError is final: make a new consumer.
+        LogTruncationError, NoBrokersAvailableError if no broker is reachable and a position is missing; and any error
+        of the rebalance listener. AuthenticationError is final: make a new consumer.
         """
         if not self._running:
             raise ClosedError("the consumer is not running; use 'async with' or call start()")
@@ -287,7 +288,7 @@ class Consumer(ConsumerBase):
                 continue
 
     def _next_turn(self, now: float, again_s: float | None) -> float:
-        """When poll must act again even if no event arrives, in loop time."""
+        """The loop time (s) at which ``poll`` must check its work again even if no event arrives."""
         turns = [now + 60.0 if again_s is None else now + max(again_s, 0.001)]
         if self._upkeep is None and self._topics_missing():
             turns.append(max(self._next_topic_check, now + 0.001))
@@ -296,7 +297,7 @@ class Consumer(ConsumerBase):
         return min(turns)
 
     async def _advance(self) -> None:
-        """Does what is due: commits and partition changes now, metadata and positions in the background."""
+        """Commits and rebalances if due, and starts the background refresh of metadata and positions if needed."""
         if self._group is not None:
             self._group.member.polled()
             self._group.commits.commit_if_due(self._subscription.consumed)
@@ -322,7 +323,7 @@ class Consumer(ConsumerBase):
         return any(name not in known or not known[name].partitions for name in self._subscription.topics)
 
     async def _update_metadata_and_positions(self) -> None:
-        """Refreshes metadata, then positions, then validates positions with new leaders."""
+        """Refreshes metadata, finds missing positions, then validates the positions of partitions with a new leader."""
         await self._refresh_metadata()
         await self._positions.find(self._fetch_committed())
         if self._validation.pending():
@@ -350,7 +351,7 @@ class Consumer(ConsumerBase):
                 self._group.member.metadata_changed(counts)
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """One record after the other, for ever."""
+        """Yields one record after the other, without end."""
         return self._records()
 
     async def _records(self) -> AsyncIterator[ConsumerRecord]:
@@ -362,10 +363,10 @@ class Consumer(ConsumerBase):
     # Commits
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None) -> None:
-        """Commits the positions, or the offsets given (each the next one to read), after all earlier commits.
+        """Commits the positions, or these offsets (each the next one to read), after all earlier commits.
 
         Raises ConfigurationError without a group; KafkaError: REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION,
-        UNKNOWN_MEMBER_ID and FENCED_INSTANCE_ID mean that the partitions may belong to others now.
+        UNKNOWN_MEMBER_ID and FENCED_INSTANCE_ID mean that other members may own the partitions now.
         """
         group = self._started_group()
         await group.commits.commit(self._subscription.consumed() if offsets is None else to_commit(offsets))
@@ -375,21 +376,21 @@ class Consumer(ConsumerBase):
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
         callback: CommitCallback | None = None,
     ) -> "asyncio.Task[None]":
-        """Commits in the background, in the order of the calls; tried once.
+        """Commits in the background, in the order of the calls, without retries.
 
-        The task and the callback, if any, get the result; RetriableCommitError means that a retry may succeed.
+        The task and the callback get the result; RetriableCommitError means that a retry may succeed.
         Raises ConfigurationError without a group.
         """
         wanted = self._subscription.consumed() if offsets is None else to_commit(offsets)
         return self._started_group().commits.commit_async(wanted, callback)
 
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The group's committed offsets of the partitions, by default of all assigned; missing ones are left out."""
+        """The group's committed offsets of the partitions (default: all assigned), as far as they have one."""
         wanted = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
         return await self._started_group().fetch_committed(wanted)
 
     def group_metadata(self) -> GroupMetadata:
-        """Who the consumer is in its group: for a producer's ``send_offsets_to_transaction``."""
+        """The consumer's group, member id and generation, for a producer's ``send_offsets_to_transaction``."""
         return self._started_group().metadata
 
     def _fetch_committed(self) -> FetchCommitted | None:

@@ -1,6 +1,6 @@
-"""What a consumer does without a group: positions, begin and end offsets of logs, metadata.
+"""The methods of a consumer that need no group: positions, begin and end offsets of logs, metadata.
 
-Owns: positions and what is looked up for the user. Never does: records, groups (``consumer.py``). Source:
+Owns: seeking, and the look-ups of offsets and topics. Never does: records, groups (``consumer.py``). Source:
 ``org.apache.kafka.clients.consumer.Consumer``.
 """
 
@@ -16,7 +16,7 @@ from .positions import FetchCommitted, Positions
 
 
 class ConsumerBase:
-    """The part of the consumer that knows partitions, positions and logs."""
+    """The base class of the consumer, with its calls about positions and logs."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class ConsumerBase:
         isolation_level: int,
         timeout_ms: float,
     ) -> None:
-        """The consumer's own parts."""
+        """All objects are the consumer's own. ``timeout_ms`` limits each look-up of offsets."""
         self._cluster = cluster
         self._subscription = subscription
         self._positions = positions
@@ -35,15 +35,15 @@ class ConsumerBase:
         self._timeout_ms = timeout_ms
 
     def _fetch_committed(self) -> FetchCommitted | None:
-        """How committed offsets are looked up; None without a group."""
+        """The function that looks up committed offsets; None without a group."""
         return None
 
     # Positions
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """The next poll reads the partition from ``offset``. Raises ConfigurationError when it is not assigned.
+        """Makes the next poll read the partition from ``offset``. Raises ConfigurationError if it is not assigned.
 
-        An offset with the leader epoch of the record before it is validated first (KIP-320).
+        An OffsetAndMetadata with a leader epoch (that of the record before it) is validated first (KIP-320).
         """
         number, epoch = (offset, -1) if isinstance(offset, int) else (offset.offset, offset.leader_epoch)
         if number < 0:
@@ -68,7 +68,7 @@ class ConsumerBase:
         return {p: s.position for p, s in self._subscription.assigned.items() if s.position is not None}
 
     async def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record. Raises ConfigurationError when the partition is not assigned."""
+        """The offset of the next record. Raises ConfigurationError if the partition is not assigned."""
         state = self._subscription.state(TopicPartition(*partition))
         if state.position is None:
             await self._positions.find(self._fetch_committed())
@@ -81,7 +81,7 @@ class ConsumerBase:
         return {partition for partition, state in self._subscription.assigned.items() if state.paused}
 
     def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the position and the end as the last fetch saw it; None before the first one."""
+        """The offsets between the position and the end of the log at the last fetch; None before the first fetch."""
         state = self._subscription.state(TopicPartition(*partition))
         end = state.last_stable_offset if self._isolation_level else state.high_watermark
         return None if end < 0 or state.position is None else max(0, end - state.position)
@@ -105,14 +105,14 @@ class ConsumerBase:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record at or after each timestamp (ms); None where no record is that late. Raises KafkaError."""
+        """The first record at or after each timestamp (ms); None if no record is that late. Raises KafkaError."""
         found = await list_offsets(
             self._cluster, timestamps, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
         )
         return {partition: offset if offset.offset >= 0 else None for partition, offset in found.items()}
 
     async def partitions_for_topic(self, topic: str) -> list[int]:
-        """The partitions of a topic; none when it does not exist."""
+        """The partition numbers of a topic; empty if it does not exist."""
         try:
             return list((await self._cluster.topic(topic, timeout_ms=0)).partitions)
         except KafkaError as error:
@@ -121,5 +121,5 @@ class ConsumerBase:
             raise
 
     async def topics(self) -> set[str]:
-        """The names of all topics, internal ones too."""
+        """The names of all topics, including internal ones."""
         return {topic.name for topic in await self._cluster.list_topics()}

@@ -1,7 +1,7 @@
 """ISO 8601 durations as Java reads them.
 
-Pure. Source: ``java.time.Duration.parse``: days, hours, minutes and seconds, each with a sign of its own if it has one,
-no weeks, months or years.
+Pure. Source: ``java.time.Duration.parse``: days, hours, minutes and seconds, each with an optional sign; no weeks,
+months or years.
 """
 
 import re

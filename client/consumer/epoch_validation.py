@@ -1,7 +1,8 @@
-"""Checks with a new leader that its log still has the records that a consumer has read, before the next fetch.
+"""Checks, after a partition got a new leader, that its log still has the records that the consumer has read.
 
-Owns: nothing; it moves the subscription's positions. A log that ends earlier in the epoch of the last record read was
-truncated: the consumer continues from there, or gets an error if it has no reset policy. Source: KIP-320,
+Owns: nothing; it moves the subscription's positions. It asks the leader where the epoch of the last read record ends.
+An end before the position means that the log was truncated: the consumer continues from that end, or gets an error if
+it has no reset policy. Source: KIP-320,
 ``consumer.internals.OffsetFetcher.validatePositionsAsync``, ``SubscriptionState.maybeCompleteValidation``.
 """
 
@@ -18,7 +19,8 @@ from ..types import OffsetAndMetadata, TopicPartition
 
 logger = logging.getLogger(__name__)
 USABLE_SINCE = 3
-"""Before this version a consumer needs the rights of a replica (``OffsetsForLeaderEpochClient``)."""
+"""Earlier versions of OffsetForLeaderEpoch need the cluster permission of a replica (``OffsetsForLeaderEpochClient``).
+"""
 ASK_AGAIN = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -37,13 +39,13 @@ class EpochValidation:
     """Validates the positions of one consumer."""
 
     def __init__(self, cluster: Cluster, subscription: SubscriptionState, *, has_reset: bool) -> None:
-        """``has_reset`` False: a truncation is an error."""
+        """``has_reset``: whether the consumer has a reset policy. Without one a truncation is an error."""
         self._cluster = cluster
         self._subscription = subscription
         self._has_reset = has_reset
 
     def pending(self) -> dict[TopicPartition, PartitionState]:
-        """The partitions whose leader has to be asked."""
+        """The partitions whose position must be validated with their leader."""
         metadata = self._cluster.metadata
         found = {}
         for partition, state in self._subscription.assigned.items():
@@ -53,8 +55,9 @@ class EpochValidation:
         return found
 
     async def validate(self, reset_timestamp: int | None) -> None:
-        """Sends one request to each leader; a failed request stays pending.
+        """Sends one request to each leader; the partitions of a failed request stay pending.
 
+        ``reset_timestamp`` is for ListOffsets; it is used if the leader does not know where the logs diverge.
         Raises LogTruncationError if the log lost records that were read and the reset policy is none; KafkaError.
         """
         by_leader: dict[int, dict[TopicPartition, PartitionState]] = defaultdict(dict)
@@ -70,7 +73,7 @@ class EpochValidation:
     async def _ask(
         self, leader_id: int, states: dict[TopicPartition, PartitionState], reset_timestamp: int | None
     ) -> bool:
-        """One request to one leader; whether something has to be asked again."""
+        """Sends one request to one leader. Returns True if a partition must be asked for again."""
         topics: dict[str, list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition]] = defaultdict(list)
         asked: dict[TopicPartition, tuple[int | None, int, tuple[int, int]]] = {}
         for partition, state in states.items():

@@ -1,8 +1,8 @@
-"""The records of one partition in one Fetch response, decoded as they are asked for.
+"""The records of one partition in one Fetch response, decoded one by one when they are taken.
 
-Owns: which batches and records a consumer sees: nothing before its position, no control records, with read_committed
-no record of an aborted transaction. Never does: I/O. Invariant: ``next_offset`` only grows; after a compacted batch it
-is the batch's end, so that gaps never stop a consumer. Source: ``consumer.internals.CompletedFetch``.
+Owns: which records a consumer sees: none before its position, no control records, with read_committed no records of
+aborted transactions. Never does: I/O. Invariant: ``next_offset`` only grows. After a batch it is the batch's last
+offset + 1, even if compaction removed the last records. Source: ``consumer.internals.CompletedFetch``.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ from ..types import ConsumerRecord, TopicPartition
 
 
 class FetchedPartition:
-    """What one Fetch response brought for one partition."""
+    """The records of one partition in one Fetch response."""
 
     def __init__(
         self,
@@ -27,12 +27,12 @@ class FetchedPartition:
         aborted_transactions: Sequence[tuple[int, int]] | None,
         check_crcs: bool,
     ) -> None:
-        """``aborted_transactions``: (producer id, first offset) pairs with read_committed, None without."""
+        """``aborted_transactions``: (producer id, first offset) of each; None with read_uncommitted."""
         self.partition = partition
         self.next_offset = fetch_offset
-        """The offset of the next record that ``take`` returns; if none is left, that after the last batch."""
+        """The lowest offset that ``take`` may return next; if no record is left, the offset after the last batch."""
         self.expected_position = fetch_offset
-        """The consumer's position for which these records are the next ones."""
+        """The records are usable only while the consumer's position is this offset; a seek makes them useless."""
         self._aborted: deque[tuple[int, int]] | None = None
         if aborted_transactions is not None:
             self._aborted = deque(sorted(aborted_transactions, key=lambda transaction: transaction[1]))
@@ -45,11 +45,11 @@ class FetchedPartition:
 
     @property
     def is_drained(self) -> bool:
-        """Whether ``take`` would give nothing more."""
+        """Whether ``take`` has no more records to return and no error to raise."""
         return self._ahead is None and self._error is None
 
     def take(self, max_records: int) -> list[ConsumerRecord]:
-        """The next records, at most ``max_records``. Raises KafkaError where the data is damaged."""
+        """The next records, at most ``max_records``. Raises KafkaError when it reaches damaged data."""
         if self._ahead is None and self._error is not None:
             raise self._error
         taken: list[ConsumerRecord] = []
@@ -63,7 +63,7 @@ class FetchedPartition:
 
     @staticmethod
     def count(taken: list[ConsumerRecord]) -> int:
-        """The number of records in what ``take`` has returned."""
+        """The number of records in a result of ``take``."""
         return len(taken)
 
     def _next(self) -> ConsumerRecord | None:
@@ -98,7 +98,7 @@ class FetchedPartition:
             self.next_offset = max(self.next_offset, header.next_offset)
 
     def _is_hidden(self, position: int, header: BatchHeader) -> bool:
-        """Whether the batch's records are not for the user: control batches, aborted transactions."""
+        """Whether to skip the batch: it is a control batch or belongs to an aborted transaction."""
         if self._aborted is not None and header.has_producer_id:
             while self._aborted and self._aborted[0][1] <= header.last_offset:
                 self._aborting.add(self._aborted.popleft()[0])

@@ -1,9 +1,9 @@
-"""Fetching: one request in flight to each broker, answers kept until ``poll`` takes their records.
+"""Fetches records: one request in flight to each broker, responses kept until ``poll`` takes their records.
 
-Owns: the Fetch requests in flight and the records fetched but not taken. Never does: group membership, resets by itself
-(it says in the subscription that a partition needs one). Invariant: records are given out only when the partition is
-still assigned and stands where the fetch began; a seek drops what was fetched for another position. No fetch sessions:
-each request names its partitions (session id 0, epoch -1). Source: ``consumer.internals.Fetcher``, ``FetchCollector``.
+Owns: the Fetch requests in flight and the records fetched but not taken. Never does: group membership, offset resets
+(it only marks the partition in the subscription). Invariant: records are returned only while their partition is
+assigned and its position is the one they were fetched for; a seek discards them. No fetch sessions: each request names
+its partitions (session id 0, epoch -1). Source: ``consumer.internals.Fetcher``, ``FetchCollector``.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ LOOK_FOR_LEADER = frozenset(
 
 
 class FetchConfig(NamedTuple):
-    """The part of the consumer's configuration that concerns fetching; bytes and ms."""
+    """The consumer's settings for fetching. Sizes are in bytes; the names are Kafka's keys without ``fetch``."""
 
     min_bytes: int
     max_wait_ms: int
@@ -56,7 +56,7 @@ class FetchConfig(NamedTuple):
 
 
 class Fetcher:
-    """Fetches for the assigned partitions that have a position and no records waiting."""
+    """Fetches the assigned partitions that have a position and no fetched records left to take."""
 
     def __init__(
         self,
@@ -66,21 +66,21 @@ class Fetcher:
         arrived: Callable[[], None],
         fetched_type: type[FetchedPartition] = FetchedPartition,
     ) -> None:
-        """``arrived`` is called when records or an error came. ``fetched_type`` decodes them."""
+        """``arrived`` is called after each response or error. ``fetched_type`` decodes the records."""
         self._fetched_type = fetched_type
         self._cluster = cluster
         self._subscription = subscription
         self._config = config
         self._arrived = arrived
         self._in_flight: dict[int, asyncio.Task[None]] = {}
-        """Fetches by leader id, and searches for leaders by numbers below zero."""
+        """The running tasks: fetches by broker id, and metadata refreshes for missing leaders by negative numbers."""
         self._search_keys = count(-1, -1)
         self._fetching: set[TopicPartition] = set()
         self._fetched: deque[FetchedPartition] = deque()
         self._error: Exception | None = None
 
     async def close(self) -> None:
-        """Stops fetching."""
+        """Cancels the fetches in flight."""
         tasks = list(self._in_flight.values())
         for task in tasks:
             task.cancel()
@@ -89,7 +89,10 @@ class Fetcher:
     # Sending
 
     def send_fetches(self) -> float | None:
-        """Sends a Fetch to each broker that has none in flight; in how many seconds to try again, if by time."""
+        """Sends a Fetch to each broker that has none in flight.
+
+        Returns the seconds until a partition in backoff can be fetched again; None if no partition is in backoff.
+        """
         now = asyncio.get_running_loop().time()
         waiting = {fetched.partition for fetched in self._fetched}
         by_broker: dict[int, list[TopicPartition]] = defaultdict(list)
@@ -149,7 +152,7 @@ class Fetcher:
             await self._refresh(partitions)
             return
         if response.error_code:
-            # Only sessions have errors of this kind, and those that a newer request cures.
+            # A top-level error concerns fetch sessions or topic ids. The next request, made from newer state, cures it.
             await asyncio.sleep(self._cluster.backoff_s(0))
             return
         look_for_leader = []
@@ -163,7 +166,7 @@ class Fetcher:
             await self._refresh(look_for_leader)
 
     def _return_to_leaders(self, partitions: Iterable[TopicPartition]) -> None:
-        """Fetches from leaders again, which may name another replica."""
+        """Makes the next fetches go to the leaders, which may name a preferred read replica again."""
         for partition in partitions:
             state = self._subscription.assigned.get(partition)
             if state is not None:
@@ -176,7 +179,7 @@ class Fetcher:
             await asyncio.sleep(self._cluster.backoff_s(1))
 
     def _request(self, offsets: dict[TopicPartition, int]) -> tuple[FetchRequest, dict[bytes, str]]:
-        """The request, and the names of the topic ids in it."""
+        """The request, and topic id -> topic name for the topics in it."""
         config = self._config
         topics: dict[str, list[FetchRequest.FetchPartition]] = defaultdict(list)
         for partition, offset in offsets.items():
@@ -233,7 +236,7 @@ class Fetcher:
                 check_crcs=self._config.check_crcs,
             )
             if fetched.is_drained:
-                state.position = fetched.next_offset  # control records or aborted ones only
+                state.position = fetched.next_offset  # the response has only control records or aborted records
             else:
                 self._fetched.append(fetched)
         return False
@@ -244,7 +247,7 @@ class Fetcher:
         error = broker_error(data.error_code, f"fetching {partition} at offset {offset}")
         was_a_follower, state.preferred_read_replica = state.preferred_read_replica is not None, None
         if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and was_a_follower:
-            return False  # a follower may have less than the leader, which is asked next
+            return False  # a follower's log may end before the leader's; the next fetch goes to the leader
         if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             timestamp = self._config.offset_reset.timestamp(clock_ms())
             if timestamp is None:
@@ -261,7 +264,7 @@ class Fetcher:
         return False
 
     def collect(self, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Takes up to ``max_records`` fetched records and moves the positions.
+        """Takes up to ``max_records`` fetched records and moves the positions behind them.
 
         Raises the errors of fetches and of decoding: KafkaError, NoOffsetForPartitionError, ProtocolError.
         """

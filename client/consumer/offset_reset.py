@@ -1,6 +1,6 @@
 """``auto_offset_reset``: where a consumer starts if it has no committed offset, or one that is not in the log.
 
-Pure: the time comes in. Source: ``consumer.internals.AutoOffsetResetStrategy``, KIP-1106.
+Pure: the caller passes the time. Source: ``consumer.internals.AutoOffsetResetStrategy``, KIP-1106.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ BY_DURATION = "by_duration:"
 
 
 class OffsetReset(NamedTuple):
-    """The parsed setting."""
+    """A parsed ``auto_offset_reset``."""
 
     kind: str
     """earliest, latest, none or by_duration."""
@@ -27,7 +27,7 @@ class OffsetReset(NamedTuple):
 
 
 def parse_offset_reset(text: str) -> OffsetReset:
-    """``earliest``, ``latest``, ``none`` or ``by_duration:<ISO 8601>``. Raises ConfigurationError."""
+    """Parses ``earliest``, ``latest``, ``none`` or ``by_duration:<ISO 8601>``. Raises ConfigurationError."""
     if text in ("earliest", "latest", "none"):
         return OffsetReset(text)
     if not text.startswith(BY_DURATION):

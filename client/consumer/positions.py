@@ -1,7 +1,7 @@
-"""Where a consumer starts: the committed offset of each partition, else what ``auto_offset_reset`` says.
+"""Finds the first position of each partition: its committed offset, or the one chosen by ``auto_offset_reset``.
 
-Owns: nothing; it fills in the subscription's positions. Never overwrites a position that a seek set meanwhile. Source:
-``consumer.internals.OffsetFetcher`` and ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``.
+Owns: nothing; it fills in the subscription's positions. Never does: overwrites a position that a seek set during the
+look-up. Source: ``consumer.internals.OffsetFetcher``, ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +15,7 @@ from ..types import OffsetAndMetadata, TopicPartition
 from .offset_reset import OffsetReset
 
 FetchCommitted = Callable[[Sequence[TopicPartition]], Awaitable[dict[TopicPartition, OffsetAndMetadata]]]
-"""The group's committed offsets of partitions; those without one are left out."""
+"""A function that returns the group's committed offsets of partitions. Partitions without one are left out."""
 
 
 class Positions:
@@ -30,7 +30,7 @@ class Positions:
         isolation_level: int,
         timeout_ms: float,
     ) -> None:
-        """``offset_reset`` none: missing positions are errors."""
+        """If ``offset_reset`` is none, a partition without committed offset is an error."""
         self._cluster = cluster
         self._subscription = subscription
         self._offset_reset = offset_reset
@@ -38,11 +38,11 @@ class Positions:
         self._timeout_ms = timeout_ms
 
     def reset_timestamp(self) -> int | None:
-        """The timestamp that a reset sends to ListOffsets now; None without a reset policy."""
+        """The timestamp for ListOffsets if an offset were reset now; None without a reset policy."""
         return self._offset_reset.timestamp(clock_ms())
 
     async def find(self, committed: FetchCommitted | None) -> None:
-        """Gives each assigned partition a position; ``committed`` None without a group.
+        """Gives each assigned partition a position. ``committed`` is None if the consumer has no group.
 
         Raises NoOffsetForPartitionError, KafkaError.
         """
@@ -69,7 +69,7 @@ class Positions:
         await self.reset()
 
     async def reset(self) -> None:
-        """Looks up the offsets of partitions that wait for a reset. Raises KafkaError."""
+        """Resets the positions of the partitions that are marked for it, with ListOffsets. Raises KafkaError."""
         waiting = {
             partition: (state, state.reset_to)
             for partition, state in self._subscription.assigned.items()
@@ -79,7 +79,7 @@ class Positions:
             return
         found = await self._list({partition: timestamp for partition, (_, timestamp) in waiting.items()})
         late = [partition for partition, offset in found.items() if offset < 0]
-        if late:  # by duration, and no record is that young: from the end on
+        if late:  # by_duration, but all records are older: start at the end
             found |= await self._list(dict.fromkeys(late, LATEST_TIMESTAMP))
         for partition, offset in found.items():
             state, timestamp = waiting[partition]

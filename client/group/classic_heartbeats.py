@@ -1,7 +1,7 @@
-"""The heartbeats of a member of a classic group, and the watch over how often the user polls.
+"""Sends the heartbeats of a member of a classic group, and checks ``max_poll_interval_ms``.
 
-Owns: the task that sends them. Runs from an assignment to the next join; ends when the user has not polled for
-``max_poll_interval_ms``: the member leaves then, so that others take over. Source:
+Owns: the heartbeat task. It runs from the end of a rebalance to the next join. If the user has not polled for
+``max_poll_interval_ms``, the member leaves the group and the task ends. Source:
 ``consumer.internals.AbstractCoordinator.HeartbeatThread``, KIP-62.
 """
 
@@ -21,27 +21,27 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeating(Protocol):
-    """What heartbeats need of the member that sends them."""
+    """The interface of the member whose heartbeats are sent."""
 
     @property
     def identity(self) -> Identity:
         """Member id and generation."""
 
     def rejoin(self, reason: str) -> None:
-        """Joins again, because the group rebalances."""
+        """Makes the member join again, because the group is rebalancing."""
 
     def forget_generation(self, *, forget_member: bool) -> None:
-        """Forgets the generation, and the member id too if ``forget_member``: the coordinator does not know them."""
+        """Drops the generation, and with ``forget_member`` the member id: the coordinator has rejected them."""
 
     def fail(self, error: KafkaError) -> None:
-        """Ends the membership with an error that is not retriable."""
+        """Makes the next ``poll`` raise an error that is not retriable."""
 
     async def send_leave(self, reason: str) -> None:
-        """Leaves the group."""
+        """Sends LeaveGroup."""
 
 
 class ClassicHeartbeats:
-    """One task while the member has an assignment."""
+    """The heartbeat task of one member."""
 
     def __init__(
         self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, member: Heartbeating
@@ -55,7 +55,7 @@ class ClassicHeartbeats:
         self._leaving: asyncio.Future[None] | None = None
 
     def polled(self) -> None:
-        """The user called poll."""
+        """Notes the time at which the user called ``poll``."""
         self._last_poll = asyncio.get_running_loop().time()
 
     def start(self) -> None:
@@ -80,7 +80,8 @@ class ClassicHeartbeats:
             await asyncio.sleep(max(0.0, min(next_beat, poll_deadline) - loop.time()))
             if loop.time() >= self._last_poll + max_poll_interval_s:
                 logger.warning("poll was not called within max_poll_interval_ms: leaving the group")
-                # Goes out even if the next poll stops the heartbeats: else the group waits for the session timeout.
+                # Shielded, so that LeaveGroup is sent even if a poll stops this task now. Without it the other
+                # members would wait for the session timeout.
                 self._leaving = asyncio.ensure_future(self._member.send_leave("consumer poll timeout has expired."))
                 await asyncio.shield(self._leaving)
                 return
@@ -88,7 +89,7 @@ class ClassicHeartbeats:
                 next_beat = loop.time() + (interval_s if await self._beat() else self._cluster.backoff_s(0))
 
     async def _beat(self) -> bool:
-        """One heartbeat; whether it was answered."""
+        """Sends one heartbeat. Returns True if it was answered, even with an error."""
         member_id, generation_id, group_instance_id = self._member.identity
         request = HeartbeatRequest(
             group_id=self._config.group_id,

@@ -1,8 +1,8 @@
 """A consumer's membership in a group under the classic protocol: joining, assignments, leaving.
 
 Owns: member id and generation, the task that joins. Heartbeats are ``classic_heartbeats.py``. Never does: positions or
-records. Invariants: with an eager assignor everything is given up before a join; with cooperative ones only what goes
-(KIP-429); a commit carries member id and generation, so that a member that was thrown out cannot overwrite offsets.
+records. Invariants: with eager assignors the member revokes all partitions before a join, with cooperative ones only
+those that move (KIP-429). A commit carries member id and generation, so that a removed member cannot overwrite offsets.
 Source: ``consumer.internals.AbstractCoordinator`` and ``ConsumerCoordinator``; KIP-394 (member id first), KIP-345
 (static members), KIP-800 (reasons).
 """
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from .assignors.subscriptions import TopicPartitions
 
 JOIN_GRACE_MS = 5_000
-"""JoinGroup waits this much longer than the rebalance may take (``JOIN_GROUP_TIMEOUT_LAPSE``)."""
+"""Added to the rebalance timeout (max_poll_interval_ms) for JoinGroup and SyncGroup (``JOIN_GROUP_TIMEOUT_LAPSE``)."""
 MEMBERSHIP_LOST = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 
 
 class Joined(NamedTuple):
-    """What a finished rebalance gave the member."""
+    """The result of a join: the topics in its JoinGroup, the assigned partitions, the assignor."""
 
     topics: frozenset[str]
     partitions: list[TopicPartition]
@@ -46,12 +46,12 @@ class Joined(NamedTuple):
 
 
 class ClassicMembership:
-    """One member of a group."""
+    """A consumer's membership in a classic group."""
 
     def __init__(
         self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, changed: Callable[[], None]
     ) -> None:
-        """``changed`` is called when there is something to do for ``advance``."""
+        """``changed`` is called when ``advance`` has work to do."""
         self._cluster = cluster
         self._coordinator = coordinator
         self._config = config
@@ -61,16 +61,16 @@ class ClassicMembership:
         self._needs_rejoin = True
         self._reason = ""
         self._previous: tuple[str, list[TopicPartition], int] | None = None
-        """The last assignment: assignor, partitions, generation; sticky assignors send it along."""
+        """The last assignment (assignor, partitions, generation), which sticky assignors send in their user data."""
         self._shared_out: dict[str, int] | None = None
-        """On the leader: the partition counts by topic that the current assignment was made with."""
+        """On the leader: topic -> number of partitions at the time of the current assignment. None on others."""
         self.member_id = ""
         self.generation_id = -1
         self.fatal: KafkaError | None = None
 
     @property
     def identity(self) -> Identity:
-        """Member id and generation; without a generation, the identity of a non-member."""
+        """Member id and generation; an empty Identity if the member has no generation."""
         if not self.is_joined:
             return Identity()
         return Identity(self.member_id, self.generation_id, self._config.group_instance_id)
@@ -81,50 +81,53 @@ class ClassicMembership:
         return self.generation_id >= 0
 
     def polled(self) -> None:
-        """The user called poll: the interval of ``max_poll_interval_ms`` begins anew."""
+        """Notes that the user called ``poll``, which restarts the ``max_poll_interval_ms``."""
         self._heartbeats.polled()
 
     def subscription_changed(self) -> None:
-        """The subscribed topics have changed."""
+        """Makes the member join again with the new topics."""
         self.rejoin("the subscription changed")
 
     @property
     def watched_topics(self) -> frozenset[str]:
-        """On the leader: the topics of all members."""
+        """On the leader, the topics of all members; otherwise empty."""
         return frozenset(self._shared_out or ())
 
     def metadata_changed(self, partition_counts: dict[str, int]) -> None:
-        """Topics were made or grew: the leader has partitions to share out."""
+        """Called after a metadata refresh. If partition counts changed, the leader joins again, to assign anew."""
         shared_out = self._shared_out
         if shared_out is not None and any(partition_counts[t] != shared_out.get(t, 0) for t in partition_counts):
             self.rejoin("cached metadata has changed")
 
     def enforce_rebalance(self) -> None:
-        """The user requests a rebalance."""
+        """Starts a rebalance at the user's request."""
         self.rejoin("rebalance enforced by user")
 
     def rejoin(self, reason: str) -> None:
-        """The member joins again with the next ``advance``."""
+        """Makes the next ``advance`` join again."""
         self._needs_rejoin = True
         self._reason = reason
         self._changed()
 
     def forget_generation(self, *, forget_member: bool) -> None:
-        """The coordinator ended the membership: other members may own the partitions already."""
+        """Drops the generation that the coordinator ended, and joins again. Others may own the partitions already.
+
+        ``forget_member``: drop the member id too.
+        """
         self.generation_id = -1
         if forget_member:
             self.member_id = ""
         self.rejoin("the member lost its generation")
 
     def fail(self, error: KafkaError) -> None:
-        """An error that a retry does not cure: ``advance`` raises it."""
+        """Stores an error that is not retriable, for ``advance`` to raise."""
         self.fatal = error
         self._changed()
 
     # Inside poll
 
     async def advance(self, topics: frozenset[str], handover: Handover) -> None:
-        """Hands partitions over and starts to join where that is due. Raises KafkaError."""
+        """Processes a finished join (revokes and assigns partitions) and starts a needed one. Raises KafkaError."""
         if self.fatal is not None:
             raise self.fatal
         if self._joining is not None:
@@ -141,7 +144,7 @@ class ClassicMembership:
             self._joining.add_done_callback(lambda _: self._changed())
 
     async def _prepare(self, topics: frozenset[str], handover: Handover) -> None:
-        """Before a join: revokes the partitions that the member must not keep."""
+        """Before a join: revokes the partitions that the member must not keep, all with an eager assignor."""
         if not self.is_joined:
             await handover.lose()
         elif self._config.is_cooperative:
@@ -151,7 +154,10 @@ class ClassicMembership:
             await handover.revoke(handover.owned)
 
     async def _complete(self, joined: Joined, topics: frozenset[str], handover: Handover) -> None:
-        """After a join: revokes partitions that move to others, and takes new ones."""
+        """After a join: revokes the partitions that move to other members, then assigns the new ones.
+
+        If it revoked some, it joins again, so that the leader can assign them (KIP-429).
+        """
         self._previous = (joined.strategy, joined.partitions, self.generation_id)
         if joined.topics != topics:
             self.rejoin("the subscription changed while joining")
@@ -166,7 +172,7 @@ class ClassicMembership:
     # Joining, in the background
 
     async def _join(self, topics: frozenset[str], owned: Sequence[TopicPartition]) -> Joined:
-        """Joins until the group is stable."""
+        """Sends JoinGroup and SyncGroup, with retries, until the member has an assignment."""
         attempts = 0
         while True:
             try:
@@ -236,7 +242,7 @@ class ClassicMembership:
             members = members_of(joined)
             names = {topic for member in members.values() for topic in member.topics}
             topics = await self._topics_of(names, with_racks=any(member.rack_id for member in members.values()))
-            # A static leader that came back shares nothing out, but watches the topics (KIP-814).
+            # A static leader that rejoined skips the assignment, but watches the topics for changes (KIP-814).
             self._shared_out = {name: topics.counts.get(name, 0) for name in names}
             if not joined.skip_assignment:
                 assignments = assign(strategy, members, topics)
@@ -257,7 +263,7 @@ class ClassicMembership:
         return decode_assignment(response.assignment)
 
     async def _topics_of(self, names: set[str], *, with_racks: bool) -> "TopicPartitions":
-        """The topics as they are now; those that do not exist are left out."""
+        """The current partition counts of the topics, and racks if asked. Leaves out topics that do not exist."""
         from .assignors.subscriptions import TopicPartitions
 
         await self._cluster.refresh(names)
@@ -272,7 +278,7 @@ class ClassicMembership:
         return TopicPartitions({name: len(partitions) for name, partitions in found.items() if partitions}, racks)
 
     def _can_retry(self, error: KafkaError) -> bool:
-        """What an error means for the membership; whether joining (again) may help."""
+        """Applies an error of a join to the membership's state. Returns False if a retry is useless."""
         code = error.error_code
         if code in MEMBERSHIP_LOST:
             self.generation_id = -1
@@ -287,7 +293,7 @@ class ClassicMembership:
     # Commits
 
     def commit_refused(self, sent: Identity, error: KafkaError) -> None:
-        """A commit was refused: unless the member has joined anew meanwhile, it has to."""
+        """Makes the member join again after a refused commit, unless it got a newer identity than ``sent`` since."""
         code = error.error_code
         if code == ErrorCode.REBALANCE_IN_PROGRESS and self._joining is None:
             self.rejoin("offset commit failed since the group is rebalancing")
@@ -308,7 +314,7 @@ class ClassicMembership:
         await self.send_leave(reason)
 
     async def send_leave(self, reason: str) -> None:
-        """LeaveGroup, and at once the state of a member that has not joined."""
+        """Resets the member's state and sends LeaveGroup; a static member sends none. Errors are ignored."""
         member_id = self.member_id
         self.forget_generation(forget_member=True)
         if member_id and self._config.group_instance_id is None:
@@ -322,4 +328,4 @@ class ClassicMembership:
                     request.member_id = member_id
                 await connection.call(request, LeaveGroupResponse)
             except (ClientError, KafkaError):
-                self._coordinator.forget()  # the coordinator notices by itself after the session timeout
+                self._coordinator.forget()  # the coordinator removes the member after the session timeout

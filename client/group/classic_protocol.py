@@ -1,6 +1,6 @@
-"""The consumer's part of the classic group protocol: what goes into JoinGroup and SyncGroup as opaque bytes.
+"""Encodes and decodes the subscriptions and assignments that JoinGroup and SyncGroup carry as opaque bytes.
 
-Pure. Topics are sorted. Source: ``org.apache.kafka.clients.consumer.internals.ConsumerProtocol``.
+Pure. Encoded topics are sorted. Source: ``org.apache.kafka.clients.consumer.internals.ConsumerProtocol``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ def encode_subscription(
     rack_id: str | None = None,
     user_data: bytes | None = None,
 ) -> bytes:
-    """The metadata of a JoinGroup protocol."""
+    """Encodes a member's subscription, the metadata of a protocol in JoinGroup."""
     version = ConsumerProtocolSubscription.VERSIONS[1]
     subscription = ConsumerProtocolSubscription(
         topics=sorted(topics),
@@ -42,7 +42,7 @@ def encode_subscription(
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "MemberSubscription":
-    """What another member subscribes to. Raises ProtocolError."""
+    """Decodes a member's subscription. Raises ProtocolError."""
     from .assignors.subscriptions import MemberSubscription
 
     subscription = decode_embedded(ConsumerProtocolSubscription, data)
@@ -61,7 +61,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "M
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """The assignment of a member, for SyncGroup."""
+    """Encodes the assignment of a member, for SyncGroup."""
     version = ConsumerProtocolAssignment.VERSIONS[1]
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
@@ -73,7 +73,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """The partitions of an assignment; none for empty bytes (a member that got nothing). Raises ProtocolError."""
+    """Decodes an assignment; empty bytes are an assignment without partitions. Raises ProtocolError."""
     if not data:
         return []
     assignment = decode_embedded(ConsumerProtocolAssignment, data)
@@ -93,7 +93,7 @@ def join_protocols(
     rack_id: str | None = None,
     user_data: Mapping[str, bytes] | None = None,
 ) -> list[JoinGroupRequest.JoinGroupRequestProtocol]:
-    """One entry for each assignor, in order of preference; ``user_data`` by assignor."""
+    """The protocols of a JoinGroup: one for each assignor, in order of preference. ``user_data`` is by assignor."""
     topics, owned = list(topics), list(owned)
     own_data = user_data or {}
     return [
@@ -106,7 +106,7 @@ def join_protocols(
 
 
 def members_of(response: JoinGroupResponse) -> "dict[str, MemberSubscription]":
-    """The members that a leader has to share the partitions among. Raises ProtocolError."""
+    """The members' subscriptions from the leader's JoinGroup response, by member id. Raises ProtocolError."""
     return {
         member.member_id: decode_subscription(member.metadata, member.group_instance_id) for member in response.members
     }
@@ -115,7 +115,7 @@ def members_of(response: JoinGroupResponse) -> "dict[str, MemberSubscription]":
 def assign(
     strategy: str, members: "Mapping[str, MemberSubscription]", topics: "TopicPartitions"
 ) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
-    """The leader's work. Raises KafkaError (INCONSISTENT_GROUP_PROTOCOL) for an assignor that we do not have."""
+    """Runs the assignor on the leader, for SyncGroup. Raises KafkaError INCONSISTENT_GROUP_PROTOCOL if unknown."""
     from .assignors.by_name import ASSIGNORS
 
     assignor = ASSIGNORS.get(strategy)

@@ -1,7 +1,6 @@
-"""A group's committed offsets: OffsetCommit and OffsetFetch, to its coordinator.
+"""Sends OffsetCommit and OffsetFetch to a group's coordinator.
 
-Asked again after a retriable error until the time is over. No state. Source:
-``consumer.internals.ConsumerCoordinator``.
+Retriable errors are retried until the timeout. No state. Source: ``consumer.internals.ConsumerCoordinator``.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from ..errors import BrokerConnectionError, broker_error
 from ..types import Identity, OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 NAMES_UP_TO = 9
-"""OffsetCommit and OffsetFetch take topic names up to this version, ids from the next on (KIP-848)."""
+"""The last version of OffsetCommit and OffsetFetch with topic names; later versions have topic ids (KIP-848)."""
 GROUPS_SINCE = 8
 MEMBERS_SINCE = 9
 ASK_AGAIN_ANYWAY = frozenset({ErrorCode.STALE_MEMBER_EPOCH})
@@ -38,10 +37,10 @@ async def commit_offsets(
     identity: Callable[[], Identity] = Identity,
     timeout_ms: float = 60_000,
 ) -> None:
-    """Commits offsets for a group. Without a member id it commits as a non-member, which only an empty group accepts.
+    """Commits offsets of a group. Without a member id only a group without members accepts the commit.
 
-    ``identity`` is called before each attempt, so a newer epoch (STALE_MEMBER_EPOCH) only causes a retry. Raises
-    KafkaError; the retriable ones after ``timeout_ms``.
+    ``identity`` is called before each attempt, so that a retry after STALE_MEMBER_EPOCH sends the new epoch. Raises
+    KafkaError; retriable ones only after ``timeout_ms``.
     """
     topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = defaultdict(list)
     for partition, offset in offsets.items():
@@ -88,7 +87,7 @@ async def fetch_committed(
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """A group's committed offsets (None: of all partitions); partitions without one are left out. Raises KafkaError.
 
-    ``identity``: of a member of the consumer protocol, which gets an error if its epoch is old.
+    ``identity``: returns the member id and epoch in the consumer protocol. The coordinator refuses a stale epoch.
     """
     by_topic = None if partitions is None else partitions_by_topic(partitions)
 

@@ -1,6 +1,6 @@
-"""The consumer's settings that concern its group, for both protocols; times in ms.
+"""The consumer's group settings, for both protocols. Times are in ms.
 
-Pure. Source: ``org.apache.kafka.clients.consumer.ConsumerConfig``, KIP-848 (which settings the broker has now).
+Pure. Source: ``org.apache.kafka.clients.consumer.ConsumerConfig``, KIP-848 (settings that moved to the broker).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ DEFAULT_HEARTBEAT_INTERVAL_MS = 3_000
 
 @dataclass(frozen=True, slots=True)
 class GroupConfig:
-    """A consumer's group."""
+    """The group settings of a consumer, named as Kafka's keys."""
 
     group_id: str
     group_instance_id: str | None
@@ -24,15 +24,15 @@ class GroupConfig:
     rack_id: str | None
     uses_consumer_protocol: bool
     session_timeout_ms: int = DEFAULT_SESSION_TIMEOUT_MS
-    """Of the classic protocol, as the next two."""
+    """Used by the classic protocol only, like the next two."""
     heartbeat_interval_ms: int = DEFAULT_HEARTBEAT_INTERVAL_MS
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
     remote_assignor: str | None = None
-    """Of the consumer protocol: ``uniform`` or ``range``; None leaves it to the broker."""
+    """Used by the consumer protocol only: ``uniform`` or ``range``. None is the broker's default."""
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether members keep their partitions while they join: only if every assignor can do it (KIP-429)."""
+        """Whether members keep their partitions during a rebalance. All assignors must support it (KIP-429)."""
         return all(strategy in COOPERATIVE for strategy in self.strategies)
 
 
@@ -48,7 +48,7 @@ def group_config(
     remote_assignor: str | None,
     rack_id: str | None,
 ) -> GroupConfig | None:
-    """The settings judged together; None without a group. Raises ConfigurationError."""
+    """Checks the settings. Returns None if there is neither a group nor an error. Raises ConfigurationError."""
     if group_protocol not in ("classic", "consumer"):
         raise ConfigurationError(f"group_protocol is {group_protocol!r}; it can be classic, consumer")
     classic = {

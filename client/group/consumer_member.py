@@ -1,8 +1,8 @@
-"""A consumer's membership in a group of the consumer protocol (KIP-848): the coordinator shares out, members reconcile.
+"""A consumer's membership in a group of the consumer protocol (KIP-848): the coordinator assigns, members reconcile.
 
-Owns: member id (made here, kept for life), member epoch, the task that sends heartbeats, the assignment that the
-coordinator wants. Never does: positions or records. Invariants: a partition is given up only after the commit and the
-listener, inside ``poll``; the heartbeat that says so comes after. Source:
+Owns: member id (created here, never changed), member epoch, the heartbeat task, the target assignment from the
+coordinator. Never does: positions or records. Invariant: partitions are revoked inside ``poll``, after the commit and
+the listener's callback; only then a heartbeat reports that the member no longer owns them. Source:
 ``consumer.internals.ConsumerMembershipManager``, ``ConsumerHeartbeatRequestManager``.
 """
 
@@ -25,20 +25,20 @@ logger = logging.getLogger(__name__)
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
 LEAVE_STATIC_EPOCH = -2
-"""A static member that comes back: its partitions stay with it until the session timeout."""
+"""The epoch with which a static member leaves. Its partitions stay assigned to it until the session timeout."""
 FENCED = frozenset({ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID})
 DEFAULT_INTERVAL_MS = 5_000
 Partitions = frozenset[tuple[bytes, int]]
-"""Topic ids and partition numbers, as heartbeats carry them."""
+"""(topic id, partition number) pairs, as in ConsumerGroupHeartbeat."""
 
 
 class ConsumerMember:
-    """One member of a group."""
+    """A consumer's membership in a group of the consumer protocol."""
 
     def __init__(
         self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, changed: Callable[[], None]
     ) -> None:
-        """``changed`` is called when there is something to do for ``advance``."""
+        """``changed`` is called when ``advance`` has work to do."""
         self._cluster = cluster
         self._coordinator = coordinator
         self._config = config
@@ -49,13 +49,13 @@ class ConsumerMember:
         self._last_poll = asyncio.get_running_loop().time()
         self._topics: frozenset[str] = frozenset()
         self._owned: Partitions = frozenset()
-        """What the member says that it owns."""
+        """The partitions that the member reports as owned."""
         self._target: Partitions | None = None
-        """What the coordinator wants it to own; None until it has said so."""
+        """The target assignment from the coordinator; None before the first one."""
         self._reconciled: Partitions | None = None
         self._sent_topics: frozenset[str] | None = None
         self._sent_owned: Partitions | None = None
-        """What the last successful heartbeat contained; None if the next one must contain everything."""
+        """Topics and owned partitions in the last successful heartbeat. None: the next one must contain all fields."""
         self._lost = False
         self.member_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.member_epoch = JOIN_EPOCH
@@ -63,7 +63,7 @@ class ConsumerMember:
 
     @property
     def identity(self) -> Identity:
-        """Member id and epoch; before the first answer, the identity of a non-member."""
+        """Member id and epoch; an empty Identity before the first heartbeat response."""
         if not self.is_joined:
             return Identity()
         return Identity(self.member_id, self.member_epoch, self._config.group_instance_id)
@@ -74,11 +74,11 @@ class ConsumerMember:
         return self.member_epoch > JOIN_EPOCH
 
     def polled(self) -> None:
-        """The user called poll: the interval of ``max_poll_interval_ms`` begins anew."""
+        """Notes that the user called ``poll``, which restarts the ``max_poll_interval_ms``."""
         self._last_poll = asyncio.get_running_loop().time()
 
     def subscription_changed(self) -> None:
-        """The subscribed topics have changed: the next heartbeat names them."""
+        """Wakes ``poll``, whose ``advance`` sends the new topics with the next heartbeat."""
         self._changed()
 
     @property
@@ -87,16 +87,19 @@ class ConsumerMember:
         return frozenset()
 
     def metadata_changed(self, _partition_counts: dict[str, int]) -> None:
-        """The coordinator watches the topics itself."""
+        """Does nothing: the coordinator watches the topics itself."""
 
     def enforce_rebalance(self) -> None:
-        """Nothing: the coordinator decides when to rebalance."""
+        """Only logs a warning: the coordinator decides when to rebalance."""
         logger.warning("enforce_rebalance() has no effect with group_protocol='consumer'")
 
     # Inside poll
 
     async def advance(self, topics: frozenset[str], handover: Handover) -> None:
-        """Joins, and reconciles what the member has with what the coordinator wants. Raises KafkaError."""
+        """Starts heartbeats (which join the group) and reconciles the owned partitions with the target assignment.
+
+        Raises the error that ended the membership: KafkaError, UnsupportedVersionError.
+        """
         if self.fatal is not None:
             raise self.fatal
         if self._lost:
@@ -112,7 +115,10 @@ class ConsumerMember:
             await self._reconcile(self._target, handover)
 
     async def _reconcile(self, target: Partitions, handover: Handover) -> None:
-        """Gives up and takes partitions; those of topics whose names are not known yet wait for the metadata."""
+        """Revokes and assigns partitions to match ``target``.
+
+        Partitions of topic ids without a known name wait until a metadata refresh brings the name.
+        """
         names = self._cluster.metadata.topic_names
         if any(topic_id not in names for topic_id, _ in target):
             try:
@@ -154,20 +160,20 @@ class ConsumerMember:
             deadline = min(next_beat, self._last_poll + max_poll_interval_s)
             try:
                 async with asyncio.timeout_at(deadline):
-                    # After a failure only the time counts, else what the failed heartbeat said would go out at once.
+                    # After a failure wait for the backoff only. _wake would cut it short and resend at once.
                     await (self._wake.wait() if answered else asyncio.Event().wait())
             except TimeoutError:
                 continue
 
     def _lose(self) -> None:
-        """The partitions may belong to others: ``advance`` says so and joins anew."""
+        """Marks the membership as lost; ``advance`` then drops the partitions and joins again."""
         self.member_epoch = JOIN_EPOCH
         self._sent_topics = self._sent_owned = None
         self._lost = True
         self._changed()
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
-        """All of it when joining or after a failure, else what has changed."""
+        """The next heartbeat: all fields when joining or after a failure, otherwise only those that changed."""
         config = self._config
         request = ConsumerGroupHeartbeatRequest(
             group_id=config.group_id,
@@ -191,7 +197,7 @@ class ConsumerMember:
         return request
 
     async def _beat(self) -> bool:
-        """One heartbeat; whether it was answered without an error that a pause may cure."""
+        """Sends one heartbeat. Returns False if it should be sent again after a backoff."""
         topics, owned = self._topics, self._owned
         try:
             connection = await self._coordinator.connection()
@@ -241,14 +247,14 @@ class ConsumerMember:
     # Commits
 
     def commit_refused(self, sent: Identity, error: KafkaError) -> None:
-        """A commit was refused; if the member is out of the group, the next heartbeat says so."""
+        """Sends a heartbeat at once if a refused commit shows that the coordinator has fenced this member."""
         if sent == self.identity and error.error_code in FENCED:
             self._wake.set()
 
     # Leaving
 
     async def leave(self, reason: str) -> None:
-        """Ends the membership; a static member may come back within the session timeout."""
+        """Leaves the group; a static member may rejoin within the session timeout."""
         if self._heartbeats is not None:
             self._heartbeats.cancel()
             await asyncio.gather(self._heartbeats, return_exceptions=True)
@@ -272,7 +278,7 @@ class ConsumerMember:
             connection = await self._coordinator.connection()
             await connection.call(request, ConsumerGroupHeartbeatResponse)
         except (ClientError, KafkaError):
-            self._coordinator.forget()  # the coordinator notices by itself after the session timeout
+            self._coordinator.forget()  # the coordinator removes the member after the session timeout
 
 
 def _by_topic_id(partitions: Partitions) -> dict[bytes, list[int]]:

@@ -1,7 +1,7 @@
-"""A consumer's group as the consumer sees it: its membership, its commits, its committed offsets.
+"""A consumer's access to its group: its membership, its commits, the group's committed offsets.
 
-Owns: how these are put together; the protocols are imported on first use, because each consumer needs only one. Commits
-go over another connection than the membership, so that a parked JoinGroup holds none up. Source:
+Owns: creating these objects. The module of a group protocol is imported on first use, because a consumer needs only
+one. Commits and membership have separate connections, so that a waiting JoinGroup does not delay commits. Source:
 ``org.apache.kafka.clients.consumer.internals.ConsumerCoordinator``.
 """
 
@@ -28,7 +28,7 @@ class Group:
         timeout_ms: float,
         auto_commit_interval_ms: float | None,
     ) -> None:
-        """``changed`` is called when ``poll`` has something to do; no interval: no automatic commits."""
+        """``changed`` is called when ``poll`` has work to do. ``auto_commit_interval_ms`` None: no auto commit."""
         self._cluster = cluster
         self._config = config
         self._timeout_ms = timeout_ms
@@ -45,7 +45,7 @@ class Group:
 
     @property
     def metadata(self) -> GroupMetadata:
-        """Who the consumer is in its group now."""
+        """The consumer's group id, member id and generation (or epoch) now."""
         member_id, generation_id, _ = self.member.identity
         return GroupMetadata(self._config.group_id, generation_id, member_id, self._config.group_instance_id)
 
@@ -61,7 +61,7 @@ class Group:
         )
 
     def _epoch_identity(self) -> Identity:
-        """Only members of the consumer protocol say who they are when they fetch offsets."""
+        """The identity for OffsetFetch, which only members of the consumer protocol send."""
         return self.member.identity if self._config.uses_consumer_protocol else Identity()
 
 
@@ -79,7 +79,7 @@ def _membership(cluster: Cluster, config: GroupConfig, changed: Callable[[], Non
 def to_commit(
     offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Offsets as users give them, with or without metadata."""
+    """Converts the offsets of a user's call: plain numbers become OffsetAndMetadata."""
     return {
         TopicPartition(*partition): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
         for partition, offset in offsets.items()

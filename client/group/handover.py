@@ -1,7 +1,7 @@
-"""Partitions that change hands: what was consumed is committed, the listener told, the subscription changed.
+"""Revokes and assigns partitions: commits the consumed positions, calls the listener, changes the subscription.
 
-Owns: the order of these. Runs only inside ``poll``, ``unsubscribe`` and ``stop``, as Java's callbacks do. Invariant:
-the subscription changes also when a listener raises; its error reaches the caller of ``poll``. Source:
+Owns: the order of these steps. Runs only inside ``poll``, ``unsubscribe`` and ``stop``, as Java's callbacks do.
+Invariant: the subscription changes even if the listener raises; its error reaches the caller of ``poll``. Source:
 ``consumer.internals.ConsumerRebalanceListenerInvoker``, ``ConsumerCoordinator.onJoinPrepare`` and ``onJoinComplete``.
 """
 
@@ -13,29 +13,29 @@ from .subscription import SubscriptionState
 
 
 class RebalanceListener:
-    """Callbacks for partitions that are revoked, assigned or lost, called inside ``poll``. Override any."""
+    """Callbacks for partitions that are revoked, assigned or lost, called inside ``poll``. Override what you need."""
 
     async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
-        """The partitions are about to be given up; commits still count."""
+        """Called before the consumer gives the partitions up. Their offsets can still be committed."""
 
     async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
-        """The partitions are new to the consumer (with cooperative rebalancing: besides those that it has).
+        """Called with the newly assigned partitions; with cooperative rebalancing the consumer has others too.
 
-        Positions are looked up after this.
+        The positions are looked up after this call.
         """
 
     async def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> None:
-        """The partitions may belong to others already; commits would fail."""
+        """Called after the consumer lost the partitions. Others may own them already; commits would fail."""
         await self.on_partitions_revoked(partitions)
 
 
 class Handover:
-    """Hands the partitions of one consumer over."""
+    """Changes the partitions of one consumer in a rebalance."""
 
     def __init__(
         self, cluster: Cluster, subscription: SubscriptionState, commit: Callable[[], Awaitable[None]]
     ) -> None:
-        """``commit`` commits what was consumed, if that is automatic; it does not raise."""
+        """``commit`` commits the positions if auto commit is on. It does not raise."""
         self._subscription = subscription
         self._cluster = cluster
         self.commit = commit
@@ -43,11 +43,11 @@ class Handover:
 
     @property
     def owned(self) -> list[TopicPartition]:
-        """What the consumer has, sorted."""
+        """The partitions assigned to the consumer, sorted."""
         return sorted(self._subscription.assigned)
 
     async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
-        """Revokes partitions: commit, listener, subscription. Does nothing without partitions."""
+        """Gives partitions up: commits, calls the listener, changes the subscription."""
         going = list(partitions)
         if not going:
             return
@@ -58,7 +58,7 @@ class Handover:
             self._forget(going)
 
     async def lose(self) -> None:
-        """All partitions are gone already."""
+        """Drops all partitions, which others may own already: calls the listener without a commit."""
         going = self.owned
         if not going:
             return
@@ -68,7 +68,7 @@ class Handover:
             self._forget(going)
 
     async def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Takes partitions besides those that the consumer has."""
+        """Adds partitions to those that the consumer has, and calls the listener with the added ones."""
         coming = [partition for partition in partitions if partition not in self._subscription.assigned]
         self._cluster.wanted_topics.update(partition.topic for partition in coming)
         self._subscription.assign([*self._subscription.assigned, *coming])

@@ -1,6 +1,6 @@
-"""What a consumer needs of its group, whichever protocol the group speaks: an interface.
+"""The interface of a consumer's membership in a group, for both group protocols.
 
-The protocols are ``classic_member.py`` and ``consumer_member.py`` (KIP-848). Source:
+It is implemented by ``classic_member.py`` and ``consumer_member.py`` (KIP-848). Source:
 ``org.apache.kafka.clients.consumer.internals.ConsumerCoordinator`` and ``ConsumerMembershipManager``.
 """
 
@@ -12,40 +12,40 @@ from .handover import Handover
 
 
 class Membership(Protocol):
-    """One consumer in its group. Partitions change hands only inside ``advance``, which ``poll`` calls."""
+    """One consumer in its group. Partitions are revoked and assigned only inside ``advance``, which ``poll`` calls."""
 
     @property
     def identity(self) -> Identity:
-        """What commits carry now."""
+        """The member id and generation (or epoch) that commits send now."""
 
     @property
     def is_joined(self) -> bool:
-        """Whether the member is in the group, as far as it knows."""
+        """Whether the member believes that it is in the group: it has a generation or epoch."""
 
     def polled(self) -> None:
-        """The user called poll: the interval of ``max_poll_interval_ms`` begins anew."""
+        """Notes that the user called ``poll``, which restarts the ``max_poll_interval_ms``."""
 
     def subscription_changed(self) -> None:
-        """The subscribed topics have changed."""
+        """Called after the subscribed topics changed."""
 
     @property
     def watched_topics(self) -> frozenset[str]:
-        """Topics that the member has to watch for its group, besides its own."""
+        """Topics whose metadata the member needs. On a classic group's leader: the topics of all members."""
 
     def metadata_changed(self, partition_counts: dict[str, int]) -> None:
-        """Partition counts of the member's topics and of those that it watches."""
+        """Called after a metadata refresh, with the partition counts of the subscribed and the watched topics."""
 
     def enforce_rebalance(self) -> None:
-        """The user requests a rebalance."""
+        """Starts a rebalance at the user's request, if the protocol allows it."""
 
     async def advance(self, topics: frozenset[str], handover: Handover) -> None:
-        """Does what is due without waiting for the coordinator: hands partitions over, starts to join.
+        """Revokes and assigns partitions, and starts to join if needed. Does not wait for the coordinator.
 
-        Raises KafkaError for what does not go away: authorization, a fenced static member, a full group.
+        Raises KafkaError for errors that are not retriable: authorization, a fenced static member, a full group.
         """
 
     def commit_refused(self, sent: Identity, error: KafkaError) -> None:
-        """A commit sent as ``sent`` was refused: the member may have to join again."""
+        """Called after a commit under the identity ``sent`` was refused. The member may have to join again."""
 
     async def leave(self, reason: str) -> None:
-        """Ends the membership, so that the others need not wait for the session timeout."""
+        """Leaves the group, so that its partitions are reassigned without waiting for the session timeout."""

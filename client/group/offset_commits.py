@@ -20,7 +20,7 @@ from .membership import Membership
 logger = logging.getLogger(__name__)
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 CommitCallback = Callable[[Offsets, Exception | None], None]
-"""Called with the offsets and what went wrong, when an asynchronous commit is over."""
+"""Called after an asynchronous commit, with its offsets and its error (None if it succeeded)."""
 
 
 class OffsetCommits:
@@ -36,7 +36,7 @@ class OffsetCommits:
         timeout_ms: float,
         interval_ms: float | None,
     ) -> None:
-        """``interval_ms``: of automatic commits, None without them."""
+        """``interval_ms`` is ``auto_commit_interval_ms``; None disables automatic commits."""
         self._cluster = cluster
         self._coordinator = coordinator
         self._group_id = group_id
@@ -45,12 +45,12 @@ class OffsetCommits:
         self._interval_s = None if interval_ms is None else interval_ms / 1000
         self._next_automatic = 0.0 if interval_ms is None else asyncio.get_running_loop().time() + interval_ms / 1000
         self._last: asyncio.Future[None] | None = None
-        """Done when the last commit that was asked for is over."""
+        """Becomes done when the newest requested commit is over."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._automatic: asyncio.Task[None] | None = None
 
     async def commit(self, offsets: Offsets) -> None:
-        """Commits, after everything that was committed before. Raises KafkaError, ClientError."""
+        """Commits, after all commits requested earlier are over. Raises KafkaError, ClientError."""
         turn = self._next_turn()
         try:
             await turn.come()
@@ -60,9 +60,9 @@ class OffsetCommits:
             turn.over()
 
     def commit_async(self, offsets: Offsets, callback: CommitCallback | None) -> "asyncio.Task[None]":
-        """Commits in the background, tried once.
+        """Commits in the background, without retries.
 
-        The task's result says what became of it; without a callback a failure is logged. A failure that may pass is a
+        The returned task raises the error; without a callback the error is logged too. A retriable error is a
         RetriableCommitError.
         """
         turn = self._next_turn()
@@ -73,7 +73,7 @@ class OffsetCommits:
             self._tasks.discard(task)
             turn.over()
             if not task.cancelled():
-                task.exception()  # marks it as retrieved: with a callback, the user need not look at the task
+                task.exception()  # marks it as retrieved, because a user with a callback may never read the task
 
         task.add_done_callback(done)
         return task
@@ -99,7 +99,7 @@ class OffsetCommits:
             raise failure
 
     def _next_turn(self) -> "_Turn":
-        """The place after all commits that were requested before."""
+        """A turn after all commits that were requested earlier."""
         turn = _Turn(self._last)
         self._last = turn.done
         return turn
@@ -109,7 +109,7 @@ class OffsetCommits:
 
         def identity() -> Identity:
             nonlocal sent
-            sent = self._membership.identity  # a retry goes out under the member's newest epoch
+            sent = self._membership.identity  # a retry sends the member's newest epoch
             return sent
 
         try:
@@ -124,11 +124,14 @@ class OffsetCommits:
 
     @property
     def next_automatic(self) -> float | None:
-        """The loop time of the next automatic commit; None without them, or while one is under way."""
+        """The loop time (s) of the next automatic commit; None if they are off, or while one is running."""
         return None if self._interval_s is None or self._automatic is not None else self._next_automatic
 
     def commit_if_due(self, consumed: Callable[[], Offsets]) -> None:
-        """Every ``auto_commit_interval_ms``, by poll: what earlier polls gave out is processed by now."""
+        """Starts an automatic commit if ``auto_commit_interval_ms`` is over.
+
+        ``poll`` calls it before it returns new records: by then the user has processed the earlier ones.
+        """
         if self._interval_s is None:
             return
         now = asyncio.get_running_loop().time()
@@ -147,7 +150,7 @@ class OffsetCommits:
             logger.warning("automatic commit failed, records may be read again: %s", failure)
 
     async def commit_before_handover(self, consumed: Callable[[], Offsets]) -> None:
-        """The automatic commit before partitions are given up. Failures are logged: the partitions go anyway."""
+        """The automatic commit before partitions are revoked. Errors are only logged: the revocation cannot wait."""
         if self._interval_s is None:
             return
         try:
@@ -156,24 +159,24 @@ class OffsetCommits:
             logger.warning("automatic commit failed, records may be read again: %s", error)
 
     async def idle(self) -> None:
-        """Waits until no commit is under way."""
+        """Waits until all asynchronous commits are over."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 class _Turn:
-    """A commit's place in the order, taken when it is asked for, not when its task begins to run."""
+    """A commit's place in the queue. It is taken when the commit is requested, before its task starts to run."""
 
     def __init__(self, before: "asyncio.Future[None] | None") -> None:
         self._before = before
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def come(self) -> None:
-        """Waits for the commits before."""
+        """Waits until all earlier commits are over."""
         if self._before is not None and not self._before.done():
             await asyncio.shield(self._before)
 
     def over(self) -> None:
-        """Lets the next one come; one that was cancelled while it waited does so only when the one before is over."""
+        """Lets the next commit run. If this one was cancelled while it waited, only after the one before it is over."""
         if self.done.done():
             return
         if self._before is None or self._before.done():

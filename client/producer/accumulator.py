@@ -1,17 +1,17 @@
-"""The queues of a producer: batches by partition, which may be sent now, and what a failure does to the order.
+"""The queues of a producer: batches by partition, when each may be sent, and their order after a failure.
 
 Pure. Owns: the queues of batches, the sequence numbers of idempotence, the memory bound. Never does: I/O, clocks (every
-call takes ``now_ms``), encoding, futures' results (a batch carries its callers' futures as opaque values).
+call takes ``now_ms``), encoding, setting futures' results (a batch carries its callers' futures as opaque values).
 
-Invariants: batches of a partition are sent in the order of their records; after a failure nothing more of that
-partition is sent until all of its batches in flight are answered, then the oldest goes first, so that retries with
-sequence numbers never reorder; nothing follows the first batch of a producer epoch until it is acknowledged, because a
-broker without state of the producer takes any sequence number for the first; a sequence number once given to a batch
-that may have been written is never given to other records under the same producer epoch.
+Invariants: Batches of a partition are sent in the order of their records. After a failure the partition sends nothing
+until all of its batches in flight are answered; then it sends the oldest first, so that retries never reorder. After
+the first batch of a producer epoch the partition sends nothing until that batch is acknowledged, because a broker
+without state of the producer accepts any sequence number. A sequence number of a batch that may have been written is
+never used for other records under the same producer epoch.
 
-Source: ``org.apache.kafka.clients.producer.internals.RecordAccumulator`` and ``TransactionManager``, KIP-360 (an
-idempotent producer bumps its own epoch when a sequence is lost; here for the partition concerned only, since brokers
-keep producer state by partition).
+Source: ``org.apache.kafka.clients.producer.internals.RecordAccumulator`` and ``TransactionManager``, KIP-360. There an
+idempotent producer bumps its own epoch after a lost sequence number; here only the affected partition does, because
+brokers keep producer state by partition.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ from ..types import Header, TopicPartition
 
 BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21
-"""Upper bound of a record's own fields (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+"""Upper bound of a record's bytes without key, value and headers (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 HEADER_OVERHEAD_BYTES = 10
 MAX_PRODUCER_EPOCH = 32766
 
@@ -42,26 +42,27 @@ def record_size(key: bytes | None, value: bytes | None, headers: list[Header]) -
 
 @dataclass(eq=False, slots=True)
 class SharedDelivery:
-    """The outcome of records that one future stands for. The broker may ask to split them into several batches."""
+    """The state of a ``send_batch`` call: one future for all its records, which may be split into several batches."""
 
     future: Any
     parts: int = 1
-    """Batches that are not acknowledged yet."""
+    """The number of its batches that are not acknowledged yet."""
     first: Any = None
-    """The place of the first record, once its batch is acknowledged."""
+    """The RecordMetadata of the first record, after its batch is acknowledged."""
 
 
 @dataclass(eq=False, slots=True)
 class ProducerBatch:
-    """Records of one partition that go out as one record batch."""
+    """Records of one partition that are sent as one record batch."""
 
     partition: TopicPartition
     created_ms: float
     order: tuple[int, int]
-    """Place among the batches of the partition: serial number, then the place in a batch that was split."""
+    """Sort key among the partition's batches: (serial number, index of the first record in the batch before a split).
+    """
     records: list[PendingRecord] = field(default_factory=list)
     futures: list[Any] = field(default_factory=list)
-    """One for each record; empty if there is a shared one."""
+    """One for each record; empty if ``shared`` is set."""
     shared: SharedDelivery | None = None
     size: int = BATCH_OVERHEAD_BYTES
     """Upper bound in bytes before compression."""
@@ -70,8 +71,9 @@ class ProducerBatch:
     producer_id: int = -1
     producer_epoch: int = -1
     encoded: bytes | None = None
-    """The record batch as it goes over the wire, kept for retries; the producer fills it."""
+    """The encoded record batch, kept for retries. The sender sets it."""
     closed: bool = False
+    """True: no more records are added, and the batch does not linger."""
 
 
 @dataclass(slots=True)
@@ -81,20 +83,20 @@ class PartitionQueue:
     waiting: list[ProducerBatch] = field(default_factory=list)
     in_flight: list[ProducerBatch] = field(default_factory=list)
     recovering: bool = False
-    """A batch failed: nothing is sent until those in flight are answered."""
+    """True after a batch is to be retried: nothing is sent until all batches in flight are answered."""
     epoch_bump: bool = False
-    """A sequence number was lost: a new epoch starts when nothing is in flight."""
+    """True after a sequence number was lost: a new producer epoch must start once nothing is in flight."""
     not_before_ms: float = 0.0
     next_serial: int = 0
     producer_id: int = -1
     producer_epoch: int = -1
     next_sequence: int = 0
     established: bool = False
-    """The broker acknowledged a batch of this producer id and epoch: it has a sequence number to compare with."""
+    """Whether the broker acknowledged a batch of this producer id and epoch, so that it can check the next sequence."""
 
 
 class Accumulator:
-    """All partitions' queues. Sizes in bytes, times in ms."""
+    """The queues of all partitions. Sizes are in bytes, times in ms."""
 
     def __init__(
         self,
@@ -107,9 +109,10 @@ class Accumulator:
         idempotent: bool,
         transactional: bool = False,
     ) -> None:
-        """The producer's settings of the same names; ``max_in_flight`` counts batches of one partition.
+        """The producer's settings of the same names. ``max_in_flight`` limits the batches of one partition.
 
-        ``transactional``: the producer id comes from ``restart``, and a lost sequence stops the partition until then.
+        ``transactional``: ``restart`` sets the producer id. After a lost sequence number the partition sends nothing
+        until the next ``restart``.
         """
         self._batch_size = batch_size
         self._linger_ms = linger_ms
@@ -122,15 +125,15 @@ class Accumulator:
         self._producer = (-1, -1)
         self.buffered_bytes = 0
         self.needs_producer_id = idempotent and not transactional
-        """True until a producer id is known, and again when its epochs are used up."""
+        """Whether an InitProducerId is needed: no producer id is known, or its epochs are used up."""
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
-        """The identity that InitProducerId gave; partitions take it with sequence 0 when they next need one."""
+        """Sets the result of InitProducerId. Partitions without a producer id use it from sequence 0 on."""
         self._producer = (producer_id, producer_epoch)
         self.needs_producer_id = False
 
     def restart(self, producer_id: int, producer_epoch: int) -> None:
-        """A new identity between two transactions: all partitions begin with sequence 0."""
+        """Sets a new producer id and epoch between two transactions: all partitions restart with sequence 0."""
         for queue in self._queues.values():
             assert not queue.in_flight, "a batch waits for its answer"
             queue.producer_id = -1
@@ -140,20 +143,20 @@ class Accumulator:
 
     @property
     def lost_sequences(self) -> bool:
-        """Whether a batch with a sequence number was given up since the last new epoch."""
+        """Whether a partition has lost a sequence number and has not started a new epoch since."""
         return any(queue.epoch_bump for queue in self._queues.values())
 
     @property
     def has_sequences(self) -> bool:
-        """Whether anything was sent under the present producer id."""
+        """Whether a partition has sent batches with the current producer id."""
         return any(queue.producer_id >= 0 for queue in self._queues.values())
 
     def has_room(self, size: int) -> bool:
-        """Whether ``buffer_memory`` has room for a record of ``size``; a single record always fits an empty buffer."""
+        """Whether ``buffer_memory`` has room for ``size`` bytes. An empty buffer takes a record of any size."""
         return self.buffered_bytes == 0 or self.buffered_bytes + size <= self._buffer_memory
 
     def append(self, partition: TopicPartition, record: PendingRecord, size: int, future: Any, now_ms: float) -> bool:
-        """Adds a record to the partition's open batch or a new one; True when there is a new batch or a full one."""
+        """Adds a record to the partition's open batch or to a new one. Returns True if the batch is new or full."""
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = PartitionQueue()
@@ -177,7 +180,7 @@ class Accumulator:
     def append_batch(
         self, partition: TopicPartition, records: list[PendingRecord], size: int, future: Any, now_ms: float
     ) -> None:
-        """Adds records as a batch of their own, ready to send; ``future`` stands for all of them."""
+        """Adds records as one separate batch that does not linger. ``future`` is for all of them."""
         queue = self._queues.setdefault(partition, PartitionQueue())
         if queue.waiting:
             queue.waiting[-1].closed = True
@@ -189,11 +192,11 @@ class Accumulator:
         self.buffered_bytes += size
 
     def partitions_with_waiting(self) -> list[TopicPartition]:
-        """The partitions that have something to send, now or later."""
+        """The partitions that have a batch to send, now or later."""
         return [partition for partition, queue in self._queues.items() if queue.waiting]
 
     def waiting_counts(self, topic: str, partitions: Sequence[int]) -> list[int]:
-        """How many batches of each partition wait to be sent."""
+        """The number of batches that wait to be sent, for each partition."""
         queues = (self._queues.get(TopicPartition(topic, partition)) for partition in partitions)
         return [0 if queue is None else len(queue.waiting) for queue in queues]
 
@@ -217,7 +220,10 @@ class Accumulator:
             yield from queue.waiting
 
     def ready_in_ms(self, partition: TopicPartition, now_ms: float, *, flushing: bool) -> float | None:
-        """In how many ms the partition's next batch may be sent: 0 now, None only after an answer or a new record."""
+        """The ms until the partition's next batch may be sent; 0: now.
+
+        None: nothing can be sent before a response arrives or a record is added.
+        """
         queue = self._queues[partition]
         limit = self._max_in_flight if queue.established or not self._idempotent else 1
         if not queue.waiting or len(queue.in_flight) >= limit:
@@ -231,7 +237,10 @@ class Accumulator:
         return max(0.0, ready_ms - now_ms)
 
     def take(self, partition: TopicPartition, now_ms: float, *, flushing: bool) -> ProducerBatch | None:
-        """The partition's next batch, now in flight and with its sequence number; None when none may be sent."""
+        """Takes the partition's next batch, sets its sequence number and counts it as in flight.
+
+        Returns None if no batch may be sent now.
+        """
         if self.ready_in_ms(partition, now_ms, flushing=flushing) != 0.0:
             return None
         queue = self._queues[partition]
@@ -248,7 +257,10 @@ class Accumulator:
         return batch
 
     def _prepare_sequence(self, queue: PartitionQueue) -> bool:
-        """Sets the partition's producer id or next epoch; returns False while no producer id is known."""
+        """Sets the partition's producer id, or its next epoch after a lost sequence number.
+
+        Returns False if the partition must not send yet: it waits for a producer id or for ``restart``.
+        """
         if queue.epoch_bump and self._transactional:
             return False
         if queue.epoch_bump:
@@ -273,7 +285,7 @@ class Accumulator:
         return True
 
     def complete(self, batch: ProducerBatch) -> None:
-        """The batch was acknowledged."""
+        """Removes an acknowledged batch."""
         queue = self._queues[batch.partition]
         queue.in_flight.remove(batch)
         if (batch.producer_id, batch.producer_epoch) == (queue.producer_id, queue.producer_epoch):
@@ -281,7 +293,7 @@ class Accumulator:
         self._release(batch)
 
     def fail(self, batch: ProducerBatch) -> None:
-        """The batch is given up, wherever it is. Its sequence numbers are lost: the partition starts a new epoch."""
+        """Removes a failed batch, waiting or in flight. If it had sequence numbers, the partition needs a new epoch."""
         queue = self._queues[batch.partition]
         (queue.in_flight if batch in queue.in_flight else queue.waiting).remove(batch)
         if batch.base_sequence >= 0:
@@ -289,14 +301,14 @@ class Accumulator:
         self._release(batch)
 
     def retry(self, batch: ProducerBatch, not_before_ms: float, *, lost_sequence: bool = False) -> None:
-        """The batch goes back to its place in the queue; ``lost_sequence``: the broker no longer knows the producer."""
+        """Puts a batch back to its place in the queue. ``lost_sequence``: the broker lost the producer's state."""
         queue = self._back(batch, [batch])
         batch.attempts += 1
         queue.not_before_ms = not_before_ms
         queue.epoch_bump = queue.epoch_bump or lost_sequence
 
     def split(self, batch: ProducerBatch) -> None:
-        """The broker found the batch too large: it goes back as two halves, which keep the sequence numbers."""
+        """Puts a batch that the broker found too large back as two halves, which keep the sequence numbers."""
         assert len(batch.records) > 1, "one record cannot be split"
         half = len(batch.records) // 2
         halves = []
@@ -315,7 +327,7 @@ class Accumulator:
         self._back(batch, halves)
 
     def is_first_in_flight(self, batch: ProducerBatch) -> bool:
-        """Whether no older batch of the partition waits for its answer or its retry."""
+        """Whether it is the oldest batch of the partition, among those in flight and those waiting for a retry."""
         queue = self._queues[batch.partition]
         return all(other.order >= batch.order for other in (*queue.in_flight, *queue.waiting))
 
@@ -333,7 +345,7 @@ class Accumulator:
         return [batch for queue in self._queues.values() for batch in queue.waiting if batch.created_ms <= limit]
 
     def next_expiry_ms(self) -> float | None:
-        """When the oldest waiting batch expires, in the caller's clock; None when nothing waits."""
+        """The time (ms) at which the oldest waiting batch expires, in the caller's clock; None if none waits."""
         oldest = [queue.waiting[0].created_ms for queue in self._queues.values() if queue.waiting]
         return min(oldest) + self._delivery_timeout_ms if oldest else None
 

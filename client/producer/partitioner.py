@@ -1,8 +1,8 @@
-"""Which partition a record goes to: Java's murmur2 for keys, KIP-794's sticky choice without one, or round-robin.
+"""Chooses the partition of a record: murmur2 of its key, the sticky partition without a key (KIP-794), round-robin.
 
-Pure: chance comes in as a function. Equal to ``org.apache.kafka.clients.producer.internals.BuiltInPartitioner``,
-``RoundRobinPartitioner`` and ``org.apache.kafka.common.utils.Utils.murmur2``, so that producers in different languages
-put a key into the same partition.
+Pure: random numbers come from a function of the caller. Equal to
+``org.apache.kafka.clients.producer.internals.BuiltInPartitioner``, ``RoundRobinPartitioner`` and
+``org.apache.kafka.common.utils.Utils.murmur2``, so that producers in all languages send a key to the same partition.
 """
 
 import struct
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 Partitioner = Callable[[str, bytes | None, Sequence[int], Sequence[int]], int | None]
-"""A user's own: (topic, key, all partitions, partitions with a leader) -> partition, or None for the sticky one."""
+"""A user's partitioner: (topic, key, all partitions, partitions with a leader) -> partition; None: the default one."""
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
@@ -19,7 +19,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The 32-bit murmur2 hash of Kafka's Java client, as an unsigned number.
+    """The 32-bit murmur2 hash of Kafka's Java client, but unsigned.
 
     >>> murmur2(b"21") == -973932308 & 0xFFFFFFFF
     True
@@ -46,14 +46,14 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
 
 
 class StickyPartitioner:
-    """For records without a key: one partition until ``batch_size`` bytes went to it, then another at random.
+    """Partitions records without a key: stays with one partition for ``batch_size`` bytes, then chooses a random one.
 
-    With loads (how many batches wait for each partition), partitions with few waiting are chosen more often, so that a
-    slow broker gets less (``partitioner.adaptive.partitioning.enable``).
+    With ``loads`` (waiting batches of each partition), partitions with fewer waiting batches are chosen more often, so
+    that a slow broker gets fewer records (``partitioner.adaptive.partitioning.enable``).
     """
 
     def __init__(self, batch_size: int, below: Callable[[int], int]) -> None:
-        """``below``: a random number from 0 up to, without, its argument (``random.randrange``)."""
+        """``below(n)`` returns a random number from 0 to n - 1, like ``random.randrange``."""
         self._batch_size = max(1, batch_size)
         self._below = below
         self._sticky: dict[str, tuple[int, int]] = {}
@@ -78,13 +78,13 @@ class StickyPartitioner:
         waiting = loads(candidates) if loads is not None else []
         if len(set(waiting)) < 2:
             return candidates[self._below(len(candidates))]
-        # Each counts by how far it is from the longest queue, plus one so that that one is chosen too.
+        # The weight of a partition is (longest queue - its queue + 1). The + 1 gives the longest queue a chance too.
         table = list(accumulate(max(waiting) + 1 - count for count in waiting))
         return candidates[bisect_right(table, self._below(table[-1]))]
 
 
 class RoundRobinPartitioner:
-    """Each record to the next partition with a leader, whatever its key (``RoundRobinPartitioner``)."""
+    """Sends each record to the next partition with a leader and ignores keys (``RoundRobinPartitioner``)."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}

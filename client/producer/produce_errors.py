@@ -1,4 +1,4 @@
-"""What the errors of Produce mean for a producer.
+"""Classes of Produce errors, by the producer's reaction.
 
 Plain data. Source: ``Sender.completeBatch``, ``TransactionManager.canRetry``.
 """
@@ -18,5 +18,6 @@ REFRESH_ON = frozenset(
         ErrorCode.NETWORK_EXCEPTION,
     }
 )
-"""Errors after which the metadata is asked for again (Java's InvalidMetadataException)."""
+"""Errors after which the metadata is refreshed (Java's InvalidMetadataException)."""
 LOST_SEQUENCE = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
+"""Errors if the broker has no state of the producer, or misses batches before this one."""

@@ -1,4 +1,4 @@
-"""Batches in the form of a Produce request, and the answers of its response by partition. Pure.
+"""Encodes batches for a Produce request, and maps its response to partitions. Pure.
 
 Source: ``Sender.sendProduceRequest``, ``Sender.handleProduceResponse``.
 """
@@ -14,7 +14,7 @@ from .accumulator import ProducerBatch
 
 
 def encoded_batch(batch: ProducerBatch, compression: CompressionType, is_transactional: bool) -> bytes:
-    """The bytes of a batch, which are kept: a retry sends the same ones."""
+    """Encodes a batch. The bytes are kept in the batch, so that a retry sends the same ones."""
     if batch.encoded is None:
         builder = BatchBuilder(
             compression=compression,
@@ -29,7 +29,7 @@ def encoded_batch(batch: ProducerBatch, compression: CompressionType, is_transac
 
 
 def topic_data(batches: Iterable[ProducerBatch], ids: Mapping[str, bytes]) -> list[ProduceRequest.TopicProduceData]:
-    """Encoded batches by topic. ``ids``: topic name -> topic id."""
+    """Groups encoded batches by topic for the request. ``ids``: topic name -> topic id."""
     topics: dict[str, list[ProduceRequest.PartitionProduceData]] = defaultdict(list)
     for batch in batches:
         data = ProduceRequest.PartitionProduceData(index=batch.partition.partition, records=batch.encoded)
@@ -43,7 +43,7 @@ def topic_data(batches: Iterable[ProducerBatch], ids: Mapping[str, bytes]) -> li
 def answers_by_partition(
     response: ProduceResponse, names: Mapping[bytes, str]
 ) -> dict[TopicPartition, ProduceResponse.PartitionProduceResponse]:
-    """The answer for each partition. ``names``: topic id -> name, for versions that answer with ids."""
+    """The response for each partition. ``names``: topic id -> name, for versions whose response has topic ids."""
     return {
         TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
         for topic in response.responses

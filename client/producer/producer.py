@@ -1,8 +1,8 @@
-"""A producer: batches records by partition and sends them with Kafka's guarantees.
+"""A producer: batches records by partition and sends them, by default idempotently with acks=all.
 
-Owns: configuration, choice of the partition, memory bound, start and stop. The queues are ``accumulator.py`` (pure),
-the sending is ``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer: acks=all,
-idempotence, linger.ms=5. Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
+Owns: configuration, choice of the partition, waiting for memory, start and stop. The queues are ``accumulator.py``
+(pure), the sending is ``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer.
+Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class Producer:
         self._running = False
 
     def _transactions_of(self, transactional_id: str | None, timeout_ms: int) -> "Transactions | None":
-        """Imported here: most producers have none."""
+        """Creates the transactions' object. The import is here because most producers use no transactions."""
         if transactional_id is None:
             return None
         from .transactions import Transactions
@@ -124,7 +124,7 @@ class Producer:
         )
 
     async def start(self) -> None:
-        """Reaches the cluster. Raises NoBrokersAvailableError."""
+        """Connects to the cluster and starts the sender. Raises NoBrokersAvailableError."""
         try:
             await self._cluster.start()
         except BaseException:
@@ -172,10 +172,10 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Iterable[Header] = (),
     ) -> asyncio.Future[RecordMetadata]:
-        """Queues a record; the future gives its place, or raises KafkaError, DeliveryTimeoutError.
+        """Queues a record. The future returns its RecordMetadata, or raises KafkaError, DeliveryTimeoutError.
 
-        Raises KafkaError at once for a topic or partition that does not exist (after ``max_block_ms``) and for a
-        record larger than ``max_request_size``; BufferExhaustedError when no room came free in ``max_block_ms``.
+        The call itself raises KafkaError if the record is larger than ``max_request_size``, or if the topic or
+        partition does not exist after ``max_block_ms``; BufferExhaustedError if ``buffer_memory`` stays full that long.
         """
         for part in (key, value):
             if part is not None and not isinstance(part, bytes):
@@ -202,11 +202,11 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Queues records (key, value) as one batch, several times as fast as ``send`` of each.
+        """Queues records (key, value) as one batch, which is several times faster than ``send`` of each.
 
-        The batch goes to one partition, by default the one that is next for records without a key, at once and with
-        one timestamp. The future gives the place of its first record. Raises ValueError without records, and what
-        ``send`` raises. All records together must fit ``max_request_size``.
+        All records go to one partition (by default the sticky one, even with keys), have the same timestamp and do not
+        linger. Together they must fit ``max_request_size``. The future returns the RecordMetadata of the first record.
+        Raises ValueError without records, and the errors of ``send``.
         """
         if not records:
             raise ValueError("a batch needs at least one record")
@@ -240,7 +240,7 @@ class Producer:
         return await future
 
     async def _ready(self, topic: str, partition: int | None, size: int) -> TopicMetadata:
-        """The topic's metadata, once there is room for records of ``size`` bytes. Raises what ``send`` raises."""
+        """Waits for the topic's metadata and for room of ``size`` bytes. Raises the errors of ``send``."""
         if not self._running:
             raise ClosedError("the producer is not running; use 'async with' or call start()")
         self._cluster.raise_refusal()
@@ -268,7 +268,7 @@ class Producer:
     # Transactions
 
     async def init_transactions(self) -> None:
-        """Fences earlier producers of the transactional id and ends what they left open; once, before the first begin.
+        """Fences earlier producers of the transactional id and aborts their open transaction. Call it once, first.
 
         Raises ConfigurationError without a transactional_id, KafkaError, TransactionTimeoutError.
         """
@@ -283,14 +283,15 @@ class Producer:
     ) -> None:
         """Commits a consumer's offsets (each the next one to read) with the transaction.
 
-        ``group``: the consumer's ``group_metadata()``; with only a group id, zombies are not fenced. Raises KafkaError.
+        ``group`` is the consumer's ``group_metadata()``. With a group id only, the coordinator cannot refuse offsets of
+        a consumer that has lost its partitions. Raises KafkaError.
         """
         wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
         metadata = GroupMetadata(group) if isinstance(group, str) else group
         await self._transactional().send_offsets(wanted, metadata)
 
     async def commit_transaction(self) -> None:
-        """Sends queued records and commits.
+        """Sends the queued records, waits for their acknowledgement and commits the transaction.
 
         Raises the error of a record that failed, KafkaError (PRODUCER_FENCED: another producer has the transactional
         id), TransactionTimeoutError (call it again).
@@ -298,12 +299,12 @@ class Producer:
         await self._transactional().commit(self.flush)
 
     async def abort_transaction(self) -> None:
-        """Drops queued records and aborts; needed after an error. Raises what ``commit_transaction`` raises."""
+        """Drops queued records and aborts; required after an error. Raises the errors of ``commit_transaction``."""
         await self._transactional().abort()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """A transaction around a block: committed at its end, aborted when it raises."""
+        """Runs a block in a transaction, which is committed at its end, or aborted if it raises."""
         await self.begin_transaction()
         try:
             yield
@@ -321,7 +322,7 @@ class Producer:
         return self._transactions
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The partitions of a topic. Raises KafkaError when it does not exist after ``max_block_ms``."""
+        """The partition numbers of a topic. Raises KafkaError if it does not exist after ``max_block_ms``."""
         return list((await self._topic(topic, None)).partitions)
 
     async def _topic(self, topic: str, partition: int | None) -> TopicMetadata:
@@ -387,7 +388,7 @@ def _guarantees(
 
 
 def compression_of(name: str) -> CompressionType:
-    """The compression of Kafka's name (none, gzip, snappy, lz4, zstd). Raises ConfigurationError."""
+    """The CompressionType of a name (none, gzip, snappy, lz4, zstd). Raises ConfigurationError."""
     try:
         return CompressionType[name.upper()]
     except KeyError:

@@ -1,6 +1,6 @@
-"""The identity of a producer: none, or a producer id with an epoch (idempotence).
+"""The producer id and epoch of an idempotent producer.
 
-Owns: the request for a producer id. Transactions are ``transactions.py``. Source: KIP-98,
+Owns: InitProducerId, and the hooks of the sender that ``transactions.py`` overrides. Source: KIP-98,
 ``org.apache.kafka.clients.producer.internals.TransactionManager``.
 """
 
@@ -30,7 +30,7 @@ async def init_producer_id(
     transaction_timeout_ms: int = NO_TRANSACTION_TIMEOUT_MS,
     current: ProducerId | None = None,
 ) -> ProducerId:
-    """Asks for a producer id, or with ``current`` for its next epoch. Raises KafkaError, ClientError."""
+    """Sends InitProducerId: for a new producer id or the next epoch of ``current``. Raises KafkaError, ClientError."""
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms)
     if current is not None:
         request.producer_id, request.producer_epoch = current
@@ -41,7 +41,7 @@ async def init_producer_id(
 
 
 class ProducerIdentity:
-    """The identity of a producer without transactions: every queued batch may be sent."""
+    """The identity of a producer without transactions. Its batches may always be sent and retried."""
 
     transactional_id: str | None = None
     max_produce_version: int | None = None
@@ -52,22 +52,22 @@ class ProducerIdentity:
         self._fail_waiting: Callable[[BaseException], None] = lambda _: None
 
     def bind(self, wake: Callable[[], None], fail_waiting: Callable[[BaseException], None]) -> None:
-        """Takes the sender's callbacks: ``wake`` if more may be sent, ``fail_waiting`` if queued records cannot be."""
+        """Sets the sender's callbacks: ``wake`` makes it look for batches, ``fail_waiting`` fails queued records."""
         self._wake = wake
         self._fail_waiting = fail_waiting
 
     async def obtain(self) -> ProducerId:
-        """A producer id from any broker. Raises KafkaError, ClientError."""
+        """Gets a producer id from any broker. Raises KafkaError, ClientError."""
         return await init_producer_id(await self._cluster.any_connection())
 
     def may_send(self, _partition: TopicPartition) -> bool:
-        """Whether batches of the partition may go out now."""
+        """Whether batches of the partition may be sent now."""
         return True
 
     @property
     def may_retry(self) -> bool:
-        """Whether what failed may be sent again."""
+        """Whether a failed batch may be sent again."""
         return True
 
     def batch_failed(self, error: BaseException) -> None:
-        """Called when a batch has failed."""
+        """Called after a batch failed for good. Does nothing without transactions."""

@@ -1,7 +1,7 @@
-"""The producer's sending half: takes ready batches, sends Produce requests, acts on the answers.
+"""Sends a producer's batches: takes ready ones, sends Produce requests, handles the responses.
 
-Owns: the task that sends, the Produce requests in flight, the producer id. Never does: queueing and sequence rules
-(``accumulator.py``). Source: ``org.apache.kafka.clients.producer.internals.Sender`` and
+Owns: the task that sends, the Produce requests in flight, the request for a producer id. Never does: queueing and
+sequence numbers (``accumulator.py``). Source: ``org.apache.kafka.clients.producer.internals.Sender`` and
 ``TransactionManager.canRetry``.
 """
 
@@ -37,7 +37,7 @@ TOPIC_IDS_SINCE = 13
 
 
 class SenderConfig(NamedTuple):
-    """The part of the producer's configuration that concerns sending."""
+    """The producer's settings for sending, named as Kafka's keys."""
 
     acks: int
     compression: CompressionType
@@ -49,7 +49,7 @@ class SenderConfig(NamedTuple):
 
 
 class Sender:
-    """One task that sends what the accumulator has ready."""
+    """Runs the task that sends the accumulator's ready batches."""
 
     def __init__(
         self, cluster: Cluster, accumulator: Accumulator, config: SenderConfig, identity: ProducerIdentity
@@ -83,7 +83,7 @@ class Sender:
                     future.set_exception(failure)
 
     async def stop(self) -> None:
-        """Stops the task; records that still wait fail with ClosedError."""
+        """Stops the task. Records that are not acknowledged fail with ClosedError."""
         tasks = [task for task in (self._task, *self._background) if task is not None]
         for task in tasks:
             task.cancel()
@@ -94,7 +94,7 @@ class Sender:
         self._room.set()
 
     def wake(self) -> None:
-        """Something may be ready."""
+        """Makes the task look for ready batches."""
         self._wake.set()
 
     @contextmanager
@@ -108,7 +108,7 @@ class Sender:
             self._flushing -= 1
 
     async def room(self) -> None:
-        """Waits until a batch was finished and its memory came free."""
+        """Waits until a batch is acknowledged or failed, which frees its memory."""
         self._room.clear()
         await self._room.wait()
 
@@ -147,7 +147,7 @@ class Sender:
     # Sending
 
     def _send_ready(self, now_ms: float) -> float | None:
-        """Sends everything that may go now; in how many ms to look again (None: when woken)."""
+        """Sends all ready batches. Returns the ms until it must be called again (None: only after ``wake``)."""
         delays: list[float] = []
         expiry_ms = self._accumulator.next_expiry_ms()
         if expiry_ms is not None:
@@ -182,7 +182,10 @@ class Sender:
         now_ms: float,
         flushing: bool,
     ) -> None:
-        """One request after the other: in each at most one batch of a partition, and ``max_request_size`` bytes."""
+        """Sends requests up to ``max_in_flight``. Each has at most one batch of a partition.
+
+        A request is full when its size reaches ``max_request_size`` bytes.
+        """
         is_transactional = self._identity.transactional_id is not None
         while self._in_flight[node_id] < self._config.max_in_flight:
             batches: list[ProducerBatch] = []
@@ -269,11 +272,11 @@ class Sender:
         if code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._accumulator.split(batch)
         elif code in LOST_SEQUENCE and batch.producer_id >= 0:
-            # After a failed batch a gap is expected: that batch is sent first again. For the oldest batch it means that
-            # the broker has lost the producer's state.
+            # OUT_OF_ORDER_SEQUENCE_NUMBER is expected if an older batch failed: its retry closes the gap. For the
+            # oldest batch it means that the broker has lost the producer's state.
             lost = code == ErrorCode.UNKNOWN_PRODUCER_ID or self._accumulator.is_first_in_flight(batch)
             if lost and self._identity.transactional_id is not None:
-                self._fail(batch, error)  # earlier records of the transaction may be gone
+                self._fail(batch, error)  # earlier records of the transaction may be lost
             else:
                 self._retry(batch, error, lost_sequence=lost)
         elif code.retriable:
@@ -307,7 +310,10 @@ class Sender:
 
     @staticmethod
     def _acknowledge_part(shared: SharedDelivery, metadata: RecordMetadata) -> None:
-        """The future is done when all parts are. Parts are acknowledged in the order of their records."""
+        """Sets the shared future after all parts are acknowledged, with the metadata of the first one.
+
+        Parts are acknowledged in the order of their records.
+        """
         shared.first = shared.first or metadata
         shared.parts -= 1
         if not shared.parts and not shared.future.done():
@@ -356,21 +362,21 @@ class Sender:
     async def _refresh(self, topics: list[str]) -> None:
         try:
             await self._try_refresh(topics)
-            # At most one refresh in each backoff: an election or a new topic takes the brokers a moment.
+            # Limits refreshes to one per backoff: an election or a topic creation takes some time.
             await asyncio.sleep(self._cluster.backoff_s(0))
         finally:
             self._refreshing = False
             self._wake.set()
 
     async def _try_refresh(self, topics: "list[str] | tuple[()]") -> None:
-        """Refreshes the metadata and ignores a failure: the delivery timeout fails the records if it lasts."""
+        """Refreshes the metadata. Ignores errors: if they persist, the delivery timeout fails the records."""
         try:
             await self._cluster.refresh(topics)
         except (ClientError, KafkaError):
             return
 
     async def _init_producer_id(self) -> None:
-        """Asks for a producer id until there is one; the delivery timeout bounds what waits meanwhile."""
+        """Requests a producer id, with retries. The delivery timeout applies to records that wait for it."""
         attempts = 0
         while self._accumulator.needs_producer_id and self._cluster.refusal is None:
             try:

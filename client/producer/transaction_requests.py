@@ -1,7 +1,7 @@
-"""The requests of a transactional producer to its coordinators, asked again after errors that pass.
+"""Sends a transactional producer's requests to its coordinators, with retries.
 
-No state but the coordinators. Source: ``clients.producer.internals.TransactionManager`` (its handlers), KIP-890 (which
-versions belong to transaction.version 2).
+No state except the coordinators. Source: ``clients.producer.internals.TransactionManager`` (its handlers), KIP-890
+(request versions that need transaction.version 2).
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from .producer_identity import ProducerId
 
 TRANSACTION_VERSION = "transaction.version"
 SINGLE_TRANSACTION_UP_TO = 3
-"""Later versions of AddPartitionsToTxn are the brokers' own, for several transactions at once."""
+"""The last version of AddPartitionsToTxn for clients. Later ones are for brokers, with several transactions each."""
 END_BEFORE_V2 = 4
 OFFSETS_BEFORE_V2 = 4
 Result = TypeVar("Result")
 
 
 class TransactionRequests:
-    """Asks for one transactional id."""
+    """Sends the requests of one transactional id."""
 
     def __init__(self, cluster: Cluster, transactional_id: str, *, max_block_ms: float) -> None:
-        """``max_block_ms``: how long each request is tried."""
+        """``max_block_ms`` limits the retries of each request."""
         self._cluster = cluster
         self._transactional_id = transactional_id
         self._max_block_ms = max_block_ms
@@ -52,7 +52,10 @@ class TransactionRequests:
         return connection.finalized_features.get(TRANSACTION_VERSION, 0) >= 2
 
     async def add_partitions(self, producer: ProducerId, partitions: Collection[TopicPartition]) -> None:
-        """AddPartitionsToTxn. Raises KafkaError for the most severe of the partitions' errors."""
+        """Sends AddPartitionsToTxn. If several partitions fail, raises the KafkaError that is not retriable, if any.
+
+        Raises TransactionTimeoutError, ClientError.
+        """
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self._transactional_id,
             v3_and_below_producer_id=producer.producer_id,
@@ -82,7 +85,7 @@ class TransactionRequests:
         await self.with_retries("AddPartitionsToTxn", once)
 
     async def add_offsets(self, producer: ProducerId, group_id: str) -> None:
-        """AddOffsetsToTxn. Raises KafkaError, ClientError."""
+        """Sends AddOffsetsToTxn. Raises KafkaError, ClientError."""
         request = AddOffsetsToTxnRequest(
             transactional_id=self._transactional_id,
             producer_id=producer.producer_id,
@@ -106,7 +109,7 @@ class TransactionRequests:
         *,
         is_v2: bool,
     ) -> None:
-        """TxnOffsetCommit, to the group's coordinator. Raises KafkaError, ClientError."""
+        """Sends TxnOffsetCommit to the group's coordinator. Raises KafkaError, ClientError."""
         by_topic = partitions_by_topic(sorted(offsets))
         request = TxnOffsetCommitRequest(
             transactional_id=self._transactional_id,
@@ -140,7 +143,10 @@ class TransactionRequests:
         await self.with_retries("TxnOffsetCommit", once, coordinator)
 
     async def end(self, producer: ProducerId, *, committed: bool, is_v2: bool) -> ProducerId | None:
-        """EndTxn; the producer id and epoch to go on with, where they are new. Raises KafkaError, ClientError."""
+        """Sends EndTxn. Returns the producer id and epoch for the next transaction, or None if they stay the same.
+
+        Raises KafkaError, ClientError.
+        """
         request = EndTxnRequest(
             transactional_id=self._transactional_id,
             producer_id=producer.producer_id,
@@ -163,7 +169,10 @@ class TransactionRequests:
     async def with_retries(
         self, what: str, once: Callable[[], Awaitable[Result]], coordinator: CoordinatorConnection | None = None
     ) -> Result:
-        """Asks until there is an answer that lasts. Raises KafkaError, TransactionTimeoutError, ClientError."""
+        """Calls ``once`` until it succeeds or fails with an error that is not retriable.
+
+        Raises KafkaError, TransactionTimeoutError after ``max_block_ms``, ClientError.
+        """
         asked = coordinator or self.coordinator
         deadline = asyncio.get_running_loop().time() + self._max_block_ms / 1000
         attempts = 0

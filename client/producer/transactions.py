@@ -1,10 +1,11 @@
 """A producer's transactions: when records may be sent, the effect of errors, and the end of a transaction.
 
 Owns: the transaction's state and partitions, the producer id and epoch of a transactional id. The requests are
-``transaction_requests.py``. Invariants: nothing is sent outside a transaction; after an abortable error only an abort
-is taken, after a fatal one nothing; no EndTxn while a batch waits for its answer. With transaction.version 2 partitions
-are added by the first Produce and each end brings the next epoch (KIP-890); before, AddPartitionsToTxn comes first and
-the epoch changes only after a failure (KIP-360). Source: ``clients.producer.internals.TransactionManager``.
+``transaction_requests.py``. Invariants: no record is sent outside a transaction. After an abortable error ``abort`` is
+the only valid call, after a fatal error none. EndTxn is not sent while a batch is in flight. With transaction.version 2
+the first Produce adds a partition, and each EndTxn returns the next epoch (KIP-890). With earlier versions
+AddPartitionsToTxn must come first, and the epoch changes only after a failure (KIP-360).
+Source: ``clients.producer.internals.TransactionManager``.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ ABORTABLE = frozenset(
 
 
 class State(Enum):
-    """Of a transactional producer (``TransactionManager.State``)."""
+    """The state of a transactional producer (``TransactionManager.State``); the value is a text for error messages."""
 
     UNINITIALIZED = "not initialized: call init_transactions() first"
     READY = "no transaction is open: call begin_transaction() first"
@@ -78,16 +79,16 @@ class Transactions(ProducerIdentity):
         self._error: BaseException | None = None
         self._is_v2 = False
         self._started = False
-        """The coordinator may know of the transaction, so EndTxn is needed."""
+        """Whether the coordinator may know of the transaction, so that EndTxn is needed."""
         self._failed = False
-        """A batch of the transaction has failed."""
+        """Whether an error occurred in the transaction, so that the next one needs a new epoch."""
         self._added: set[TopicPartition] = set()
         self._new: set[TopicPartition] = set()
         self._adding: asyncio.Task[None] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether a transaction was begun and has not ended."""
+        """Whether a transaction is open: it has begun and is neither committed nor aborted."""
         return self._state not in (State.UNINITIALIZED, State.READY, State.FATAL_ERROR)
 
     @property
@@ -98,7 +99,10 @@ class Transactions(ProducerIdentity):
     # What the user calls
 
     async def initialize(self) -> None:
-        """Fences earlier producers of the transactional id, ends what they left. Raises KafkaError, ClientError."""
+        """Fences earlier producers of the transactional id and aborts their open transaction.
+
+        Raises KafkaError, ClientError.
+        """
         self._require(State.UNINITIALIZED)
         await self._guard(self._initialize(None))
 
@@ -118,11 +122,15 @@ class Transactions(ProducerIdentity):
         was_v2, self._is_v2 = self._is_v2, await self._requests.serves_v2()
         self.max_produce_version = None if self._is_v2 else PRODUCE_BEFORE_V2
         if self._is_v2 and not was_v2 and self._producer.epoch >= 0 and self._accumulator.has_sequences:
-            await self._guard(self._initialize(self._producer))  # upgraded meanwhile: version 2 starts in a new epoch
+            # The cluster was upgraded since the last transaction, and version 2 must start with a new epoch.
+            await self._guard(self._initialize(self._producer))
         self._state = State.IN_TRANSACTION
 
     def use(self, partition: TopicPartition) -> None:
-        """A record for the partition is about to be queued. Raises TransactionStateError, the transaction's error."""
+        """Adds a partition to the transaction, before a record is queued for it.
+
+        Raises TransactionStateError, or the error that failed the transaction.
+        """
         self._require(State.IN_TRANSACTION)
         if partition in self._added or partition in self._new:
             return
@@ -135,7 +143,7 @@ class Transactions(ProducerIdentity):
             self._adding = asyncio.create_task(self._add_partitions(), name="producer-transaction")
 
     async def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata) -> None:
-        """Makes a consumer's offsets part of the transaction. Raises KafkaError, TransactionStateError."""
+        """Adds a consumer's offsets to the transaction. Raises KafkaError, TransactionStateError."""
         self._require(State.IN_TRANSACTION)
         if offsets:
             await self._guard(self._send_offsets(offsets, group))
@@ -147,7 +155,7 @@ class Transactions(ProducerIdentity):
         await self._requests.commit_offsets(self._producer, group, offsets, is_v2=self._is_v2)
 
     async def commit(self, flush: Callable[[], Awaitable[None]]) -> None:
-        """Sends what waits and ends the transaction. Raises the transaction's error, TransactionTimeoutError."""
+        """Sends the queued records and commits. Raises the transaction's error, TransactionTimeoutError."""
         if self._state is not State.COMMITTING:
             self._require(State.IN_TRANSACTION)
             await flush()
@@ -157,7 +165,7 @@ class Transactions(ProducerIdentity):
         await self._guard(self._end(committed=True))
 
     async def abort(self) -> None:
-        """Gives up what waits and ends the transaction. Raises KafkaError (fenced), TransactionTimeoutError."""
+        """Fails the queued records and aborts. Raises KafkaError (the producer is fenced), TransactionTimeoutError."""
         if self._state not in (State.ABORTABLE_ERROR, State.ABORTING):
             self._require(State.IN_TRANSACTION)
         self._state = State.ABORTING
@@ -177,7 +185,7 @@ class Transactions(ProducerIdentity):
                 self._set_producer(bumped)
                 self._failed = False
         if self._failed or self._accumulator.lost_sequences:
-            await self._initialize(self._producer)  # what was given up left gaps in the sequences (KIP-360)
+            await self._initialize(self._producer)  # failed batches left gaps in the sequence numbers (KIP-360)
         self._failed = False
         self._added.clear()
         self._new.clear()
@@ -210,16 +218,16 @@ class Transactions(ProducerIdentity):
     # What the sender asks and tells
 
     def may_send(self, partition: TopicPartition) -> bool:
-        """Whether batches of the partition may go out now."""
+        """Whether the partition is added to the transaction and its batches may be sent now."""
         return partition in self._added and self._state in (State.IN_TRANSACTION, State.COMMITTING)
 
     @property
     def may_retry(self) -> bool:
-        """Whether what failed may be sent again: not once the transaction cannot be committed any more."""
+        """Whether a failed batch may be sent again: only while the transaction can still be committed."""
         return self._state in (State.IN_TRANSACTION, State.COMMITTING)
 
     def batch_failed(self, error: BaseException) -> None:
-        """A batch was given up: the transaction cannot be committed."""
+        """Notes that a batch failed for good, so that the transaction cannot be committed."""
         fatal = isinstance(error, UnsupportedVersionError) or (
             isinstance(error, KafkaError) and error.error_code in FATAL_FOR_BATCHES
         )
@@ -234,7 +242,7 @@ class Transactions(ProducerIdentity):
             raise TransactionStateError(self._state.value)
 
     async def _guard(self, work: Awaitable[None]) -> None:
-        """Runs a request; what its failure means for the transaction is noted before it reaches the user."""
+        """Runs a request. If it fails, sets the transaction's state before the error reaches the user."""
         try:
             await work
         except KafkaError as error:
@@ -245,13 +253,16 @@ class Transactions(ProducerIdentity):
             raise
 
     def _judge(self, error: KafkaError | ClientError, *, others_are_fatal: bool) -> None:
-        """What an error of a request about the transaction, not of a batch, means."""
+        """Sets the state after a failed request about the transaction (not a Produce).
+
+        ``others_are_fatal``: whether errors that are not in ABORTABLE are fatal for the producer.
+        """
         code = error.error_code if isinstance(error, KafkaError) else None
         if code in FENCED:
-            # Coordinators of before KIP-588 say INVALID_PRODUCER_EPOCH.
+            # Coordinators without KIP-588 answer INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED.
             self._fail(State.FATAL_ERROR, KafkaError(ErrorCode.PRODUCER_FENCED, str(error.args[-1])))
         elif self._state is State.UNINITIALIZED and code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-            return  # may be tried again once the rights are there
+            return  # not fatal: the user can retry after the permission was granted
         elif code in ABORTABLE or not others_are_fatal:
             self._fail(State.FATAL_ERROR if self._state is State.ABORTING else State.ABORTABLE_ERROR, error)
         else:
@@ -264,5 +275,5 @@ class Transactions(ProducerIdentity):
             return
         self._failed = True
         self._state, self._error = state, error
-        # Not at once: the sender is in the midst of an answer.
+        # Deferred, because the sender may be iterating over the batches of a response now.
         asyncio.get_running_loop().call_soon(self._fail_waiting, error)

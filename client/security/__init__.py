@@ -1,4 +1,4 @@
-"""How a client proves who it is and checks the broker: TLS, SASL, their settings. Kafka: ``security``, ``sasl``.
+"""A client's TLS and SASL authentication, and their settings. Kafka: ``common.security``.
 
 Imported only by clients that are configured for it.
 """

@@ -1,6 +1,6 @@
-"""The logins of one client: which mechanism each connection uses, and when a session is renewed.
+"""The SASL logins of one client: the mechanism's state for each login, and the time of re-authentication.
 
-Owns: the client's tokens and its chance. Never does: sockets, clocks; the order of the messages
+Owns: the source of tokens, the random numbers. Never does: sockets, clocks, the order of the messages
 (``protocol.security.login_exchange``). Source: ``SaslClientAuthenticator``.
 """
 
@@ -16,12 +16,12 @@ from .settings import Security
 from .tokens import TokenSource
 
 WINDOW_FACTOR, WINDOW_JITTER = 0.85, 0.10
-"""A session is renewed after 85 to 95 % of its life, so that connections do not all do it at once."""
+"""A connection re-authenticates after a random 85 to 95 % of its session's lifetime, to spread the load."""
 NONCE_LETTERS = string.ascii_letters + string.digits
 
 
 class Logins:
-    """The logins of one client: its settings, and its tokens."""
+    """Makes the logins of one client from its settings."""
 
     def __init__(self, security: Security) -> None:
         """Raises ConfigurationError."""
@@ -32,7 +32,7 @@ class Logins:
         self._chance = random.Random()
 
     async def mechanism(self) -> ClientLogin:
-        """The mechanism for one login. Raises AuthenticationError if it can get no token."""
+        """A new mechanism object for one login. Raises AuthenticationError if it cannot get a token."""
         settings = self._settings
         try:
             if self._tokens is not None:
@@ -42,7 +42,7 @@ class Logins:
             raise AuthenticationError(f"{settings.mechanism}: {error}") from None
 
     def renew_after_ms(self, lifetime_ms: int) -> float | None:
-        """When to authenticate again, in ms from now; None if the session has no end."""
+        """The ms from now until the re-authentication; None if the session does not expire."""
         if lifetime_ms <= 0:
             return None
         share: float = WINDOW_FACTOR + WINDOW_JITTER * self._chance.random()

@@ -1,6 +1,6 @@
 """The ``sasl.*`` settings of a client: the mechanism and its credentials.
 
-Pure. Owns: what ``sasl.mechanism``, ``sasl.jaas.config`` and the options of login modules mean. Never does: reading
+Pure. Owns: parsing ``sasl.mechanism``, ``sasl.jaas.config`` and the options of login modules. Never does: reading
 files, asking for tokens. Errors name the key and never a value that may be a password. Source: ``SaslConfigs``,
 ``PlainLoginModule``, ``ScramLoginModule``, ``OAuthBearerLoginModule``.
 """
@@ -18,7 +18,7 @@ MODULES = {
     **dict.fromkeys(scram.MECHANISMS, jaas.SCRAM_MODULE),
     OAUTHBEARER: jaas.OAUTHBEARER_MODULE,
 }
-"""Mechanism -> the class of its login module."""
+"""Mechanism -> the Java class name of its login module."""
 
 
 class ClientSasl(NamedTuple):
@@ -47,7 +47,7 @@ class ClientSasl(NamedTuple):
 
 
 def sasl_settings(texts: Mapping[str, str]) -> ClientSasl:
-    """The settings of a client with SASL. Raises ConfigurationError."""
+    """Parses the SASL settings of a client. Raises ConfigurationError."""
     mechanism = texts.get(MECHANISM_KEY, GSSAPI).strip()
     if mechanism not in MODULES:
         hint = " (Java's default)" if MECHANISM_KEY not in texts else ""

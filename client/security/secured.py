@@ -1,4 +1,4 @@
-"""What a client with security gives to its connections: the TLS context and the logins."""
+"""The security objects that all connections of a client share: the TLS context and the SASL logins."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Secured:
-    """Made once for each client. Raises ConfigurationError."""
+    """TLS context and SASL logins, created once for each client; None if it has none. Raises ConfigurationError."""
 
     def __init__(self, security: Security) -> None:
         """Reads the key stores."""
@@ -29,9 +29,9 @@ class Secured:
 
 
 def secured_of(properties: Mapping[str, str], token_provider: TokenProvider | None = None) -> Secured | None:
-    """What connections need for Java's properties; None for PLAINTEXT. Raises ConfigurationError, which names the key.
+    """The security objects for Kafka's properties; None for PLAINTEXT. Raises ConfigurationError, which names the key.
 
-    ``token_provider`` gives the tokens of OAUTHBEARER, in place of an endpoint.
+    ``token_provider`` returns the tokens for OAUTHBEARER, instead of a token endpoint.
     """
     security = security_of(properties, token_provider)
     return None if security is None else Secured(security)

@@ -1,6 +1,6 @@
-"""The security of a client: Java's properties, checked once when the client is made.
+"""The security settings of a client: Kafka's properties, checked once when the client is created.
 
-Owns: ``security.protocol`` and who reads the other keys. Never does: connecting. Passwords do not show in ``repr``.
+Owns: ``security.protocol`` and the list of accepted keys. Never does: connecting. ``repr`` omits the properties.
 Source: ``CommonClientConfigs``, ``SslConfigs``, ``SaslConfigs``.
 """
 
@@ -31,15 +31,15 @@ KEYS = frozenset(
         "ssl.truststore.type"
     ).split()
 )
-"""The keys of Java's clients that have an effect here, or are refused by name."""
+"""The keys of Java's clients that have an effect here, or whose error message says that they are not supported."""
 
 TokenProvider = Callable[[], str | Awaitable[str]]
-"""Gives the token of OAUTHBEARER for each login. An ordinary function runs on a thread."""
+"""Returns the OAUTHBEARER token for a login. A function that is not a coroutine runs on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How a client connects. Make it with :func:`security_of`."""
+    """The security settings of a client. Create it with :func:`security_of`."""
 
     protocol: str = "PLAINTEXT"
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -53,12 +53,12 @@ class Security:
 
     @property
     def has_sasl(self) -> bool:
-        """Whether the client logs in."""
+        """Whether the client authenticates with SASL."""
         return PROTOCOLS[self.protocol][1]
 
 
 def security_of(security: Mapping[str, str], token_provider: TokenProvider | None = None) -> Security | None:
-    """The security of properties. None for PLAINTEXT. Raises ConfigurationError, which names the key."""
+    """Checks the properties. Returns None for PLAINTEXT. Raises ConfigurationError, which names the key."""
     for key, value in security.items():
         if key not in KEYS:
             raise ConfigurationError(f"security: {key!r} has no effect here; the keys are {', '.join(sorted(KEYS))}")

@@ -11,7 +11,7 @@ from .settings import Security
 
 
 def context_of(security: Security) -> ssl.SSLContext:
-    """The context of the settings. Raises ConfigurationError, which names the key and the file."""
+    """Creates the TLS context. Raises ConfigurationError, which names the key and the file."""
     try:
         return client_context(TlsSettings(security.texts))
     except TlsSettingsError as error:
@@ -19,7 +19,7 @@ def context_of(security: Security) -> ssl.SSLContext:
 
 
 def tls_failure(error: ssl.SSLError) -> str:
-    """What went wrong in a handshake, and which setting to check."""
+    """A text for a failed handshake: the reason and the setting to check."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{error.verify_message}; check ssl.truststore.location and the name in the broker's certificate"
     reason = (error.reason or str(error)).replace("_", " ").lower()

@@ -1,6 +1,6 @@
-"""Where the tokens of a client come from: the user's function, or Java's keys.
+"""Gets a client's OAUTHBEARER tokens: from the user's function, or from the source in the ``sasl.oauthbearer.*`` keys.
 
-Owns: the choice. Source: ``OAuthBearerLoginModule``; what the keys mean is in ``protocol.security.token_settings``.
+Owns: the choice between them. ``protocol.security.token_settings`` parses the keys. Source: ``OAuthBearerLoginModule``.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from .settings import Security, TokenProvider
 
 
 class TokenSource:
-    """The tokens of one client."""
+    """The source of one client's tokens."""
 
     def __init__(self, security: Security, options: Mapping[str, str]) -> None:
-        """``options``: of the login module. Raises ConfigurationError if the settings name no source."""
+        """``options`` are those of the login module. Raises ConfigurationError if the settings name no source."""
         self._provider = security.token_provider
         self._source: JwtRetriever | None = None
         if self._provider is None:
@@ -28,7 +28,7 @@ class TokenSource:
                 raise ConfigurationError(str(error)) from None
 
     async def token(self) -> str:
-        """A token, for one login. Raises AuthenticationError if the source gives none."""
+        """Gets a token for one login. Raises AuthenticationError if the source returns none."""
         if self._provider is not None:
             return await _provided(self._provider)
         assert self._source is not None
@@ -39,7 +39,7 @@ class TokenSource:
 
 
 async def _provided(provider: TokenProvider) -> str:
-    """The token of the user's function, which runs on a thread unless it is a coroutine."""
+    """Calls the user's function and returns its token. It runs on a thread unless it is a coroutine function."""
     if inspect.iscoroutinefunction(provider):
         found = await provider()
     else:

@@ -1,4 +1,4 @@
-"""The assignors themselves, by name."""
+"""The assignor functions, by their names in JoinGroup."""
 
 from .range import range_assignor
 from .round_robin import round_robin_assignor

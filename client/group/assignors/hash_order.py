@@ -1,4 +1,4 @@
-"""Java's ``HashSet`` of partitions: which element it gives first decides what the sticky assignors move.
+"""A set with the iteration order of Java's ``HashSet``, because the sticky assignors move its first partition.
 
 Owns: that set. Never does: I/O. Source: ``java.util.HashSet``, ``TopicPartition.hashCode``.
 """
@@ -8,29 +8,29 @@ from ...types import TopicPartition
 
 
 def partition_hash_code(partition: TopicPartition) -> int:
-    """``TopicPartition.hashCode`` of Java, before it is cut to 32 bits."""
+    """Java's ``TopicPartition.hashCode``, before the truncation to 32 bits."""
     return 31 * (31 + partition.partition) + java_hash_code(partition.topic)
 
 
 class PartitionSet:
-    """A set that knows which of its partitions Java's iterator gives first; as Java's, its table never shrinks."""
+    """A set of partitions that knows the first one of Java's iterator. Like Java's, its hash table never shrinks."""
 
     def __init__(self) -> None:
         self._buckets = INITIAL_BUCKETS
         self._partitions: dict[TopicPartition, None] = {}
 
     def add(self, partition: TopicPartition) -> None:
-        """Adds the partition behind the others of its bucket; nothing for one that is there."""
+        """Adds the partition as the last one of its bucket. Does nothing if the set has it."""
         self._partitions.setdefault(partition)
         self._buckets = grown_buckets(self._buckets, len(self._partitions))
 
     def remove(self, partition: TopicPartition) -> None:
-        """Takes the partition out. Raises KeyError."""
+        """Removes the partition. Raises KeyError."""
         del self._partitions[partition]
 
     def __len__(self) -> int:
         return len(self._partitions)
 
     def first(self) -> TopicPartition:
-        """The partition that Java's iterator gives first. Raises ValueError when there is none."""
+        """The first partition of Java's iterator. Raises ValueError if the set is empty."""
         return min(self._partitions, key=lambda partition: hash_bucket(partition_hash_code(partition), self._buckets))

@@ -1,7 +1,8 @@
-"""The ``range`` assignor: each topic on its own, consecutive partitions, the first members get one more.
+"""The ``range`` assignor: splits each topic into ranges of consecutive partitions; the first members get one more.
 
-Pure. With racks, what can be read in the member's own rack goes there first, as far as the ranges' sizes allow; topics
-with equally many partitions and the same subscribers keep equal numbers together (co-partitioning). Source:
+Pure. If members have racks, partitions with a replica in a member's rack are assigned to it first, within the sizes of
+the ranges. Topics with the same number of partitions and the same subscribers get equal assignments, so that a member
+has the same partition numbers of each (co-partitioning). Source:
 ``org.apache.kafka.clients.consumer.RangeAssignor``, KIP-881.
 """
 
@@ -20,7 +21,7 @@ from .subscriptions import (
 
 
 class _TopicAssignment:
-    """One topic while its partitions are given out."""
+    """The state of one topic during the assignment."""
 
     def __init__(self, topic: str, members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> None:
         subscribers = [member_id for member_id, member in members.items() if topic in member.topics]
@@ -36,16 +37,16 @@ class _TopicAssignment:
         self.co_partitions = len(self._racks)
 
     def in_rack(self, member_id: str, partition: TopicPartition) -> bool:
-        """Whether the member has no rack, or the partition a replica in it."""
+        """Whether the partition has a replica in the member's rack. True if the member has no rack."""
         rack = self._member_racks.get(member_id)
         return rack is None or rack in self._racks[partition]
 
     def assignable(self, member_id: str) -> int:
-        """How many more partitions the member may get."""
+        """The number of partitions that the member may still get."""
         return max(0, self._each + (1 if self._more > 0 else 0) - self._assigned[member_id])
 
     def assign(self, member_id: str, partitions: list[TopicPartition], assignment: Assignment) -> None:
-        """Gives partitions to the member."""
+        """Assigns partitions to the member."""
         assignment[member_id] += partitions
         self._assigned[member_id] += len(partitions)
         if self._assigned[member_id] > self._each:
@@ -54,7 +55,7 @@ class _TopicAssignment:
             del self.unassigned[partition]
 
     def assign_ranges(self, assignment: Assignment, may_assign: Callable[[str, TopicPartition], bool]) -> None:
-        """To each member in turn the first partitions that it may have."""
+        """Assigns to each member in turn the first unassigned partitions that ``may_assign`` allows."""
         for member_id in self.members:
             fitting = [partition for partition in self.unassigned if may_assign(member_id, partition)]
             chosen = fitting[: self.assignable(member_id)]
@@ -63,7 +64,7 @@ class _TopicAssignment:
 
 
 def range_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
-    """Each topic's partitions in ranges; sorted by topic and number."""
+    """Assigns each topic's partitions in ranges. Each member's partitions are sorted by topic and number."""
     assignment: Assignment = {member_id: [] for member_id in members}
     states = [_TopicAssignment(topic, members, topics) for topic in subscribed_topics(members, topics)]
     if any(state.needs_racks for state in states):
@@ -87,7 +88,7 @@ def _assign_in_racks(states: list[_TopicAssignment], assignment: Assignment) -> 
 def _assign_co_partitioned(
     member_ids: list[str], count: int, states: list[_TopicAssignment], assignment: Assignment
 ) -> None:
-    """Partition by partition, all topics' at once, to the first member whose rack has them all."""
+    """For each partition number, assigns that partition of all topics to the first member whose rack has them all."""
     for number in range(count):
         for member_id in member_ids:
             if all(s.in_rack(member_id, TopicPartition(s.name, number)) and s.assignable(member_id) for s in states):

@@ -1,4 +1,4 @@
-"""The ``roundrobin`` assignor: all partitions of all topics, dealt in turn to the members that subscribe to them.
+"""The ``roundrobin`` assignor: assigns all partitions of all topics in turn to the members that subscribe to them.
 
 Pure. Source: ``org.apache.kafka.clients.consumer.RoundRobinAssignor``.
 """
@@ -9,7 +9,7 @@ from .subscriptions import Assignment, MemberSubscription, TopicPartitions, in_a
 
 
 def round_robin_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
-    """Deals the partitions in the order of topics and numbers."""
+    """Assigns the partitions in turn, in the order of topics and numbers."""
     assignment: Assignment = {member_id: [] for member_id in members}
     order = in_assignment_order(members, members)
     wanted = {member_id: frozenset(member.topics) for member_id, member in members.items()}

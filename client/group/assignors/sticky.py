@@ -1,7 +1,7 @@
-"""The ``sticky`` and ``cooperative-sticky`` assignors: balanced, and as few partitions as possible change hands.
+"""The ``sticky`` and ``cooperative-sticky`` assignors: balanced assignments that move as few partitions as possible.
 
-Pure. ``cooperative-sticky`` leaves out what has to be given up first: its owner revokes it and joins again, and the
-next assignment gives it away (KIP-429). Source: ``StickyAssignor``, ``CooperativeStickyAssignor``, KIP-54.
+Pure. ``cooperative-sticky`` does not assign a partition that another member still owns: the owner revokes it and joins
+again, and the next assignment assigns it (KIP-429). Source: ``StickyAssignor``, ``CooperativeStickyAssignor``, KIP-54.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ from .subscriptions import Assignment, MemberSubscription, TopicPartitions, subs
 
 
 def sticky_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
-    """Members have given up everything before they joined: the whole assignment at once."""
+    """Assigns all partitions at once, because the members revoked theirs before they joined."""
     return _assign(members, topics, {m: owned_by_user_data(member) for m, member in members.items()})[0]
 
 
 def cooperative_sticky_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
-    """Members keep the partitions they own. Partitions that move to another member are unassigned for now."""
+    """Assigns partitions to members that keep theirs. Partitions that move to another member stay unassigned."""
     owned = {member_id: owned_by_subscription(member) for member_id, member in members.items()}
     assignment, moving = _assign(members, topics, owned)
     if moving is None:
@@ -31,7 +31,7 @@ def cooperative_sticky_assignor(members: Mapping[str, MemberSubscription], topic
 def _assign(
     members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
 ) -> tuple[Assignment, dict[TopicPartition, str] | None]:
-    """The assignment, and the new owners of moving partitions if the algorithm knows them."""
+    """The assignment, and moving partition -> new owner if the algorithm records it (otherwise None)."""
     claims = Claims(members, topics, owned)
     partitions = [partition for topic in subscribed_topics(members, topics) for partition in topics.of(topic)]
     racks = Racks(members, topics, partitions)
@@ -46,7 +46,7 @@ def _assign(
 
 
 def _moving(members: Mapping[str, MemberSubscription], assignment: Assignment) -> dict[TopicPartition, str]:
-    """The partitions that move from one member to another."""
+    """The partitions that move from one member to another, with their new owners."""
     added: dict[TopicPartition, str] = {}
     lost: set[TopicPartition] = set()
     for member_id, partitions in assignment.items():

@@ -1,7 +1,8 @@
-"""Sticky assignment where all members subscribe to the same topics: all keep what quotas allow, the rest is dealt.
+"""Sticky assignment if all members subscribe to the same topics.
 
-Pure. Invariants: each member gets the floor or the ceiling of the average; a member loses a partition only above its
-quota, for its rack, or when two claimed it. Source: ``AbstractStickyAssignor.ConstrainedAssignmentBuilder``.
+Members keep their partitions up to a quota; the others are assigned in turn. Pure. Invariants: each member gets the
+floor or the ceiling of the average number. A member loses a partition only if it is above its quota, has no replica in
+the member's rack, or is claimed by two members. Source: ``AbstractStickyAssignor.ConstrainedAssignmentBuilder``.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from .subscriptions import Assignment
 
 
 class EqualSubscriptions:
-    """One assignment; ``build`` makes it."""
+    """Computes one assignment with ``build``."""
 
     def __init__(
         self,
@@ -21,7 +22,7 @@ class EqualSubscriptions:
         partitions: list[TopicPartition],
         racks: Racks,
     ) -> None:
-        """``owned`` in Java's order of the members; ``partitions``: all there are, by topic and number."""
+        """``owned`` is in Java's order of the members. ``partitions`` are all partitions, by topic and number."""
         self._owned = owned
         self._disputed = disputed
         self._partitions = partitions
@@ -29,18 +30,18 @@ class EqualSubscriptions:
         self._least, self._members_above_least = divmod(len(partitions), len(owned))
         self._most = self._least + (1 if self._members_above_least else 0)
         self._above_least = 0
-        """How many members have more than the least by now."""
+        """The number of members that have more than ``_least`` partitions so far."""
         self._below: list[str] = []
-        """Members that must get more."""
+        """Members with fewer than ``_least`` partitions: they must get more."""
         self._at_least: list[str] = []
-        """Members that may get one more."""
+        """Members with ``_least`` partitions: they may get one more."""
         self._given_up: dict[TopicPartition, str] = {}
         self._assignment: Assignment = {member_id: [] for member_id in owned}
         self.moving: dict[TopicPartition, str] = {}
-        """Partitions that go from one member to another, and to which."""
+        """Partitions that move from one member to another, with their new owners."""
 
     def build(self) -> Assignment:
-        """The assignment. ``moving`` is known after it."""
+        """Computes the assignment, and fills ``moving``."""
         self._keep_owned()
         kept = {partition for partitions in self._assignment.values() for partition in partitions}
         left = self._racks.fewest_members_first([p for p in self._partitions if p not in kept])
@@ -78,7 +79,7 @@ class EqualSubscriptions:
             self._at_least.clear()
 
     def _deal_in_racks(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Assigns partitions to members in their rack. The rest is left for the next step."""
+        """Assigns partitions to members in a rack of their replicas. Returns the partitions left unassigned."""
         left: list[TopicPartition] = []
         turn = 0
         for partition in partitions:
@@ -107,7 +108,7 @@ class EqualSubscriptions:
         return left
 
     def _deal(self, partitions: list[TopicPartition]) -> None:
-        """Assigns in turn to members below the minimum; when all have it, one each to those that may get one more."""
+        """Assigns in turn to members in ``_below``; when it is empty, one each to the members in ``_at_least``."""
         turn = 0
         for partition in partitions:
             if not self._below:

@@ -1,4 +1,4 @@
-"""Which partitions a rebalance has moved so far, so that it does not move one there and another of its topic back.
+"""Records the moves of a rebalance, to avoid moving two partitions of a topic in opposite directions.
 
 Pure. Source: ``AbstractStickyAssignor.PartitionMovements``.
 """
@@ -7,7 +7,7 @@ from ...types import TopicPartition
 from .hash_order import PartitionSet
 
 Move = tuple[str, str]
-"""From which member to which."""
+"""(member that loses the partition, member that gets it)."""
 
 
 class Movements:
@@ -18,7 +18,7 @@ class Movements:
         self._moves: dict[TopicPartition, Move] = {}
 
     def moved(self, partition: TopicPartition, giver: str, taker: str) -> None:
-        """Notes a move; one that goes back where it came from is as if it had not been."""
+        """Records a move. If the partition moved before, both moves become one; a move back cancels the first."""
         earlier = self._moves.pop(partition, None)
         if earlier is not None:
             moves = self._by_topic[partition.topic]
@@ -32,7 +32,10 @@ class Movements:
         self._by_topic.setdefault(partition.topic, {}).setdefault((giver, taker), PartitionSet()).add(partition)
 
     def better(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
-        """What to move instead: a partition of the topic that came the other way."""
+        """The partition to move instead: one of the same topic that moved from ``taker`` to ``giver`` before.
+
+        Moving it back has the same effect with fewer moves. Without such a partition, returns ``partition``.
+        """
         giver = self._moves.get(partition, (giver, ""))[0]
         back = self._by_topic.get(partition.topic, {}).get((taker, giver))
         return partition if back is None else back.first()

@@ -1,8 +1,9 @@
-"""What members own before a sticky assignment, as far as it can be believed, and the bytes they say it with.
+"""The partitions that members owned before a sticky assignment: the encoding of their claims, conflicts between them.
 
-Pure. Invariant: of two members that claim a partition the one of the newer generation has it; of the same generation,
-neither. Source: ``AbstractStickyAssignor.allSubscriptionsEqual``, ``StickyAssignor`` and ``CooperativeStickyAssignor``
-(user data: ``previous_assignment`` and ``generation``; ``generation`` alone), KIP-54, KIP-341, KIP-792.
+Pure. Invariant: if two members claim a partition, the one with the newer generation owns it; with equal generations
+neither does. Source: ``AbstractStickyAssignor.allSubscriptionsEqual``, ``StickyAssignor`` (user data:
+``previous_assignment`` and ``generation``), ``CooperativeStickyAssignor`` (``generation`` only), KIP-54, KIP-341,
+KIP-792.
 """
 
 import struct
@@ -15,14 +16,14 @@ from .subscriptions import NO_GENERATION, Assignment, MemberSubscription, TopicP
 
 
 class Owned(NamedTuple):
-    """What one member says it owned; ``generation`` None when it said no generation."""
+    """The partitions that one member claims. ``generation`` is None if it sent none."""
 
     partitions: list[TopicPartition]
     generation: int | None
 
 
 def encode_previous_assignment(partitions: Iterable[TopicPartition], generation: int) -> bytes:
-    """The user data of ``sticky``: the member's last assignment and its generation (version 1)."""
+    """Encodes the user data of ``sticky``, version 1: the member's last assignment and its generation."""
     topics = partitions_by_topic(partitions)
     data = [struct.pack(">i", len(topics))]
     for topic, numbers in topics.items():
@@ -32,7 +33,7 @@ def encode_previous_assignment(partitions: Iterable[TopicPartition], generation:
 
 
 def decode_previous_assignment(data: bytes | None) -> Owned:
-    """The user data of ``sticky``, version 1 or 0; what cannot be read is as if nothing had been owned."""
+    """Decodes the user data of ``sticky``, version 1 or 0. Malformed data count as no owned partitions."""
     if not data:
         return Owned([], None)
     partitions: list[TopicPartition] = []
@@ -53,17 +54,20 @@ def decode_previous_assignment(data: bytes | None) -> Owned:
 
 
 def encode_generation(generation: int) -> bytes:
-    """The user data of ``cooperative-sticky``: the generation of the member's last assignment."""
+    """Encodes the user data of ``cooperative-sticky``: the generation of the member's last assignment."""
     return struct.pack(">i", generation)
 
 
 def owned_by_user_data(member: MemberSubscription) -> Owned:
-    """``sticky``: members gave up everything before they joined, so that only the user data tells."""
+    """The claims of a member with ``sticky``. They are in the user data only: it owns nothing when it joins."""
     return decode_previous_assignment(member.user_data)
 
 
 def owned_by_subscription(member: MemberSubscription) -> Owned:
-    """``cooperative-sticky``: the subscription's owned partitions; before its version 2 the generation as user data."""
+    """The claims of a member with ``cooperative-sticky``: the owned partitions in its subscription.
+
+    Subscriptions before version 2 have no generation; it is in the user data.
+    """
     if member.generation_id >= 0:
         return Owned(member.owned_partitions, member.generation_id)
     generation: int | None = None
@@ -73,17 +77,17 @@ def owned_by_subscription(member: MemberSubscription) -> Owned:
 
 
 class Claims:
-    """All members' claims, judged."""
+    """The claims of all members, with conflicts resolved."""
 
     def __init__(
         self, members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
     ) -> None:
-        """Walks through the members as Java does, since the first of two claims may decide."""
+        """Goes through the members in the order of Java's HashMap, because the result may depend on it."""
         self.order = in_hash_map_order(members)
         self.kept: Assignment = {member_id: [] for member_id in self.order}
-        """The partitions that each member owned undisputed; partitions that no longer exist are left out."""
+        """The partitions that each member owned without conflict. Partitions that no longer exist are left out."""
         self.disputed: set[TopicPartition] = set()
-        """Claimed by two members of one generation."""
+        """Partitions claimed by two members with equal generations."""
         owner_of: dict[TopicPartition, str] = {}
         for member_id in self.order:
             generation = _or_none(owned[member_id].generation)
@@ -95,7 +99,7 @@ class Claims:
                     self.kept[member_id].append(partition)
                     owner_of[partition] = member_id
                     continue
-                # Kafka compares with the generation that the subscription itself names, whatever the user data say.
+                # As in Kafka, the other claim's generation is that of the subscription, not of the user data.
                 others_generation = max(members[other].generation_id, NO_GENERATION)
                 if generation < others_generation:
                     continue
@@ -109,7 +113,7 @@ class Claims:
 
     @staticmethod
     def earlier_owners(owned: Mapping[str, Owned], order: Iterable[str]) -> dict[TopicPartition, str]:
-        """Who had each partition in the newest of the generations before the last one."""
+        """The owner of each partition in the newest generation that is older than the members' highest one."""
         last = max((_or_none(one.generation) for one in owned.values()), default=NO_GENERATION)
         found: dict[TopicPartition, tuple[str, int]] = {}
         for member_id in order:

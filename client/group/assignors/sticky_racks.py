@@ -1,7 +1,7 @@
-"""Racks in a sticky assignment: which members and partitions do not match, who can read a partition nearby.
+"""Compares members' racks with the racks of partitions' replicas, for the sticky assignors.
 
-Pure. Without racks, or where all partitions have replicas in all racks, everything matches. Source:
-``AbstractStickyAssignor.RackInfo``, KIP-881.
+Pure. If members have no racks, or all partitions have replicas in all racks, racks are not used: no partition counts as
+a mismatch. Source: ``AbstractStickyAssignor.RackInfo``, KIP-881.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ class Racks:
 
     @property
     def in_use(self) -> bool:
-        """Whether racks make a difference."""
+        """Whether the assignment depends on racks."""
         return bool(self.of_member)
 
     def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
@@ -41,13 +41,13 @@ class Racks:
         return rack is not None and rack in self._of_partition.get(partition, ())
 
     def fewest_members_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """The partitions that few members are near to first."""
+        """Sorts the partitions by the number of members in a rack with a replica, fewest first."""
         if not self._members_near:
             return partitions
         return sorted(partitions, key=lambda partition: self._members_near.get(partition, 0))
 
     def next_near(self, partition: TopicPartition, member_ids: Sequence[str], first: int) -> int:
-        """The place of the next member near the partition, looking from ``first`` on and around; -1 for none."""
+        """The index of the next member in a rack of the partition's replicas, from ``first`` on, cyclic; -1 if none."""
         for step in range(len(member_ids)):
             place = (first + step) % len(member_ids)
             if self.match(member_ids[place], partition):

@@ -1,8 +1,8 @@
-"""Sticky assignment where members subscribe to different topics: as balanced as subscriptions allow, few moves.
+"""Sticky assignment if members subscribe to different topics: as balanced as possible, with few moves.
 
-Pure. Invariant: a partition is only ever with a member that subscribes to its topic. Source:
-``AbstractStickyAssignor.GeneralAssignmentBuilder``; the check for balance looks at each topic's most loaded owner
-instead of at each partition, with the same outcome.
+Pure. Invariant: a partition is assigned only to a member that subscribes to its topic. Source:
+``AbstractStickyAssignor.GeneralAssignmentBuilder``. Its check for balance looks at each partition; this one looks only
+at each topic's owner with the most partitions, which gives the same result.
 """
 
 from bisect import bisect_left, insort
@@ -15,7 +15,7 @@ from .subscriptions import Assignment, MemberSubscription, TopicPartitions
 
 
 class UnequalSubscriptions:
-    """One assignment; ``build`` makes it."""
+    """Computes one assignment with ``build``."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class UnequalSubscriptions:
         topics: TopicPartitions,
         racks: Racks,
     ) -> None:
-        """``owned`` in Java's order of the members; ``earlier_owners`` from generations before the last one."""
+        """``owned`` is in Java's order of the members. ``earlier_owners``: see ``Claims.earlier_owners``."""
         self._racks = racks
         self._topics = topics
         self._earlier_owners = earlier_owners
@@ -50,7 +50,7 @@ class UnequalSubscriptions:
         return False
 
     def build(self) -> Assignment:
-        """The assignment."""
+        """Computes the assignment."""
         in_order = sorted(self._counts, key=lambda topic: (len(self._subscribers[topic]), topic))
         partitions = [partition for topic in in_order for partition in self._topics.of(topic)]
         unassigned = [partition for partition in partitions if partition not in self._owner]
@@ -69,7 +69,10 @@ class UnequalSubscriptions:
         return self._assignment
 
     def _assign(self, partition: TopicPartition, *, near: bool) -> bool:
-        """To the least loaded member that subscribes (and is near); whether there was one."""
+        """Assigns to the subscriber with the fewest partitions. ``near``: only to one without a rack mismatch.
+
+        Returns False if there was no such member.
+        """
         for _, member_id in self._sorted:
             if partition.topic in self._wanted[member_id] and not (near and self._racks.mismatch(member_id, partition)):
                 self._remove_sorted(member_id)
@@ -94,12 +97,12 @@ class UnequalSubscriptions:
         self._assignment.update(fixed)
 
     def _is_fixed(self, member_id: str, owned: list[TopicPartition]) -> bool:
-        """Whether the member has all partitions it can get, and no other member can have any of them."""
+        """Whether the member has all partitions of its topics, and no other member subscribes to theirs."""
         possible = sum(self._counts[topic] for topic in self._wanted[member_id])
         return len(owned) >= possible and all(len(self._subscribers[p.topic]) < 2 for p in owned)
 
     def _reassign(self, partitions: list[TopicPartition], movements: Movements) -> bool:
-        """Moves partitions until nothing helps any more; whether any moved."""
+        """Moves partitions until no move improves the balance. Returns True if any partition moved."""
         moved = False
         again = True
         while again:
@@ -132,7 +135,7 @@ class UnequalSubscriptions:
         earlier = self._earlier_owners.get(partition)
         if (
             earlier in self._assignment
-            and partition.topic in self._wanted[earlier]  # Kafka does not ask
+            and partition.topic in self._wanted[earlier]  # Kafka does not check this
             and load > len(self._assignment[earlier]) + 1
         ):
             return earlier
@@ -165,6 +168,6 @@ class UnequalSubscriptions:
 
 
 def _imbalance(assignment: Assignment) -> int:
-    """The sum of the differences of all pairs of members' loads."""
+    """The sum, over all pairs of members, of the difference of their numbers of partitions."""
     loads = sorted(len(owned) for owned in assignment.values())
     return sum(load * (2 * place - len(loads) + 1) for place, load in enumerate(loads))

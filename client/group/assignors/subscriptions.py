@@ -1,4 +1,4 @@
-"""What a group's leader knows of the members and the topics, in the types that all assignors share.
+"""The input types of all assignors: the members' subscriptions and the topics' partitions.
 
 Pure data. Source: ``ConsumerPartitionAssignor.Subscription``, ``AbstractPartitionAssignor`` (order of members, use of
 racks), KIP-881 (racks).
@@ -22,23 +22,23 @@ class MemberSubscription:
     generation_id: int = NO_GENERATION
     rack_id: str | None = None
     user_data: bytes | None = None
-    """The assignor's own bytes."""
+    """The bytes that the assignor itself encoded (sticky assignors: the previous assignment)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPartitions:
-    """The topics that exist: how many partitions each has, in which racks their replicas are."""
+    """The existing topics: the number of partitions of each, and the racks of their replicas."""
 
     counts: Mapping[str, int]
     racks: Mapping[TopicPartition, frozenset[str]] = field(default_factory=dict)
     """The racks of a partition's replicas; brokers without a rack are left out."""
 
     def of(self, topic: str) -> list[TopicPartition]:
-        """A topic's partitions in their order."""
+        """A topic's partitions, by number."""
         return [TopicPartition(topic, number) for number in range(self.counts.get(topic, 0))]
 
     def racks_of(self, partition: TopicPartition) -> frozenset[str]:
-        """Where the partition has replicas."""
+        """The racks in which the partition has replicas."""
         return self.racks.get(partition, frozenset())
 
 
@@ -46,11 +46,11 @@ Assignment = dict[str, list[TopicPartition]]
 """Member id -> its partitions."""
 
 Assignor = Callable[[Mapping[str, MemberSubscription], TopicPartitions], Assignment]
-"""(members by id in the order of the JoinGroup answer, the topics that exist) -> assignment."""
+"""(members by id in the order of the JoinGroup response, the existing topics) -> assignment."""
 
 
 def in_assignment_order(member_ids: Iterable[str], members: Mapping[str, MemberSubscription]) -> list[str]:
-    """Members as range and round-robin serve them: static ones first, by instance id, then by member id."""
+    """The members in the order of range and round-robin: static ones by instance id, then the others by member id."""
 
     def key(member_id: str) -> tuple[bool, str]:
         instance = members[member_id].group_instance_id
@@ -65,7 +65,7 @@ def subscribed_topics(members: Mapping[str, MemberSubscription], topics: TopicPa
 
 
 def use_racks(consumer_racks: Iterable[str], partition_racks: Mapping[TopicPartition, frozenset[str]]) -> bool:
-    """Whether racks can make a difference: members are in racks that have replicas, and not all racks have all."""
+    """Whether to use racks: a member's rack has replicas, and some partition has no replica in some rack."""
     everywhere = frozenset().union(*partition_racks.values())
     if everywhere.isdisjoint(consumer_racks):
         return False
