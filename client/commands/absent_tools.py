@@ -1,4 +1,4 @@
-"""Programs that Kafka ships, or shipped until version 3, and that Odradek does not have: what to use instead."""
+"""What to use instead of programs that Odradek lacks and that Kafka ships, or shipped until version 3."""
 
 ZOOKEEPER = "Kafka 4 and Odradek have no ZooKeeper: the metadata is in the log directory"
 CONNECT = "Kafka Connect is a part of Apache Kafka: run it from there, with bootstrap.servers of this broker"
@@ -33,7 +33,7 @@ INSTEAD_OF_TOOL = {
     "zookeeper-shell": f"{ZOOKEEPER}; 'odradek cluster list-endpoints' and 'odradek topics --describe' show "
     "brokers and topics",
 }
-"""A program without ``.sh`` -> what to use."""
+"""Program name without ``.sh`` -> text for the user: what to use instead."""
 
 COMMAND_OF_CLASS = {
     "AclCommand": "acls",
@@ -65,7 +65,7 @@ COMMAND_OF_CLASS = {
 
 
 def instead_of(arguments: list[str]) -> str | None:
-    """What to use instead of a program with its arguments; None if it is not one of Kafka's."""
+    """A text: what to use instead of ``arguments`` (program and arguments). None if it is not Kafka's program."""
     tool = arguments[0].removesuffix(".sh")
     if tool != "kafka-run-class":
         return INSTEAD_OF_TOOL.get(tool)

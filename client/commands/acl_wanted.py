@@ -1,4 +1,4 @@
-"""The ACLs that the options of ``odradek acls`` stand for, and the combinations that Kafka refuses.
+"""Converts the options of ``odradek acls`` to ACLs, and checks the combinations that Kafka's script refuses.
 
 Pure. Source: ``AclCommand.getResourceFilterToAcls``, ``AclCommandOptions.checkArgs``.
 """
@@ -22,7 +22,7 @@ from ..admin.acl_types import (
 )
 
 Wanted = dict[ResourcePattern, list[AclEntry]]
-"""Resources -> the ACLs to add or remove; no ACL means all of the resource."""
+"""Resource -> the ACLs to add or remove. An empty list means all ACLs of the resource."""
 CLUSTER = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 NO_PRINCIPAL = "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
 NO_RESOURCE = (
@@ -143,7 +143,7 @@ def acls_to_add(options: AclOptions) -> Wanted:
 
 
 def operation_named(name: str) -> AclOperation:
-    """The operation of ``DescribeConfigs``, in any case. Raises WrongUsageError."""
+    """The operation of a name such as ``DescribeConfigs``, in upper or lower case. Raises WrongUsageError."""
     wanted = name.strip().replace("_", "").upper()
     for operation in AclOperation:
         if operation.name.replace("_", "") == wanted and operation != AclOperation.UNKNOWN:
@@ -158,7 +158,8 @@ def operation_names() -> list[str]:
 
 
 def principal_named(text: str) -> str:
-    """``User:alice``. Raises WrongUsageError if it has no type (``SecurityUtils.parseKafkaPrincipal``)."""
+    """Checks a principal such as ``User:alice``. Raises WrongUsageError if it has no type
+    (``SecurityUtils.parseKafkaPrincipal``)."""
     if ":" not in text:
         raise WrongUsageError(f"expected a string in format principalType:principalName but got {text}")
     return text.strip()

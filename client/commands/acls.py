@@ -100,7 +100,7 @@ def _acl_admin() -> type[AclAdmin]:
 
 
 async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
-    """``--add``: creates those that do not exist yet."""
+    """``--add``: creates the ACLs that do not exist yet."""
     added: list[AclBinding] = []
     for resource, entries in wanted.items():
         existing = set(await admin.describe_acls(AclBinding(resource, AclEntry())))
@@ -120,7 +120,7 @@ async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
 
 
 async def remove_acls(admin: AclAdmin, wanted: Wanted, *, force: bool, as_json: bool) -> None:
-    """``--remove``: asks about each resource first, unless ``force``."""
+    """``--remove``: asks the user about each resource first, unless ``force``."""
     removed: list[AclBinding] = []
     for resource, entries in wanted.items():
         question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
@@ -144,7 +144,7 @@ def confirmed(question: str) -> bool:
 
 
 async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principals: list[str], *, as_json: bool) -> None:
-    """``--list``: by resource; with ``principals`` for each of them."""
+    """``--list``: prints the ACLs of the resources (none: of all). With ``principals``, one list for each of them."""
     found: list[AclBinding] = []
     for wanted in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
         found += await admin.describe_acls(wanted)
@@ -160,7 +160,7 @@ async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principal
 
 
 def print_acls(bindings: list[AclBinding]) -> None:
-    """Kafka's text: each resource with its ACLs."""
+    """Prints each resource with its ACLs, in Kafka's format."""
     by_resource: dict[ResourcePattern, list[AclEntry]] = {}
     for resource, entry in bindings:
         by_resource.setdefault(resource, []).append(entry)

@@ -34,7 +34,7 @@ def command(bootstrap_server: str, command_config: str | None, timeout_ms: int) 
 
 
 async def print_versions(admin: NodeAdmin) -> int:
-    """One block for each broker; the error of a broker that does not answer stands in its place."""
+    """Prints one block for each broker. For a broker that does not answer, prints its error instead."""
     from ..errors import ClientError
 
     for broker in (await admin.describe_cluster()).brokers:
@@ -49,7 +49,7 @@ async def print_versions(admin: NodeAdmin) -> int:
 
 
 def versions_text(versions: dict[int, tuple[int, int]]) -> str:
-    """The APIs by key: what is announced, and the highest version that this client can use."""
+    """The APIs by key: the versions that the broker serves, and the highest one that this client can use."""
     from ...protocol.messages.apis import APIS
 
     lines = {key: _announced(key, low, high) for key, (low, high) in versions.items()}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USERS, CLIENTS, IPS = "users", "clients", "ips"
 KINDS = {USERS: "user", CLIENTS: "client-id", IPS: "ip"}
-"""Type of an entity -> its name in the protocol."""
+"""The entity type of the command line -> its name in the protocol."""
 SHOWN = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 IP_QUOTAS = ("connection_creation_rate",)
@@ -31,14 +31,14 @@ PASSWORD = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)", re.DOTALL)
 
 
 class ClientEntity(NamedTuple):
-    """One part of an entity: its type, and its name; "" is the default, None is any (only to describe)."""
+    """One part of an entity. ``name`` "" is the default of the type; None is any name (only with ``--describe``)."""
 
     type: str
     name: str | None
 
 
 class Changes(NamedTuple):
-    """What ``--alter`` is to change."""
+    """The changes of ``--alter``."""
 
     entity: tuple[ClientEntity, ...]
     to_set: dict[str, str]
@@ -63,7 +63,7 @@ def client_entity(types: list[str], names: list[str]) -> tuple[ClientEntity, ...
 
 
 def check_changes(changes: Changes) -> None:
-    """Raises UsageError for keys that the entity does not have, as Kafka's script."""
+    """Raises UsageError for keys that are not valid for the entity type, as Kafka's script does."""
     types = [part.type for part in changes.entity]
     if any(part.name is None for part in changes.entity):
         raise click.UsageError("An entity name must be specified for every entity type")
@@ -94,7 +94,7 @@ def check_changes(changes: Changes) -> None:
 
 
 def credential(key: str, text: str) -> tuple[int, str]:
-    """Iterations and password of ``iterations=8192,password=x``. Raises UsageError, without the text."""
+    """Parses ``iterations=8192,password=x``. Raises UsageError, whose message omits the text."""
     found = PASSWORD.fullmatch(text)
     if found is None:
         raise click.UsageError(f"Invalid credential property {key}: it must be [iterations=N,password=...]")
@@ -107,7 +107,7 @@ def credential(key: str, text: str) -> tuple[int, str]:
 
 
 def quota(key: str, text: str) -> float:
-    """The number of a quota. Raises UsageError."""
+    """Parses the value of a quota. Raises UsageError."""
     try:
         return float(text)
     except ValueError:
@@ -115,7 +115,7 @@ def quota(key: str, text: str) -> float:
 
 
 async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
-    """Changes quotas. Raises CommandError if one to delete is not set."""
+    """Changes quotas. Raises CommandError if a quota to delete is not set."""
     wanted = {key: quota(key, text) for key, text in changes.to_set.items()}
     if changes.to_delete:
         found = await admin.describe_client_quotas(filters_of(changes.entity), strict=True)
@@ -149,7 +149,7 @@ async def alter_credentials(admin: ScramUserAdmin, changes: Changes, upsertions:
 
 
 def print_altered(changes: Changes, *, as_json: bool) -> None:
-    """What was changed; passwords are left out."""
+    """Prints the changes, without passwords."""
     kind, name = changes.entity[0]
     if as_json:
         entity = [{"type": KINDS[part.type], "name": part.name or None} for part in changes.entity]
@@ -170,14 +170,14 @@ def filters_of(entity: tuple[ClientEntity, ...]) -> list[QuotaFilter]:
 
 
 def with_credentials(entity: tuple[ClientEntity, ...]) -> bool:
-    """Whether ``--describe`` shows SCRAM credentials, too: of users, not of clients or defaults."""
+    """Whether ``--describe`` also shows SCRAM credentials: only users have them, not clients and not the default."""
     return [part.type for part in entity] == [USERS] and entity[0].name != ""
 
 
 async def describe_clients(
     quotas: ClientQuotaAdmin, users: ScramUserAdmin | None, entity: tuple[ClientEntity, ...], *, as_json: bool
 ) -> None:
-    """``--describe``: quotas, then credentials."""
+    """``--describe``: prints the quotas, then the SCRAM credentials if ``users`` is given."""
     found = await quotas.describe_client_quotas(filters_of(entity), strict=True)
     from ...protocol.message_documents import java_double  # reads the table of messages
 

@@ -119,7 +119,7 @@ async def describe_subscriptions(admin: ConfigAdmin, name: str | None) -> None:
 
 
 async def alter_subscription(admin: ConfigAdmin, name: str, changes: dict[str, str]) -> None:
-    """Sets what has a value, and restores the default of what is empty."""
+    """Sets the configurations that have a value, and deletes those with an empty value (which restores the default)."""
     await admin.incremental_alter_configs(
         CLIENT_METRICS,
         name,
@@ -130,7 +130,7 @@ async def alter_subscription(admin: ConfigAdmin, name: str, changes: dict[str, s
 
 
 async def delete_subscription(admin: ConfigAdmin, name: str) -> None:
-    """Removes all settings of a subscription, which removes it. One that does not exist is deleted already."""
+    """Deletes a subscription by removing all its settings. A missing subscription is not an error."""
     entries = (await admin.describe_configs(CLIENT_METRICS, [name]))[name]
     await admin.incremental_alter_configs(CLIENT_METRICS, name, delete_configs=[entry.name for entry in entries])
     click.echo(f"Deleted client metrics config for {name}.")

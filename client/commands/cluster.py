@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Keeps the addresses for the action."""
+    """Stores the options before the action's name for the action."""
     keep_options(context, **given)
 
 
@@ -82,7 +82,7 @@ def list_endpoints(include_fenced_brokers: bool, **common: Any) -> int:
 
 
 async def print_endpoints(admin: NodeAdmin, of_controllers: bool, include_fenced_brokers: bool) -> int:
-    """Kafka's table: columns of a fixed width, host and rack as wide as the longest."""
+    """Prints Kafka's table of nodes. The columns of host and rack are as wide as their longest cell."""
     nodes = await admin.describe_nodes(include_fenced_brokers=include_fenced_brokers)
     host_width = max((len(node.address.host) for node in nodes), default=100)
     rack_width = max((len(node.address.rack) for node in nodes if node.address.rack), default=10)

@@ -1,7 +1,7 @@
 """``--command-config FILE`` and ``--command-property KEY=VALUE``: settings of Kafka's clients.
 
-Owns: which keys have an effect here, and their precedence: a given flag, a property, the file, a flag's default. Errors
-name the file and the line; of a key of security they never show the value. Source:
+Owns: the keys that have an effect here, and the precedence: a given flag, a property, the file, a flag's default.
+Errors name the file and the line. They never show the value of a security key. Source:
 ``CommandLineUtils.maybeMergeOptions``, KIP-1147; ``AdminClientConfig``, ``ProducerConfig``, ``ConsumerConfig``.
 """
 
@@ -32,17 +32,17 @@ ASSIGNORS = {
 
 CONFIG_VARIABLE = "ODRADEK_COMMAND_CONFIG"
 PROPERTIES, FILE = "odradek.command_properties", "odradek.deprecated_config"
-"""Where a click context keeps what flags gave that are not parameters of the commands."""
+"""Keys of ``click.Context.meta``: they store the values of flags that are not parameters of the command's function."""
 
 
 def _keep_properties(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Keeps ``--command-property`` of a command or, before its name, of its group."""
+    """Stores the values of ``--command-property``, which may come before or after the name of a subcommand."""
     context.meta[PROPERTIES] = (*context.meta.get(PROPERTIES, ()), *texts)
     return texts
 
 
 def command_config_option(command: Command) -> Command:
-    """``--command-config`` and ``--command-property`` of a command for administration."""
+    """Adds ``--command-config`` and ``--command-property`` for the admin client to a command."""
     file = click.option(
         "--command-config",
         "command_config",
@@ -62,7 +62,7 @@ def command_config_option(command: Command) -> Command:
 
 
 def console_config_options(client: str) -> Callable[[Command], Command]:
-    """``--command-config`` and ``--command-property`` of a console command, and their names before Kafka 4.2."""
+    """Adds ``--command-config`` and ``--command-property`` for a producer or consumer, and their names before 4.2."""
     path = click.Path(exists=True, dir_okay=False)
 
     def deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -139,7 +139,7 @@ def _assignors(text: str) -> list[str]:
 
 
 Settings = Mapping[str, tuple[str, Callable[[str], object]]]
-"""Kafka's key -> the client's argument, and the function that parses its text (ValueError says what is valid)."""
+"""Kafka's key -> the client's argument, and the function that parses its text (raises ValueError: the valid values)."""
 
 CONNECTION: Settings = {
     "client.id": ("client_id", str),
@@ -208,9 +208,9 @@ class AdminSettings(NamedTuple):
 
 
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
-    """The settings of a file; ``--timeout`` has precedence over its default.api.timeout.ms, as in Kafka's scripts.
+    """The settings of a file. ``--timeout`` overrides its default.api.timeout.ms, as in Kafka's scripts.
 
-    Raises CommandError as :func:`client_settings`.
+    Raises the errors of :func:`client_settings`.
     """
     settings = client_settings(CONNECTION, path, ignored=frozenset({"default.api.timeout.ms"}))
     return AdminSettings(default_api_timeout_ms=timeout_ms)._replace(**settings)
@@ -225,12 +225,14 @@ class GivenSetting(NamedTuple):
 
     @property
     def where(self) -> str:
-        """For errors."""
+        """The source and line of the setting, for error messages."""
         return f"{self.source}, line {self.line}" if self.line else self.source
 
 
 def given_settings(path: str | None, properties: tuple[str, ...]) -> dict[str, GivenSetting]:
-    """What the file, the flags, and their deprecated names set. The environment names a file if no flag does.
+    """The settings from the file and from ``--command-property``, or from the deprecated names of these flags.
+
+    Without a flag for the file, the environment variable ODRADEK_COMMAND_CONFIG names it.
 
     Raises CommandError, UsageError.
     """
@@ -279,7 +281,10 @@ def client_settings(
 
 
 def security_settings(given: dict[str, GivenSetting]) -> Secured | None:
-    """Takes the keys of security out of the settings; None for PLAINTEXT. Raises CommandError, without values."""
+    """Removes the security keys from ``given`` and returns the client's security; None for PLAINTEXT.
+
+    Raises CommandError, whose message shows no values.
+    """
     if not any(key.startswith(("security.", "ssl.", "sasl.")) for key in given):
         return None
     from ..errors import ConfigurationError
@@ -296,8 +301,11 @@ def security_settings(given: dict[str, GivenSetting]) -> Secured | None:
 
 
 def under_flags(settings: Mapping[str, Any], **flags: object) -> dict[str, Any]:
-    """The settings merged with the running command's ``flags``, by argument name: a given flag has precedence over a
-    setting, a setting over a flag's default; None means no default. The command's parameters have the same names."""
+    """Merges settings with the running command's ``flags`` (argument name -> value; None: neither given nor default).
+
+    A given flag has precedence over a setting, and a setting over a flag's default. The names in ``flags`` must be
+    those of the command's parameters.
+    """
     flags = {name: value for name, value in flags.items() if value is not None}
     context = click.get_current_context()
     given = {name for name in flags if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}

@@ -54,19 +54,19 @@ OWN_SOURCES = {
 }
 CLIENT_TYPES = (USERS, CLIENTS, IPS)
 SHORT_ORDER = ("topics", CLIENTS, USERS, "brokers", "broker-loggers", IPS, "client-metrics", "groups")
-"""Of ``--user`` and ``--client`` Kafka's script names the client, whatever their order is."""
+"""The order in which the entity's parts are printed: with ``--user`` and ``--client`` Kafka names the client first."""
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
 
 
 class Entity(NamedTuple):
-    """The entity to describe or alter; ``name`` is None for all of the type, "" for the cluster-wide default."""
+    """The entity to describe or alter. ``name`` None: all entities of the type; "": the cluster-wide default."""
 
     type: str
     name: str | None
 
 
 def split_configs(text: str) -> dict[str, str]:
-    """``a=1,b=[x,y]`` as Kafka reads it: commas inside brackets belong to the value. Raises UsageError."""
+    """Parses ``a=1,b=[x,y]`` as Kafka does: commas inside brackets belong to the value. Raises UsageError."""
     pairs = {}
     for part in re.split(r",(?=[^\]]*(?:\[|$))", text):
         key, separator, value = part.partition("=")
@@ -179,7 +179,7 @@ def command(
 
 
 def check_controller_use(entity: Entity | tuple[ClientEntity, ...], action: str) -> None:
-    """Raises UsageError for what controllers do not answer."""
+    """Raises UsageError if controllers cannot answer the request, or if brokers are given too."""
     source = click.get_current_context().get_parameter_source("bootstrap_server")
     if source is ParameterSource.COMMANDLINE:
         raise click.UsageError("Only one of --bootstrap-server or --bootstrap-controller can be specified")
@@ -194,7 +194,7 @@ def check_controller_use(entity: Entity | tuple[ClientEntity, ...], action: str)
 async def ask_about_clients(
     bootstrap_server: str, settings: AdminSettings, action: str, changes: Changes, *, as_json: bool
 ) -> None:
-    """Describes or changes users, clients or IP addresses. Imports the calls for credentials only for them."""
+    """Describes or changes users, clients or IP addresses. Imports the SCRAM calls only if they are needed."""
     from ..admin.client_quotas import ClientQuotaAdmin
 
     upsertions = []
@@ -218,7 +218,7 @@ async def ask_about_clients(
 
 
 def short_names(short: Mapping[str, str | bool | None]) -> dict[str, str]:
-    """Type of an entity -> its name, of ``--topic NAME`` (``topics``) or ``--user-defaults`` (``users``, "")."""
+    """Entity type -> name, from flags such as ``--topic NAME`` and ``--user-defaults`` (name ""). Raises UsageError."""
     names: dict[str, str] = {}
     for flag, value in short.items():
         kind = flag.replace("_", "-").removesuffix("-defaults")
@@ -255,7 +255,7 @@ def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Ent
 
 
 async def describe_configs(admin: TopicConfigAdmin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:
-    """``--describe``."""
+    """``--describe``: prints the configurations of the entity, or of all entities of its type."""
     names = [entity.name] if entity.name is not None else await entity_names(admin, entity.type)
     configs = await admin.describe_configs(entity.type, names, synonyms=True)
     documents = []
@@ -282,7 +282,7 @@ def _shown(value: str | None) -> str:
 
 
 def is_own(entry: ConfigEntry, entity_type: str, name: str) -> bool:
-    """Whether the configuration was set on the entity itself, not inherited."""
+    """Whether the configuration is set on the entity itself and not inherited."""
     wanted = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
     return entry.source == wanted
 
@@ -300,7 +300,7 @@ def config_document(entry: ConfigEntry) -> object:
 
 
 async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
-    """All entities of a type. Raises CommandError if the type requires a name."""
+    """The names of all entities of a type. Raises CommandError if the type requires a name."""
     if entity_type == "topic":
         return await admin.list_topics()
     if entity_type in ("broker", "broker-logger"):
@@ -311,7 +311,7 @@ async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
 async def alter_configs(
     admin: TopicConfigAdmin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
 ) -> None:
-    """``--alter``. Removing a config that is not set is an error, as in Kafka's tool: it is probably mistyped."""
+    """``--alter``. Raises CommandError if a configuration to delete is not set, as Kafka's tool does; UsageError."""
     if entity.name is None:
         raise click.UsageError("An entity name must be specified with --alter")
     if entity.type == "broker-logger":
@@ -332,7 +332,7 @@ async def alter_configs(
 
 
 async def check_loggers(admin: TopicConfigAdmin, broker: str, loggers: list[str]) -> None:
-    """Raises CommandError for loggers that the broker does not have."""
+    """Raises CommandError if the broker lacks one of the loggers."""
     described = await admin.describe_configs("broker-logger", [broker])
     known = {entry.name for entry in described[broker]}
     unknown = [logger for logger in loggers if logger not in known]

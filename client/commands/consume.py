@@ -47,7 +47,7 @@ class ConsumeOptions(NamedTuple):
 
 
 def parse_moment(text: str) -> int:
-    """Milliseconds since 1970, or an ISO 8601 date and time (local time without an offset). Raises UsageError."""
+    """Parses ms since 1970, or an ISO 8601 time (local if it has no offset), to ms since 1970. Raises UsageError."""
     if re.fullmatch(r"\d+", text):
         return int(text)
     try:
@@ -165,7 +165,7 @@ def command(
 def check_place(
     topic: str | None, include: str | None, partition: int | None, offset: str | None, from_beginning: bool
 ) -> None:
-    """Raises UsageError for options that do not determine what to read and where to begin."""
+    """Raises UsageError if topic, partition and starting offset are missing or contradictory."""
     if (topic is None) == (include is None):
         raise click.UsageError("Exactly one of --topic and --include is required")
     if partition is not None and topic is None:
@@ -182,7 +182,7 @@ def check_place(
 
 
 def starting_point(given: Mapping[str, Any], offset: str | None, from_beginning: bool) -> str:
-    """``earliest`` or ``latest``: where to begin without a committed offset. Raises UsageError for a contradiction."""
+    """The ``auto.offset.reset``: ``earliest`` or ``latest``. Raises UsageError if flag and setting contradict."""
     if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
         raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
     return "earliest" if from_beginning or offset == "earliest" else "latest"
@@ -191,7 +191,7 @@ def starting_point(given: Mapping[str, Any], offset: str | None, from_beginning:
 def shown_properties(
     formatter_config: TextIO | None, properties: tuple[str, ...], deserializers: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """What the formatter prints and how: the file's properties, under those of the command line. Raises UsageError."""
+    """The formatter's properties: those of the command line override those of the file. Raises UsageError."""
     return {
         **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
         **key_values(properties, "--property"),
@@ -215,7 +215,7 @@ def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_j
 def consumer_settings(
     given: Mapping[str, Any], group: str | None, offset_reset: str, isolation_level: str
 ) -> dict[str, Any]:
-    """The consumer's arguments from file and flags; ``group_id`` may be None. Raises UsageError for two groups."""
+    """The consumer's arguments from file and flags; ``group_id`` may be None. Raises UsageError if groups differ."""
     group_id = given.get("group_id", group)
     if group is not None and group_id != group:
         raise click.UsageError(
@@ -262,7 +262,7 @@ async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int
 
 
 def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
-    """The output for a record. Raises CommandError if it cannot be printed, unless such records are skipped."""
+    """The output for a record. If it cannot be decoded, raises CommandError, or skips it (skip_message_on_error)."""
     try:
         return options.formatter(record)
     except DeserializationError as error:
@@ -295,7 +295,7 @@ class PartitionReader:
         return names
 
     async def assign(self) -> None:
-        """Assigns all partitions and sets where they begin and end. Raises CommandError."""
+        """Assigns all partitions, seeks to their starting offsets and finds their ends. Raises CommandError."""
         consumer, options = self._consumer, self._options
         partitions: list[TopicPartition] = []
         for name in await self.topics():
@@ -341,7 +341,7 @@ class PartitionReader:
         return bool(self._ends) and len(self._consumer.paused()) == len(self._ends)
 
     async def poll(self, timeout_ms: int, max_records: int | None) -> list[ConsumerRecord]:
-        """The next records before the ends."""
+        """The next records; those after the end of their partition are left out."""
         polled = await self._consumer.poll(timeout_ms, max_records)
         if self._ends:
             self._pause_finished()

@@ -1,7 +1,7 @@
 """``odradek delegation-tokens``: what ``kafka-delegation-tokens.sh`` does, with its flags and output.
 
-``--create`` and ``--describe`` print the HMACs of tokens, which are passwords: that is what the command is for. Unlike
-Kafka's script, ``--renew`` and ``--expire`` do not repeat the HMAC that they were given.
+``--create`` and ``--describe`` print the HMACs of tokens although they are passwords, because users need them. Unlike
+Kafka's script, ``--renew`` and ``--expire`` do not print the HMAC that they were given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REFUSED = {
     "expire": ("max_life_time_period", "renew_time_period", "owner_principal"),
     "describe": ("renew_time_period", "max_life_time_period", "hmac", "expiry_time_period"),
 }
-"""Action -> the options that it needs, and those that Kafka's script refuses with it."""
+"""NEEDED: action -> options that it requires. REFUSED: action -> options that Kafka's script refuses with it."""
 COLUMNS = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
 ROW = "{:<15} {:<30} {:<15} {:<15} {:<25} {:<15} {:<15} {:<15}"
 period = partial(click.option, type=int, metavar="MS")
@@ -99,7 +99,7 @@ def command(
 
 
 def hmac_of(text: str) -> bytes:
-    """The bytes of ``--hmac``. Raises UsageError, without the text."""
+    """Decodes ``--hmac``. Raises UsageError, whose message omits the text."""
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -161,7 +161,7 @@ async def change(
 
 
 def print_tokens(tokens: list[IssuedToken]) -> None:
-    """Kafka's table: an empty line before each row."""
+    """Prints Kafka's table, with an empty line before each row."""
     rows: list[tuple[str, ...]] = [COLUMNS]
     for token in tokens:
         dates = [local_minute(time_ms) for time_ms in (token.issue_ms, token.expiry_ms, token.max_ms)]

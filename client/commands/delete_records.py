@@ -62,7 +62,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 
 
 async def delete(admin: RecordAdmin, offsets: dict[TopicPartition, int]) -> int:
-    """Deletes in each partition by itself, so that one without a leader does not stop the others."""
+    """Sends one request for each partition, so that a partition without a leader does not affect the others."""
     import asyncio
 
     click.echo("Executing records delete operation")

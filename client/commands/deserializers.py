@@ -1,6 +1,6 @@
-"""Kafka's deserializers by the names of their classes: bytes to the text that its console consumer prints.
+"""Kafka's deserializers by class name. Each converts bytes to the text that Kafka's console consumer prints.
 
-Pure. Source: ``org.apache.kafka.common.serialization`` and ``toString`` of what its classes return.
+Pure. Source: ``org.apache.kafka.common.serialization``, and ``toString`` of the objects that its classes return.
 """
 
 import math
@@ -83,7 +83,7 @@ def _bytes(data: bytes) -> bytes:
 
 
 def _byte_array(data: bytes) -> bytes:
-    """The bytes themselves; Kafka prints the address of the array."""
+    """Returns the bytes unchanged. (Kafka prints the Java array's address, which is useless.)"""
     return data
 
 
@@ -99,4 +99,4 @@ DESERIALIZERS: dict[str, Deserializer] = {
     "Bytes": _bytes,
     "ByteArray": _byte_array,
 }
-"""The class's name without ``Deserializer`` -> the function."""
+"""Class name without ``Deserializer`` -> function."""

@@ -25,7 +25,7 @@ HIGHEST_LEVEL = 32767
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Keeps the addresses for the action."""
+    """Stores the options before the action's name for the action."""
     keep_options(context, **given)
 
 
@@ -58,7 +58,7 @@ def describe(node_id: int | None, **common: Any) -> int:
 
 
 def level_text(feature: str, level: int) -> str:
-    """A level; for metadata.version the name of its release."""
+    """The text of a level: the number, or for metadata.version the name of its release."""
     from ...protocol.metadata_versions import LEVELS, METADATA_VERSION, level_name
 
     if feature != METADATA_VERSION:
@@ -67,7 +67,7 @@ def level_text(feature: str, level: int) -> str:
 
 
 def print_features(described: FeatureDescription) -> None:
-    """A line for each supported feature."""
+    """Prints a line for each supported feature."""
     epoch = "-" if described.epoch < 0 else str(described.epoch)
     for name, (low, high) in sorted(described.supported.items()):
         low_text, high_text = level_text(name, low), level_text(name, high)
@@ -79,7 +79,7 @@ def print_features(described: FeatureDescription) -> None:
 
 
 class FeatureChange(NamedTuple):
-    """An action on levels: its name, and whether only to check it, or to do it although metadata may be lost."""
+    """An action on levels. ``dry_run``: only check it. ``unsafe``: do it even if metadata may be lost."""
 
     action: str
     dry_run: bool
@@ -142,7 +142,7 @@ def _refuse_repeated(names: list[str]) -> None:
 
 
 def wanted_levels(metadata: str | None, features: tuple[str, ...]) -> dict[str, int]:
-    """Feature -> level. Raises CommandError."""
+    """Feature -> level, from ``--metadata`` and ``--feature``. Raises CommandError."""
     from ...protocol.metadata_versions import METADATA_VERSION
 
     pairs = []
@@ -169,7 +169,7 @@ def named_level(text: str) -> tuple[str, int]:
 def levels_of_release(
     release: str, metadata: str | None, features: tuple[str, ...], *, leaves_out_zero: bool
 ) -> dict[str, int]:
-    """All features at the levels of a release. Raises CommandError."""
+    """Feature -> level of a release. ``leaves_out_zero``: without features at level 0. Raises CommandError."""
     from ...protocol.metadata_versions import METADATA_VERSION, default_levels
 
     if metadata is not None or features:
@@ -213,7 +213,7 @@ def feature_dependencies(features: tuple[str, ...]) -> int:
 
 
 def dependency_lines(name: str, level: int) -> list[str]:
-    """The output for one level. Raises CommandError if the level does not exist."""
+    """The lines for one level: the features that it requires. Raises CommandError if the level does not exist."""
     from ...protocol.metadata_versions import FEATURE_LEVELS, LEVELS, METADATA_VERSION
 
     if name == METADATA_VERSION:
@@ -246,7 +246,7 @@ def change(change: FeatureChange, levels: dict[str, int], common: dict[str, Any]
 
 
 async def change_levels(admin: FeatureAdmin, change: FeatureChange, levels: dict[str, int]) -> int:
-    """Raises CommandError if a feature was refused, or if the cluster cannot change features."""
+    """Changes the levels and prints each outcome. Raises CommandError if any change failed."""
     from ...protocol.errors import ErrorCode
     from ..admin.features import FeatureResult, UpgradeType
     from ..errors import UnsupportedVersionError

@@ -29,7 +29,7 @@ SPECIAL_TIMES = {
 
 
 def parse_time(text: str) -> int:
-    """A timestamp in ms, -1 to -6, or Kafka's word for one of these. Raises UsageError."""
+    """Parses a timestamp in ms, -1 to -6, or Kafka's name for one of these (``latest`` is -1). Raises UsageError."""
     if text in SPECIAL_TIMES:
         return SPECIAL_TIMES[text]
     try:
@@ -41,7 +41,7 @@ def parse_time(text: str) -> int:
 
 
 def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
-    """``TOPIC:FROM-TO,...`` as (pattern, first partition, one past the last). Raises UsageError."""
+    """Parses ``TOPIC:FROM-TO,...`` to (topic pattern, first partition, end partition, exclusive). Raises UsageError."""
     rules = []
     for rule in text.split(","):
         match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
@@ -120,7 +120,7 @@ async def print_offsets(
     exclude_internal: bool,
     as_json: bool,
 ) -> int:
-    """Requests each partition separately, so that one without a leader does not hide the others."""
+    """Prints the offset of each partition. Sends one request for each, so that a failure does not affect the others."""
     names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]
     if exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]

@@ -1,4 +1,4 @@
-"""``odradek health``: checks that a broker serves, for Docker's HEALTHCHECK and for scripts that wait.
+"""``odradek health``: checks that a broker answers requests, for Docker's HEALTHCHECK and for scripts.
 
 The exit code is 0 if the broker answers ApiVersions and Metadata and its cluster has a live broker, otherwise 1.
 """
@@ -56,7 +56,7 @@ def command(
 
 
 async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str | None, list[int]]:
-    """The cluster's id and brokers. Raises ClientError, and CommandError if no broker serves."""
+    """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive."""
     from ..cluster.cluster import Cluster
 
     cluster = Cluster(bootstrap_server, **settings)

@@ -1,4 +1,4 @@
-"""Errors as Kafka's tools print them: the name of the Java class, with the message. Pure. Source: Kafka's Errors."""
+"""Formats errors as Kafka's tools do: Java class name and message. Pure. Source: Kafka's Errors."""
 
 from ...protocol.errors import ErrorCode
 
@@ -19,18 +19,18 @@ NAMED_OTHERWISE = {
     ErrorCode.INVALID_CONFIG: "InvalidConfigurationException",
     ErrorCode.NON_EMPTY_GROUP: "GroupNotEmptyException",
 }
-"""Classes whose names do not follow from the names of their codes."""
+"""Error code -> Java class name, if the name cannot be derived from the code's name."""
 
 
 def java_class(code: int) -> str:
-    """``org.apache.kafka.common.errors.OffsetOutOfRangeException`` for 1."""
+    """The Java class of an error code: ``org.apache.kafka.common.errors.OffsetOutOfRangeException`` for 1."""
     error = known_code(code)
     name = NAMED_OTHERWISE.get(error)
     return f"{PACKAGE}.{name or ''.join(word.capitalize() for word in error.name.split('_')) + 'Exception'}"
 
 
 def java_message(code: int, message: str | None) -> str:
-    """The message of an answer, or Kafka's own text for the code."""
+    """The message of a response, or Kafka's default message for the code."""
     return message or known_code(code).message
 
 
@@ -40,7 +40,7 @@ def java_error(code: int, message: str | None) -> str:
 
 
 def known_code(code: int) -> ErrorCode:
-    """The code; UNKNOWN_SERVER_ERROR for one that Kafka 4.3 does not have."""
+    """The ErrorCode of a number; UNKNOWN_SERVER_ERROR if Kafka 4.3 does not have it."""
     try:
         return ErrorCode(code)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Latencies as counts: percentiles, and a histogram as text.
+"""Counts latencies, and computes percentiles and a text histogram.
 
-Pure. Latencies are given in ms. They are kept in buckets of at least ten significant bits, so that memory is bounded
-and a percentile is exact to one part in 500.
+Pure. Latencies are in ms. They are counted in buckets of µs rounded down to ten significant bits, so that memory is
+bounded and a percentile's error is at most 1/500.
 """
 
 from bisect import bisect_left
@@ -26,7 +26,7 @@ class Latencies:
         self.max_ms = 0.0
 
     def add(self, latency_ms: float, count: int = 1) -> None:
-        """Counts a latency of ``count`` records. A negative one, of a clock that was set back, counts as 0."""
+        """Counts a latency ``count`` times. A negative latency (a clock was set back) counts as 0."""
         latency_ms = max(latency_ms, 0.0)
         microseconds = int(latency_ms * 1000)
         dropped = max(0, microseconds.bit_length() - KEPT_BITS)
@@ -37,7 +37,7 @@ class Latencies:
         self.max_ms = max(self.max_ms, latency_ms)
 
     def merge(self, other: "Latencies") -> None:
-        """Counts the latencies of another one, too."""
+        """Adds the counts of ``other``."""
         for bucket, count in other._counts.items():
             self._counts[bucket] = self._counts.get(bucket, 0) + count
         self.count += other.count
@@ -50,7 +50,7 @@ class Latencies:
         return self.total_ms / self.count if self.count else float("nan")
 
     def percentiles(self, *fractions: float) -> list[float]:
-        """The latency at each fraction of the sorted latencies, as Kafka's tools choose it; 0 without latencies."""
+        """The latency (ms) at each fraction of the sorted latencies, as in Kafka's tools. 0 if none was counted."""
         buckets = sorted(self._counts)
         if not buckets:
             return [0.0] * len(fractions)
@@ -59,7 +59,7 @@ class Latencies:
         return [buckets[bisect_left(ends, min(int(part * self.count), last) + 1)] / 1000 for part in fractions]
 
     def histogram(self) -> list[str]:
-        """A line for each row from the lowest latency to the highest: upper bound, bar, count, share up to here."""
+        """A line for each row, lowest latency first: upper bound, bar, count, cumulative percentage."""
         rows = [0] * len(BOUNDS_MS)
         for bucket, count in self._counts.items():
             rows[bisect_left(BOUNDS_MS, bucket / 1000)] += count

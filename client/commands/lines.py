@@ -29,7 +29,7 @@ class LineFormat(NamedTuple):
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "LineFormat":
-        """From Kafka's properties. Raises ValueError for unknown or contradictory ones."""
+        """Parses Kafka's properties. Raises ValueError for unknown or contradictory ones."""
         known = {
             "parse.key",
             "key.separator",
@@ -81,7 +81,7 @@ class LineFormat(NamedTuple):
                 raise ValueError(f"null.marker and {name} may not be equal")
 
     def parse(self, line: bytes, number: int) -> tuple[bytes | None, bytes | None, list[Header]]:
-        """Key, value and headers of a line without its end. Raises LineError with the line's number."""
+        """Key, value and headers of a line (without line end). Raises LineError, whose message has ``number``."""
         headers_text, rest = self._cut(self.parse_headers, line, self.headers_delimiter, "headers delimiter", number)
         key, value = self._cut(self.parse_key, rest, self.key_separator, "key separator", number)
         headers: list[Header] = []

@@ -77,7 +77,7 @@ async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int
 
 
 def log_dir_document(log_dir: LogDirDescription, topics: set[str]) -> dict[str, Any]:
-    """One directory as Kafka's tool prints it; all topics if none is named."""
+    """One directory as Kafka's tool prints it, with the partitions of ``topics`` (empty: of all)."""
     return {
         "partitions": [
             {

@@ -1,6 +1,6 @@
 """``--formatter``: how ``odradek consume`` prints records, by the names of Kafka's classes.
 
-    DefaultMessageFormatter           the value, and the parts that the properties name
+    DefaultMessageFormatter           the value, and other fields if the properties enable them
     LoggingMessageFormatter           the same, and a line for each record on standard error
     NoOpMessageFormatter              nothing
     OffsetsMessageFormatter           committed offsets, from __consumer_offsets, as JSON
@@ -8,7 +8,7 @@
     TransactionLogMessageFormatter    transactional ids, from __transaction_state, as JSON
     ShareGroupStateMessageFormatter   share groups, from __share_group_state, as JSON
 
-LoggingMessageFormatter prints; the others do no I/O. Source: ``org.apache.kafka.tools.consumer``.
+LoggingMessageFormatter writes to standard error; the others do no I/O. Source: ``org.apache.kafka.tools.consumer``.
 """
 
 import sys
@@ -20,7 +20,7 @@ from .deserializers import DeserializationError
 from .record_format import RecordFormat
 
 Formatter = Callable[[ConsumerRecord], bytes]
-"""The output for a record; empty for none. Raises DeserializationError."""
+"""A function that returns the output for a record; empty if nothing is printed. Raises DeserializationError."""
 
 INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
     "OffsetsMessageFormatter": {0: "LegacyOffsetCommit", 1: "OffsetCommit"},
@@ -28,7 +28,7 @@ INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
     "TransactionLogMessageFormatter": {0: "TransactionLog"},
     "ShareGroupStateMessageFormatter": {0: "ShareSnapshot", 1: "ShareUpdate"},
 }
-"""Class -> the record types that it prints: key type -> the name of the messages, without Key or Value."""
+"""Formatter class -> record types that it prints (number at the start of the key -> message name without Key/Value)."""
 VERSION_BYTES = 2
 PLAIN = ("DefaultMessageFormatter", "LoggingMessageFormatter", "NoOpMessageFormatter")
 
@@ -58,7 +58,7 @@ def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
 
 
 def _internal(types: Mapping[int, str]) -> Formatter:
-    """Records of an internal topic as JSON, one after the other without separators, as Kafka prints them."""
+    """A formatter for the records of an internal topic: JSON without separators between records, as in Kafka."""
     from ...protocol.codec import decode
     from ...protocol.message_documents import document, kafka_json  # reads the whole table of messages
     from ...protocol.messages import message_class

@@ -30,7 +30,7 @@ NO_DIRECTORY = bytes(16)
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Keeps the addresses for the action."""
+    """Stores the options before the action's name for the action."""
     keep_options(context, **given)
 
 
@@ -123,7 +123,7 @@ def leader_of(quorum: QuorumDescription) -> QuorumReplica:
 
 
 def print_status(cluster_id: str, quorum: QuorumDescription) -> None:
-    """``--status``."""
+    """``--status``: prints the leader, the largest lag, the voters and the observers."""
     leader = leader_of(quorum)
     slowest = min(quorum.voters, key=lambda voter: voter.log_end_offset)
     lag_ms = -1
@@ -160,7 +160,7 @@ def _node_text(quorum: QuorumDescription, replica: QuorumReplica) -> str:
 
 
 def print_replication(quorum: QuorumDescription, *, human_readable: bool) -> None:
-    """``--replication``: the leader, the other voters, the observers."""
+    """``--replication``: prints a row for the leader, then for the other voters and the observers."""
 
     leader = leader_of(quorum)
     now_ms = clock_ms()

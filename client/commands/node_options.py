@@ -1,7 +1,7 @@
-"""The options of commands that speak to brokers or controllers: ``--bootstrap-server``, ``--bootstrap-controller``.
+"""The options of commands that connect to brokers or controllers: ``--bootstrap-server``, ``--bootstrap-controller``.
 
-Kafka's kafka-features and kafka-metadata-quorum take them before the name of the action, kafka-cluster after it; here
-both places work.
+Kafka's kafka-features and kafka-metadata-quorum take these options before the name of the action, kafka-cluster after
+it. Here both places work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACES = ("bootstrap_server", "bootstrap_controller", "command_config")
 
 
 def node_options(function: Command) -> Command:
-    """``--bootstrap-server``, ``--bootstrap-controller`` and ``--command-config``."""
+    """Adds ``--bootstrap-server``, ``--bootstrap-controller`` and ``--command-config`` to a command."""
     server = click.option(
         "-b", "--bootstrap-server", metavar="HOST:PORT,...", help=f"Brokers; default {DEFAULT_BOOTSTRAP_SERVER}."
     )
@@ -30,12 +30,12 @@ def node_options(function: Command) -> Command:
 
 
 def action_options(function: Command) -> Command:
-    """The same options behind the name of the action, and ``--timeout``."""
+    """Adds the same options and ``--timeout`` to an action, for options after its name."""
     return node_options(timeout_option(function))
 
 
 def keep_options(context: click.Context, **given: str | None) -> None:
-    """Keeps the options that stand before the action's name, so that :func:`given_options` finds them."""
+    """Stores the options given before the action's name, for :func:`given_options`."""
     context.obj = given
 
 
@@ -54,7 +54,7 @@ def given_options(common: Mapping[str, Any]) -> dict[str, Any]:
 def ask(
     common: Mapping[str, Any], make: Callable[[], Callable[..., Any]], work: Callable[[Any], Awaitable[int]]
 ) -> int:
-    """Connects the admin client that ``make`` imports, with the options, and runs the work."""
+    """Connects an admin client and runs ``work`` with it. ``make`` imports and returns the client's class."""
     import os
 
     options = given_options(common)

@@ -19,14 +19,14 @@ def topic_id_text(topic_id: bytes) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document."""
+    """Prints a value as one JSON document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[int]) -> None:
-    """Kafka's tables: an empty line, then left-aligned columns, as wide as the longest cell, at least ``widths``.
+    """Prints a table in Kafka's format: an empty line, then left-aligned columns.
 
-    A width of 0 does not pad the column (the last one).
+    A column is as wide as its longest cell, and at least as wide as in ``widths``. Width 0: the column is not padded.
     """
     cells = [list(header)] + [[MISSING if cell is None else str(cell) for cell in row] for row in rows]
     wide = [max(width, *(len(row[i]) for row in cells)) if width else 0 for i, width in enumerate(widths)]
@@ -36,7 +36,7 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], width
 
 
 def print_tabbed(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """The tables of ``kafka-transactions.sh``: columns as wide as their longest cell, each ended by a tab."""
+    """Prints a table as ``kafka-transactions.sh`` does: columns as wide as their longest cell, each ended by a tab."""
     cells = [list(header)] + [[str(cell) for cell in row] for row in rows]
     wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:

@@ -1,4 +1,4 @@
-"""The JSON files of partitions that Kafka's tools read. Pure. Source: Kafka's Json, DecodeJson."""
+"""Parses the JSON files of Kafka's tools that name partitions. Pure. Source: Kafka's Json, DecodeJson."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ JAVA_TYPES = {int: "Integer", str: "String", list: "List"}
 
 
 def parse_json(text: str, otherwise: str) -> dict[str, Any]:
-    """The object of a file. Raises CommandError with ``otherwise`` if the text is not JSON."""
+    """Parses a JSON object. Raises CommandError with the message ``otherwise`` if the text is not JSON."""
     try:
         document = json.loads(text)
     except ValueError:
@@ -21,7 +21,7 @@ def parse_json(text: str, otherwise: str) -> dict[str, Any]:
 
 
 def field(document: Any, name: str, kind: type[Any]) -> Any:
-    """A required field of a type. Raises CommandError in Kafka's words."""
+    """The value of a required field of this type. Raises CommandError with Kafka's message."""
     if not isinstance(document, dict):
         raise CommandError(f"Expected JSON object, received {json.dumps(document)}")
     if name not in document:
@@ -33,10 +33,10 @@ def field(document: Any, name: str, kind: type[Any]) -> Any:
 
 
 def partition_of(document: Any) -> TopicPartition:
-    """The fields ``topic`` and ``partition``."""
+    """The partition named by the fields ``topic`` and ``partition``. Raises CommandError."""
     return TopicPartition(field(document, "topic", str), field(document, "partition", int))
 
 
 def repeated(partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """The partitions that occur more than once, each once, in order."""
+    """The partitions that occur more than once, sorted; each is returned once."""
     return sorted({partition for partition in partitions if partitions.count(partition) > 1})

@@ -41,14 +41,14 @@ SHOWN_ERRORS = 10
 
 @dataclass(slots=True)
 class Tally:
-    """The outcome of the records."""
+    """The outcome of the records: the number of acknowledged ones, and the error of each failed one."""
 
     acknowledged: int = 0
     errors: list[str] = field(default_factory=list)
 
 
 class ProduceOptions(NamedTuple):
-    """The command's arguments that are not the producer's."""
+    """The command's arguments that are not settings of the producer."""
 
     topic: str
     partition: int | None
@@ -205,7 +205,7 @@ def command(
 
 
 async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
-    """Sends a record for each line, or the one tombstone. Returns their outcome. Raises CommandError for a bad line."""
+    """Sends a record for each line, or one tombstone. Returns the outcome. Raises CommandError for a malformed line."""
     import asyncio
 
     tally = Tally()
@@ -246,7 +246,7 @@ def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> N
         try:
             click.echo(json.dumps(document_of(metadata), ensure_ascii=False))
         except BrokenPipeError:  # the event loop calls this and would print a traceback for each record
-            print_no_more()  # and continues: all records are sent even if the output has no reader
+            print_no_more()  # does not stop: all records are sent even if the output has no reader
 
 
 def document_of(metadata: RecordMetadata) -> dict[str, Any]:
@@ -271,15 +271,16 @@ def report(tally: Tally) -> int:
 
 
 async def one_line(line: bytes) -> AsyncIterator[bytes]:
-    """A single line."""
+    """Yields a single line."""
     yield line
 
 
 async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
-    """The lines of a file or pipe, without line ends, as they arrive.
+    """Yields the lines of a file or pipe as they arrive, without line ends.
 
     A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: after Ctrl-C it keeps waiting.
-    It has its own descriptor, so that it never reads from a file that reuses the number of a closed one.
+    It has its own file descriptor. Otherwise, after the source was closed, it could read from another file that got
+    the same descriptor number.
     """
     import asyncio
     import threading

@@ -1,6 +1,6 @@
-"""The progress of a command: one line on standard error, only if that is a terminal.
+"""Shows the progress of a command in one line on standard error, if that is a terminal.
 
-Owns: the line and when it is written. Never does: write to pipes and files, or before a second has passed.
+Owns: the line and the times at which it is written. Never does: writes to pipes or files, or in the first second.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ AGAIN_AFTER_S = 0.2
 
 
 class Progress:
-    """Counts towards ``total``; ``what`` names the things counted. As a context manager it removes the line."""
+    """Shows "N of ``total`` ``what``". As a context manager it removes the line at the end."""
 
     def __init__(
         self,

@@ -4,5 +4,5 @@ from ...protocol.properties import parse_properties
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The keys and values; of a key that is there twice, the last one. Raises ValueError, with the line."""
+    """The keys and values. If a key occurs twice, the last value counts. Raises ValueError with the line number."""
     return {entry.key: entry.value for entry in parse_properties(text)}

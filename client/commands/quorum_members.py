@@ -1,4 +1,4 @@
-"""A controller as ``metadata-quorum add-controller`` needs it: its ids and its listeners, from its files.
+"""Reads the ids and listeners of the controller for ``metadata-quorum add-controller`` from its files.
 
 Source: ``MetadataQuorumCommand.handleAddController``.
 """
@@ -19,7 +19,7 @@ UUID_BYTES = 16
 
 
 class NewController(NamedTuple):
-    """``endpoints``: listener, host and port of each; printed as Kafka's tool prints it."""
+    """The controller to add. ``endpoints``: (listener name, host, port). ``str()`` gives the text of Kafka's tool."""
 
     node_id: int
     directory_id: bytes
@@ -34,7 +34,7 @@ class NewController(NamedTuple):
 
 
 def controller_to_add(path: Path) -> NewController:
-    """The controller of a configuration file, and of the directory that it names. Raises CommandError."""
+    """Reads a configuration file, and meta.properties in the directory that it names. Raises CommandError."""
     keys = read_properties(path.read_text(encoding="utf-8"))
     if NODE_ID not in keys:
         raise CommandError(f"{NODE_ID} not found in configuration file. {IS_IT}")
@@ -62,7 +62,7 @@ def _directory_id(directory: Path) -> bytes:
 
 
 def directory_id_of(text: str) -> bytes:
-    """The 16 bytes of an id in Kafka's base64url. Raises ValueError in the words of ``Uuid.fromString``."""
+    """Decodes an id in Kafka's base64url to 16 bytes. Raises ValueError with the message of ``Uuid.fromString``."""
     if len(text) > 24:
         raise ValueError(f"Input string with prefix `{text[:24]}` is too long to be decoded as a base64 UUID")
     try:
@@ -78,7 +78,7 @@ def directory_id_of(text: str) -> bytes:
 
 
 def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
-    """The advertised address of each of the controller's listeners, or else the one that it is bound to.
+    """The address of each controller listener: the advertised one, otherwise the one that it is bound to.
 
     Raises CommandError.
     """

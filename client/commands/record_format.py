@@ -32,7 +32,7 @@ class RecordFormat(NamedTuple):
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "RecordFormat":
-        """From Kafka's properties. Raises ValueError for an unknown one, or an unknown deserializer."""
+        """Parses Kafka's properties. Raises ValueError for an unknown property or deserializer."""
         known = {name.replace("_", "."): name for name in cls._fields}
         unknown = sorted(set(properties) - set(known))
         if unknown:
@@ -48,7 +48,7 @@ class RecordFormat(NamedTuple):
         return cls(**values)
 
     def line(self, record: ConsumerRecord) -> bytes:
-        """The record with its separators, as Kafka prints it: the line separator comes after the value.
+        """A record's output as Kafka prints it: the enabled fields with separators between them, a line separator.
 
         Raises DeserializationError for bytes that a deserializer rejects.
         """

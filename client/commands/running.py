@@ -1,7 +1,7 @@
-"""Runs every command: takes arguments, returns an exit code, prints an error as one line that says what to do next.
+"""Runs every command: takes arguments, returns an exit code, prints an error as one line with the next step to take.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). It first imports only click; asyncio and the
-client are imported when there is a request to send.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). To start fast it imports only click. asyncio and
+the client are imported before the first request.
 """
 
 import os
@@ -49,17 +49,17 @@ INSTEAD_OF = {
     "--whitelist": ["--include"],
     "--zookeeper": ["--bootstrap-server"],
 }
-"""Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still use -> the flags to use here."""
+"""Flag of Kafka's scripts, possibly removed before Kafka 4 -> the flags to use here."""
 
 
 NOT_SERVED = {
     "--print-metrics": "the client keeps no metrics of Java's kind; docs/metrics.md names those of the broker",
 }
-"""Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that are missing here, and why."""
+"""Flag of Kafka 4.3's scripts that is missing here -> the reason."""
 
 
 class CommandError(Exception):
-    """A command cannot continue; the message is for the user and says what to do."""
+    """A command cannot continue. The message is for the user and names the next step."""
 
 
 def main(command: click.Command, name: str, arguments: list[str]) -> int:
@@ -86,7 +86,10 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
 
 
 def with_suggestion(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
-    """The error that names the equivalent flag, or why there is none; click suggests flags with similar spelling."""
+    """Replaces the error for a flag of Kafka's scripts by one that names the flag to use, or why it is missing.
+
+    Returns other errors unchanged; click itself suggests flags with similar spelling.
+    """
     called = command if error.ctx is None else error.ctx.command  # an action of the command, such as perf consume
     flags = {flag for parameter in called.params for flag in parameter.opts}
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
@@ -128,7 +131,7 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
 
 
 def exactly_one(chosen: dict[str, bool]) -> str:
-    """The one action that was given. Raises UsageError."""
+    """The name of the one action whose flag was given. Raises UsageError if none or several were given."""
     actions = [name for name, given in chosen.items() if given]
     if len(actions) != 1:
         raise click.UsageError(f"Command must include exactly one action: {', '.join(f'--{name}' for name in chosen)}")
@@ -136,7 +139,7 @@ def exactly_one(chosen: dict[str, bool]) -> str:
 
 
 def key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    """``key=value`` options as a dictionary. Raises UsageError."""
+    """Parses ``key=value`` options to a dictionary. Raises UsageError."""
     pairs = {}
     for text in texts:
         key, separator, value = text.partition("=")

@@ -1,6 +1,7 @@
 """``odradek streams-application-reset``: what ``kafka-streams-application-reset.sh`` does, with its flags and output.
 
-It sets the offsets of an application's input topics, skips its intermediate topics and deletes its internal topics.
+It sets the committed offsets of an application's input topics, sets those of its intermediate topics to their ends, and
+deletes its internal topics.
 Source: ``StreamsResetter``.
 """
 
@@ -26,13 +27,13 @@ INTERNAL = re.compile(
     r".*(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic)"
     r"|.+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic"
 )
-"""The names of the topics that Kafka Streams creates, after the application's id."""
+"""Matches the names of topics that Kafka Streams creates (the name starts with the application's id)."""
 
 Offsets = dict[TopicPartition, int]
 
 
 class Reset(NamedTuple):
-    """The reset: one of the targets, or none for the earliest offset."""
+    """The command's arguments. At most one target is set; without a target the offsets become the earliest ones."""
 
     application_id: str
     input_topics: list[str]
@@ -163,7 +164,7 @@ def plan_of(path: str, application_id: str) -> dict[TopicPartition, int]:
 
 
 async def reset_application(admin: GroupsAdmin, reset: Reset) -> int:
-    """Members, offsets, internal topics, in this order. Returns 1 if a topic was not found."""
+    """Removes the members, resets the offsets, deletes the internal topics. Returns 1 if a topic was not found."""
     await remove_members(admin, reset)
     topics = await admin.list_topics()
     internal = topics_to_delete(topics, reset)  # checked before anything changes
@@ -179,7 +180,7 @@ async def reset_application(admin: GroupsAdmin, reset: Reset) -> int:
 
 
 async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
-    """Removes the group's members if that is forced. Raises CommandError if it has some and it is not."""
+    """Removes the group's members with ``--force``. Without it, raises CommandError if the group has members."""
     from ...protocol.errors import ErrorCode
     from ..errors import AdminError
 
@@ -205,7 +206,7 @@ async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
 
 
 def topics_to_delete(topics: Sequence[str], reset: Reset) -> list[str]:
-    """The internal topics: all of the application's, or those that were named. Raises CommandError for another one."""
+    """The internal topics to delete: the named ones, or all. Raises CommandError if a named one is not internal."""
     users = {*reset.input_topics, *reset.intermediate_topics}
     prefix = f"{reset.application_id}-"
     inferred = [name for name in topics if name.startswith(prefix) and INTERNAL.fullmatch(name) and name not in users]
@@ -296,7 +297,7 @@ async def new_offsets(admin: GroupsAdmin, reset: Reset, partitions: Sequence[Top
 
 
 def planned(plan: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]) -> Offsets:
-    """The offsets of the file. Raises CommandError unless it names exactly the partitions of the input topics."""
+    """The offsets in the file. Raises CommandError unless its partitions are exactly those of the input topics."""
     for names, what in (
         (set(plan) - set(partitions), "is not a partition of --input-topics"),
         (set(partitions) - set(plan), "is missing in the file"),
@@ -307,7 +308,7 @@ def planned(plan: Mapping[TopicPartition, int], partitions: Sequence[TopicPartit
 
 
 def within(offset: int, start: int, end: int) -> int:
-    """The offset, within the log; a line if it is at an end of it or beyond, as Kafka prints it."""
+    """The offset, limited to the log. If it is at or outside an end of the log, prints Kafka's line about it."""
     if start < offset < end:
         return offset
     which, bound = ("higher than latest", end) if offset >= end else ("lower than earliest", start)
@@ -316,14 +317,14 @@ def within(offset: int, start: int, end: int) -> int:
 
 
 async def ends_of(admin: GroupsAdmin, partitions: Sequence[TopicPartition]) -> Offsets:
-    """The ends of the logs."""
+    """The end offset of each partition's log."""
     from ..cluster.list_offsets import LATEST_TIMESTAMP
 
     return await offsets_at(admin, partitions, LATEST_TIMESTAMP)
 
 
 async def offsets_at(admin: GroupsAdmin, partitions: Sequence[TopicPartition], timestamp: int) -> Offsets:
-    """The offsets at a time; below 0 if no record is that late."""
+    """The first offset of each partition at or after a timestamp (ms, or -1, -2); below 0 if no record is that late."""
     found = await admin.list_offsets(dict.fromkeys(partitions, timestamp))
     return {partition: answer.offset for partition, answer in found.items()}
 

@@ -1,4 +1,4 @@
-"""Converts ``TOPIC`` and ``TOPIC:0,1``, as in Kafka's tools, to existing partitions."""
+"""Converts arguments such as ``TOPIC`` and ``TOPIC:0,1``, as in Kafka's tools, to partitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
 
 
 async def the_partitions(admin: TopicAdmin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
-    """The partitions; all of a topic if no numbers are given. Raises AdminError for topics that do not exist."""
+    """The wanted partitions; all partitions of a topic without numbers. Raises AdminError if a topic is missing."""
     described = await admin.describe_topics(list(wanted))
     return [
         TopicPartition(topic, number)

@@ -54,12 +54,12 @@ class TopicOptions(NamedTuple):
 
     @property
     def is_report(self) -> bool:
-        """Whether only partitions in some state are described, without their topics."""
+        """Whether ``--describe`` prints only partitions in a certain state, without a line for their topic."""
         return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
 DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek configs --alter --delete-config"
-"""kafka-topics takes the option, too, says so and does nothing for it."""
+"""The warning for ``--delete-config``. kafka-topics also accepts the option, prints a warning and ignores it."""
 
 
 @click.command(
@@ -162,7 +162,7 @@ def command(
 
 
 def check_needs(action: str, topic: str | None, partitions: int | None) -> None:
-    """Raises UsageError if an option is missing without which the action has no meaning."""
+    """Raises UsageError if an option is missing that the action requires."""
     if action in ("create", "alter", "delete") and not topic:
         raise click.UsageError(f"--{action} needs --topic")
     if action == "alter" and partitions is None:
@@ -200,7 +200,7 @@ async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 def parse_replica_assignment(text: str | None) -> dict[int, list[int]]:
-    """``0:1,1:2`` -> broker ids by partition. Raises UsageError."""
+    """Parses ``0:1,1:2`` to partition -> broker ids. Raises UsageError."""
     if not text:
         return {}
     try:
@@ -219,7 +219,10 @@ async def list_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exist: bool = False) -> list[str]:
-    """The topics of ``--topic``: a name, or a regular expression for whole names, with commas for 'or'."""
+    """The existing topics that match ``--topic``: a regular expression for whole names, in which a comma means "or".
+
+    ``must_exist``: raises CommandError if none matches, unless ``--if-exists`` is given.
+    """
     names = await admin.list_topics()
     if options.exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
@@ -287,7 +290,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 def parse_topic_id(text: str | None) -> bytes | None:
-    """The 16 bytes of ``--topic-id``; None without one, and for zeros, which no topic has. Raises UsageError."""
+    """Decodes ``--topic-id`` to 16 bytes. None if it is not given, or zero (no topic has it). Raises UsageError."""
     if text is None:
         return None
     try:

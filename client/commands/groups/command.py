@@ -1,6 +1,6 @@
 """``odradek groups``: what ``kafka-consumer-groups.sh`` and ``kafka-groups.sh`` do, with their flags and output.
 
-Owns: the flags, and which module carries out which action. Source: ``ConsumerGroupCommand``, ``GroupsCommand``.
+Owns: the flags, and calling the module of the action. Source: ``ConsumerGroupCommand``, ``GroupsCommand``.
 """
 
 from __future__ import annotations

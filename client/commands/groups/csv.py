@@ -1,7 +1,8 @@
 """The CSV files of ``odradek groups --reset-offsets``: written by ``--export``, read by ``--from-file``.
 
-One group: ``topic,partition,offset``; several: ``group,topic,partition,offset``. Owns: Kafka's quoting, so
-that each reads the files of the other. Pure. Source: ``CsvUtils``, ``OffsetsUtils.parseResetPlan``, Jackson's encoder.
+A line is ``topic,partition,offset`` for one group, ``group,topic,partition,offset`` for several. Owns: Kafka's quoting,
+so that Kafka's tool and this one can read each other's files. Pure.
+Source: ``CsvUtils``, ``OffsetsUtils.parseResetPlan``, Jackson's encoder.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]], *, with_group:
 
 
 def _field(text: str) -> str:
-    """Quoted if Jackson quotes it: if it is long, or has a character that may need quotes."""
+    """Quotes a field if Jackson does: if it is long, or has a character below ``-``."""
     if len(text) > QUOTE_LONGER_THAN or any(character < FIRST_SAFE_CHARACTER for character in text):
         return '"' + text.replace('"', '""') + '"'
     return text
 
 
 def parse_plan(text: str, group_ids: Sequence[str], path: str) -> dict[str, dict[TopicPartition, int]]:
-    """The offsets for each group. Without a group column they are for the group in the options. Raises UsageError."""
+    """The offsets for each group. Lines without a group are for the only one in ``group_ids``. Raises UsageError."""
     lines = [(number, fields) for number, fields in enumerate(csv.reader(text.splitlines()), 1) if fields]
     without_group = len(group_ids) == 1 and bool(lines) and len(lines[0][1]) == len(("topic", "partition", "offset"))
     plan: dict[str, dict[TopicPartition, int]] = {}

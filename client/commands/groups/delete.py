@@ -88,7 +88,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
 async def _wanted(
     admin: GroupsAdmin, options: GroupOptions, group_id: str
 ) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
-    """The partitions, and the errors of topics that do not exist."""
+    """The partitions whose offsets to delete, and the error texts of topics that do not exist."""
     if options.all_topics:
         committed = sorted(await admin.list_group_offsets(group_id))
         if not committed:
@@ -113,7 +113,10 @@ async def _wanted(
 async def _delete(
     admin: GroupsAdmin, group_id: str, partitions: list[TopicPartition], statuses: dict[TopicPartition, str]
 ) -> str | None:
-    """Deletes and fills ``statuses``. Returns the reason if the whole request was refused."""
+    """Deletes the offsets and adds each partition's outcome to ``statuses``.
+
+    Returns a text if the whole request was refused, or with hints for refused partitions.
+    """
     try:
         deleted, failed = await admin.delete_group_offsets(group_id, partitions), {}
     except AdminError as error:

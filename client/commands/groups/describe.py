@@ -28,11 +28,11 @@ CLASSIC_REBALANCE = frozenset({"PreparingRebalance", "CompletingRebalance"})
 GROUPS_AT_A_TIME = 200
 
 Column = tuple[str, int, Sequence[object]]
-"""Header, least width, cells."""
+"""Header, minimum width, cells."""
 
 
 async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
-    """``--describe``, sorted by group. A group that does not exist does not hide the others."""
+    """``--describe``, sorted by group. Prints an error for each group that does not exist, and goes on."""
     exit_code = 0
     documents: list[object] = []
     wanted = sorted(set(group_ids))
@@ -87,7 +87,7 @@ def _print(group: GroupDescription, options: GroupOptions, rows: list[GroupOffse
 
 
 def print_state_notice(group: GroupDescription) -> None:
-    """Prints Kafka's line for a group without members or in a rebalance, and the members it waits for, on stderr."""
+    """Prints on stderr Kafka's line for a group that is empty or in a rebalance, and what the rebalance waits for."""
     if group.state == "Empty":
         click.echo(f"\nConsumer group '{group.group_id}' has no active members.", err=True)
     elif group.state in REBALANCING:
@@ -103,7 +103,7 @@ def print_state_notice(group: GroupDescription) -> None:
 
 
 def print_offsets(rows: list[GroupOffsetRow], *, verbose: bool, lag_seconds: bool) -> None:
-    """The table of offsets and lag."""
+    """Prints the table of offsets and lag."""
     columns: list[Column] = [
         ("GROUP", 15, [row.group for row in rows]),
         ("TOPIC", 15, [row.topic for row in rows]),
@@ -125,7 +125,7 @@ def _seconds(value: float | None) -> str | None:
 
 
 def print_members(group: GroupDescription, *, verbose: bool) -> None:
-    """The table of members; with ``verbose`` also their assignments, and in consumer groups the epochs."""
+    """Prints the table of members; with ``verbose`` also their assignments and epochs (classic groups have none)."""
     members = group.members
     static = any(member.group_instance_id for member in members)
     upgraded = {member.upgraded for member in members if member.upgraded is not None}
@@ -158,7 +158,7 @@ def _lower(value: bool | None) -> str | None:
 
 
 def assignment_text(partitions: Iterable[TopicPartition]) -> str:
-    """``topic:0,1;other:2``, or ``-``."""
+    """The partitions as ``topic:0,1;other:2``; ``-`` for none."""
     topics: dict[str, list[str]] = {}
     for topic, number in sorted(partitions):
         topics.setdefault(topic, []).append(str(number))
@@ -166,7 +166,7 @@ def assignment_text(partitions: Iterable[TopicPartition]) -> str:
 
 
 def print_state(group: GroupDescription, *, verbose: bool) -> None:
-    """The table of a group's state."""
+    """Prints the table of a group's state."""
     columns: list[Column] = [
         ("GROUP", 15, [group.group_id]),
         ("COORDINATOR (ID)", 25, [f"{group.coordinator_address}  ({group.coordinator})"]),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def offsets_document(group: GroupDescription, rows: list[GroupOffsetRow]) -> object:
-    """Offsets and lag, with the sum of the lags and the largest lag in seconds."""
+    """The JSON of offsets and lag, with the sum of the lags and the largest lag in seconds."""
     return {
         "group": group.group_id,
         "state": group.state,
@@ -41,7 +41,7 @@ def offsets_document(group: GroupDescription, rows: list[GroupOffsetRow]) -> obj
 
 
 def members_document(group: GroupDescription) -> object:
-    """The members, with epochs in groups of the consumer protocol."""
+    """The JSON of the members, with epochs in groups of the consumer protocol."""
     return {
         "group": group.group_id,
         "state": group.state,
@@ -65,7 +65,7 @@ def members_document(group: GroupDescription) -> object:
 
 
 def state_document(group: GroupDescription) -> object:
-    """The state."""
+    """The JSON of a group's state."""
     return {
         "group": group.group_id,
         "state": group.state,

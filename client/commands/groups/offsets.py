@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .admin import GroupsAdmin
 
 GROUPS_AT_A_TIME = 50
-"""Groups whose offsets are requested at once. More would not help: requests of one connection wait for each other."""
+"""The number of groups whose offsets are requested concurrently. A broker answers a connection's requests one by one,
+so more would not be faster.
+"""
 
 
 class GroupOffsetRow(NamedTuple):
@@ -43,7 +45,7 @@ class GroupOffsetRow(NamedTuple):
 async def describe_offsets(
     admin: GroupsAdmin, groups: Sequence[GroupDescription], *, isolation_level: str, lag_seconds: bool
 ) -> dict[str, list[GroupOffsetRow]]:
-    """For each group its partitions with a member, member by member, then partitions with only a committed offset."""
+    """The rows of each group: assigned partitions, member by member, then those that only have a committed offset."""
     answers: list[dict[TopicPartition, OffsetAndMetadata]] = []
     for start in range(0, len(groups), GROUPS_AT_A_TIME):
         part = groups[start : start + GROUPS_AT_A_TIME]
@@ -91,7 +93,7 @@ def _rows(
 async def log_end_offsets(
     admin: GroupsAdmin, partitions: list[TopicPartition], isolation_level: str
 ) -> dict[TopicPartition, int]:
-    """The high watermarks, with read_committed the last stable offsets. Partitions without a leader are left out."""
+    """The high watermarks (read_committed: the last stable offsets). Partitions without a leader are left out."""
     wanted = await partitions_with_leader(admin, partitions)
     if not wanted:
         return {}
@@ -115,10 +117,11 @@ async def partitions_with_leader(admin: GroupsAdmin, partitions: list[TopicParti
 
 
 async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolation_level: str) -> list[GroupOffsetRow]:
-    """The rows with the age of the next record for each partition's reader. The record is read, so the age is exact.
+    """Adds the lag in seconds to the rows: the age of the first record after the committed offset.
 
-    0 if no record is left before the log end. None without a committed offset, if the partition cannot be read, if the
-    offset is after the log end, or if the record has no timestamp.
+    The record itself is fetched, so the age is exact. It is 0 if no record is left before the log end. It is None
+    without a committed offset, if the partition has no leader, if the offset is after the log end, or if the record has
+    no timestamp.
     """
     from ...admin.record_times import RecordTimeAdmin
 
@@ -141,7 +144,7 @@ async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolatio
 
 
 def seconds_behind(row: GroupOffsetRow, next_record: NextRecord | None, now_ms: int) -> float | None:
-    """Seconds from the next record's timestamp to now, never negative; see :func:`_with_seconds`."""
+    """The seconds from the next record's timestamp until now, at least 0; see :func:`_with_seconds`."""
     if row.lag is None or row.lag < 0:
         return None
     if next_record is None:

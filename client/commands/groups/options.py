@@ -1,4 +1,4 @@
-"""The parsed arguments of ``odradek groups``: which may be combined, and what they mean.
+"""The parsed arguments of ``odradek groups``, and the checks of their combinations.
 
 Owns: the checks that need no broker. Source: ``ConsumerGroupCommandOptions`` and ``GroupsCommand``.
 """
@@ -66,7 +66,7 @@ class GroupOptions(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The one action that was given. Raises UsageError."""
+        """The name of the one action that was given. Raises UsageError if none or several were given."""
         return exactly_one(
             {
                 "list": self.list_,
@@ -80,7 +80,7 @@ class GroupOptions(NamedTuple):
 
     @property
     def every_type(self) -> bool:
-        """Whether the list is that of ``kafka-groups.sh``: groups of all types, with type and protocol."""
+        """Whether ``--list`` works as ``kafka-groups.sh``: groups of all types, with type and protocol."""
         return self.all_types or bool(self.kafka_groups_filters)
 
     @property
@@ -97,7 +97,7 @@ class GroupOptions(NamedTuple):
 
 
 def check(options: GroupOptions) -> None:
-    """Raises UsageError for flags that do not go together."""
+    """Raises UsageError if a flag is missing, or if flags cannot be combined."""
     action = options.action
     if action in ("list", "validate-regex"):
         _check_list(options)
@@ -151,7 +151,7 @@ def _check_reset(options: GroupOptions) -> None:
 
 
 def named(text: str, names: tuple[str, ...], what: str) -> list[str]:
-    """Names of a list with commas, spelled as Kafka spells them. Raises UsageError naming the valid ones."""
+    """Parses a comma-separated list of ``names``, ignoring case. Raises UsageError, which has the valid names."""
     known = {name.lower(): name for name in names}
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     if any(part.lower() not in known for part in wanted):

@@ -1,6 +1,6 @@
-"""The members that the reconciliation of a consumer group waits for, from a ConsumerGroupDescribe response.
+"""Finds the members that delay the rebalance of a consumer group, from a ConsumerGroupDescribe response.
 
-Owns: reading epochs and assignments (KIP-848). Never does: classic groups, whose description does not contain this.
+Owns: comparing epochs and assignments (KIP-848). Never does: classic groups, whose responses have no epochs.
 Pure. Source: ``ConsumerGroupMember``, ``CurrentAssignmentBuilder``.
 """
 

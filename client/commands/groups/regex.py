@@ -10,7 +10,7 @@ from ..output import print_json
 
 
 def validate_regex(pattern: str, *, as_json: bool) -> int:
-    """Prints the result. The exit code is 1 if it is not a valid RE2 regular expression."""
+    """Prints whether ``pattern`` is a valid RE2 regular expression. Returns exit code 0 if it is, otherwise 1."""
     reason = None
     options = re2.Options()
     options.log_errors = False

@@ -1,7 +1,8 @@
-"""``odradek groups --reset-offsets``: the new committed offsets.
+"""``odradek groups --reset-offsets``: computes the new committed offsets, and sets them with ``--execute``.
 
-Owns: the new offset of each partition, in all of Kafka's forms. Source: ``ConsumerGroupCommand.prepareOffsetsToReset``
-and ``OffsetsUtils``: offsets outside the log are moved to its ends, times after the last record mean the log end.
+Owns: the new offset of each partition, for all targets of Kafka's tool. An offset outside the log becomes the log's
+start or end; a time after the last record becomes the log end.
+Source: ``ConsumerGroupCommand.prepareOffsetsToReset``, ``OffsetsUtils``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
         )
     exit_code = 0
     outcome: dict[str, dict[TopicPartition, int]] = {}
-    existing = await existing_groups(admin, group_ids)  # the commit creates a group that does not exist
+    existing = await existing_groups(admin, group_ids)  # a missing group is not an error: the commit creates it
     with Progress("groups", len(group_ids)) as progress:
         for done, group_id in enumerate(group_ids):
             progress.at(done)
@@ -55,7 +56,7 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
 
 
 def why_not(options: GroupOptions, group_id: str, group: GroupDescription | None, to: ResetTo) -> str | None:
-    """Why a group cannot be reset; None if it can, also if it does not exist."""
+    """The reason why a group's offsets cannot be reset; None if they can. A missing group can be reset."""
     if group is not None and group.state != EMPTY:
         return (
             f"Assignments can only be reset if the group '{group_id}' is inactive, but the current state is "
@@ -127,7 +128,7 @@ def _within(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> int:
-    """The offset. If it is outside the log, the log's nearest end instead, with a line on standard error."""
+    """The offset, limited to the log. If it is outside the log, prints a warning on standard error."""
     bounded = min(max(offset, starts[partition]), ends[partition])
     if bounded != offset:
         which = "higher than latest" if bounded < offset else "lower than earliest"
@@ -152,7 +153,7 @@ async def _partitions(
 
 
 async def _check_partitions(admin: GroupsAdmin, partitions: Sequence[TopicPartition]) -> None:
-    """Raises CommandError for partitions that do not exist or have no leader, all of them in one line."""
+    """Raises CommandError if partitions do not exist or have no leader; the message names all of them."""
     existing = set(await admin.list_topics())
     described = await admin.describe_topics({p.topic for p in partitions} & existing)
     known = {

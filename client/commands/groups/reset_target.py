@@ -1,6 +1,6 @@
-"""The target of ``odradek groups --reset-offsets``, in each of Kafka's forms.
+"""Parses the target of ``odradek groups --reset-offsets``: an offset, a shift, a time, a duration or a file.
 
-Owns: reading offsets, times, durations and files. Never does: asking a broker. Source: ``OffsetsUtils``,
+Owns: parsing the target's options. Never does: requests to brokers. Source: ``OffsetsUtils``,
 ``Utils.getDateTime``.
 """
 
@@ -23,8 +23,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ResetTo(NamedTuple):
-    """A target: ``kind`` is the option's name without dashes (to-time for both options of time), ``value`` an offset,
-    a shift or a time in ms, ``plan`` the contents of a file."""
+    """A target. ``kind``: the option without its leading dashes (to-time for --to-datetime and --by-duration).
+
+    ``value``: the offset, the shift, or the time in ms since 1970. ``plan``: the offsets in the file.
+    """
 
     kind: str
     value: int = 0
@@ -66,7 +68,7 @@ def _read_plan(path: str, group_ids: Sequence[str]) -> dict[str, dict[TopicParti
 
 
 def parse_datetime(text: str) -> int:
-    """Milliseconds since 1970 of ``YYYY-MM-DDThh:mm:ss.sss``, in UTC without an offset. Raises UsageError."""
+    """The ms since 1970 of ``YYYY-MM-DDThh:mm:ss.sss``, which is UTC if it has no offset. Raises UsageError."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

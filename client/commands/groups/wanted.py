@@ -1,4 +1,4 @@
-"""The groups of a command: the named ones that exist, or all groups of consumers."""
+"""Finds the groups for a command: the named ones, or all consumer groups; and those of them that exist."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 async def wanted_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
-    """The groups of ``--group`` or ``--all-groups``."""
+    """The ids of the groups of ``--group``, or of all consumer groups with ``--all-groups``."""
     if not options.all_groups:
         return list(dict.fromkeys(options.groups))
     return [group.group_id for group in await admin.list_groups() if group.is_consumer_group]
 
 
 async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[str, GroupDescription]:
-    """The groups that exist. Raises AdminError if one cannot be described for any other reason."""
+    """Describes the groups that exist, leaves the others out. Raises AdminError for any other error of a group."""
     try:
         found = await admin.describe_groups(group_ids)
     except AdminError as error:

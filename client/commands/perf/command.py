@@ -1,4 +1,4 @@
-"""``odradek perf``: the three tools of Kafka that measure a cluster, over the client of this package."""
+"""``odradek perf``: does what Kafka's three performance tools do, with this package's client."""
 
 import click
 
@@ -14,7 +14,7 @@ from .produce import LISTS, produce
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def command() -> None:
-    """The tools are its commands."""
+    """Does nothing: each tool is a subcommand."""
 
 
 for one in (produce, consume, end_to_end):

@@ -1,7 +1,7 @@
 """``odradek perf consume``: what ``kafka-consumer-perf-test.sh`` does. Source: ``ConsumerPerformance``.
 
-Kafka's tool decodes each record and passes its bytes through a deserializer that returns them. This one reads the
-lengths in each record and makes no object of it, so that the broker is measured and not Python.
+Kafka's tool decodes each record and returns its bytes. This tool only reads the lengths in each record and creates no
+objects, so that it measures the broker and not Python.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 POLL_MS = 100
 RECORDS_A_POLL = 5_000
-"""A poll costs the same for one record as for many; Kafka's tool takes 500."""
+"""The maximum of records in a poll. A high number is faster, because a poll has a fixed cost; Kafka's tool uses 500."""
 PATH = click.Path(exists=True, dir_okay=False)
 
 
 class ConsumeTest(NamedTuple):
-    """The test."""
+    """The arguments of the test."""
 
     topic: str | None
     include: str | None
@@ -136,13 +136,13 @@ def consume(
 
 
 async def consume_records(consumer: CountingConsumer, test: ConsumeTest, stats: ConsumeStats) -> None:
-    """Reads until the records came or none came for the timeout; prints the lines."""
+    """Reads until the wanted number of records has arrived, or none for the timeout. Prints the statistics."""
     import asyncio
 
     from ...consumer.consumer import RebalanceListener
 
     class Rebalances(RebalanceListener):
-        """Measures the time without partitions."""
+        """Measures the time during which the consumer has no partitions."""
 
         def __init__(self) -> None:
             self.owned: set[TopicPartition] = set()

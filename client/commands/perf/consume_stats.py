@@ -1,6 +1,6 @@
-"""The lines that ``kafka-consumer-perf-test.sh`` prints: header, one line for each interval, summary.
+"""The output of ``kafka-consumer-perf-test.sh``: header, one line for each interval, summary.
 
-Pure: takes times. Source: ``ConsumerPerformance``.
+Pure: the caller passes times. Source: ``ConsumerPerformance``.
 """
 
 from datetime import datetime
@@ -27,12 +27,12 @@ class ConsumeStats:
         self._rebalance_ms_now = 0
 
     def rebalanced(self, elapsed_ms: int) -> None:
-        """Counts the time until the consumer had partitions."""
+        """Adds a time (ms) during which the consumer had no partitions."""
         self._rebalance_ms += elapsed_ms
         self._rebalance_ms_now += elapsed_ms
 
     def add(self, count: int, size: int, now_ms: int) -> str | None:
-        """Counts records and their bytes. Returns the line of the interval that ends now, if one does."""
+        """Counts records and their bytes. If the interval is over, returns its line, otherwise None."""
         self.count += count
         self.size += size
         elapsed_ms = now_ms - self._last_ms
@@ -49,7 +49,7 @@ class ConsumeStats:
         return line
 
     def summary(self, end_ms: int) -> str:
-        """The last line."""
+        """The summary line."""
         elapsed_ms = max(end_ms - self._start_ms, 1)
         fetch_ms = max(elapsed_ms - self._rebalance_ms, 1)
         megabytes = self.size / MEBIBYTE

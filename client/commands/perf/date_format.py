@@ -1,6 +1,6 @@
 """The ``--date-format`` of ``kafka-consumer-perf-test.sh``: a pattern of Java's SimpleDateFormat. Pure.
 
-Served are the letters ``y M d H m s S`` and quoted text.
+Supported are the letters ``y M d H m s S`` and quoted text.
 """
 
 import re
@@ -20,7 +20,7 @@ FIELDS = {
 
 
 def check_pattern(pattern: str) -> None:
-    """Raises ValueError for a letter that is not served, or an open quote."""
+    """Raises ValueError for a letter that is not supported, or an unclosed quote."""
     rest = PARTS.sub("", pattern)
     wrong = [found[1] for found in PARTS.finditer(pattern) if found[1] and found[1] not in FIELDS]
     if rest or wrong:
@@ -28,7 +28,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def formatted(pattern: str, moment: datetime) -> str:
-    """The moment in the pattern, which was checked. Two letters of the year are its last two digits."""
+    """Formats a time by a pattern that ``check_pattern`` accepts. ``yy`` gives the last two digits of the year."""
     texts = []
     for found in PARTS.finditer(pattern):
         text, letter = found[0], found[1]

@@ -30,7 +30,7 @@ POSITIONAL = (
 
 
 class Sizes(NamedTuple):
-    """What the records consist of; sizes in bytes. A ``header_value`` of -1 is null."""
+    """The sizes of a record's parts in bytes, and the number of headers. A ``header_value`` of -1 is null."""
 
     value: int
     key: int
@@ -48,7 +48,7 @@ class TestRecord(NamedTuple):
 
 
 def named(arguments: list[str]) -> list[str]:
-    """The arguments with their names: before Kafka 4.2 the tool took them by position. Raises UsageError."""
+    """Converts positional arguments, as before Kafka 4.2, to named ones. Raises UsageError."""
     if not arguments or any(argument.startswith("-") for argument in arguments):
         return arguments
     if len(arguments) not in (5, 6):
@@ -148,7 +148,7 @@ async def measure(producer: Producer, consumer: Consumer, topic: str, count: int
 
 
 def a_record(chance: random.Random, sizes: Sizes) -> TestRecord:
-    """A record; each part repeats a random letter."""
+    """A record whose key, value and headers each repeat one random letter."""
 
     def letters(size: int) -> bytes:
         return bytes([65 + chance.randrange(26)]) * size

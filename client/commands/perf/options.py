@@ -1,4 +1,4 @@
-"""Shared by the performance tools: the broker's address, deprecated flags, lists after a flag, the histogram."""
+"""Functions for all performance tools: the broker's address, deprecated flags, flags with several values, histogram."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bootstrap_servers(flag: str, config: str | None, properties: tuple[str, ...]
 
 
 def newer(old: object, new: object, old_flag: str, new_flag: str) -> None:
-    """Warns of a deprecated flag. Raises UsageError if its new name was given, too."""
+    """Prints a warning if the deprecated flag was given. Raises UsageError if the new flag was given, too."""
     if not old:
         return
     if new:
@@ -60,6 +60,6 @@ def one_value_a_flag(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
 
 
 def print_histogram(latencies: Latencies) -> None:
-    """The histogram goes to standard error, so that standard output is what Kafka's tool prints."""
+    """Prints the histogram to standard error. Standard output has only the lines of Kafka's tool."""
     for line in latencies.histogram():
         click.echo(line, err=True)

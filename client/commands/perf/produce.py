@@ -1,7 +1,7 @@
 """``odradek perf produce``: what ``kafka-producer-perf-test.sh`` does.
 
-Owns: flags, the loop that sends, transactions and the limit of the rate. A full batch is queued at once, which is what
-makes it fast; below a limit of the rate single records are sent and linger, as with Kafka's tool. Source:
+Owns: flags, the loop that sends, transactions, the throughput limit. A full batch is queued in one call, which is fast.
+If the throughput limit allows fewer records, they are queued one by one and linger, as with Kafka's tool. Source:
 ``ProducerPerformance``, ``ThroughputThrottler``.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TRANSACTION_MS = 3_000
 RECORD_BYTES = 21
-"""Upper bound of a record's own fields in a batch."""
+"""Upper bound of a record's bytes in a batch without key, value and headers."""
 BATCH_SIZE = 16_384
 KNOWN: Settings = {**PRODUCER, "transactional.id": ("transactional_id", str)}
 LISTS = ("--producer-props", "--command-property")
@@ -35,7 +35,7 @@ PATH = click.Path(exists=True, dir_okay=False)
 
 
 class ProduceTest(NamedTuple):
-    """The test. ``throughput`` is in records a second; 0 or less sets no limit."""
+    """The arguments of the test. ``throughput`` is in records per second; 0 or less: no limit."""
 
     topic: str
     num_records: int
@@ -113,7 +113,7 @@ def produce(
 def check_numbers(
     count: int, record_size: int | None, warmup: int, transaction_ms: int | None, interval_ms: int
 ) -> None:
-    """Raises UsageError in Kafka's words."""
+    """Raises UsageError, with Kafka's message, if a number is out of range."""
     for flag, number in (
         ("--num-records", count),
         ("--record-size", record_size),
@@ -130,7 +130,7 @@ def check_numbers(
 
 
 def the_values(record_size: int | None, payload_file: str | None, delimiter: str) -> Values:
-    """The function that makes the values. Raises CommandError for an empty file."""
+    """The function that makes the records' values. Raises CommandError if the payload file is empty."""
     if payload_file is not None:
         click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
         text = Path(payload_file).read_bytes()
@@ -144,7 +144,7 @@ def the_values(record_size: int | None, payload_file: str | None, delimiter: str
 
 
 class ProduceRun:
-    """Sends the records of one test and counts the answers."""
+    """Sends the records of one test and counts the acknowledgements."""
 
     def __init__(self, producer: Producer, test: ProduceTest, values: Values) -> None:
         import asyncio
@@ -160,7 +160,7 @@ class ProduceRun:
         return self._now_s() * 1000
 
     async def run(self) -> int:
-        """Returns the exit code: 1 if a record was not acknowledged."""
+        """Runs the test and prints the results. Returns exit code 1 if a record was not acknowledged, otherwise 0."""
         test, producer = self._test, self._producer
         if test.transaction_ms is not None:
             await producer.init_transactions()
@@ -192,12 +192,15 @@ class ProduceRun:
         return 1 if self._failed else 0
 
     def _records_a_batch(self, sent: int) -> int:
-        """How many records of the present size fit a batch."""
+        """The number of records that fit in a batch, computed from the size of the next record."""
         [value] = self._values(sent, 1)
         return max(1, self._test.batch_size // (len(value) + RECORD_BYTES))
 
     async def _allowed(self, wanted: int, sent: int, start_s: float) -> int:
-        """How many records may be sent now; waits until one may. Lets the sender run in any case."""
+        """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``wanted``.
+
+        It always yields to the event loop, so that the producer's sender task can run.
+        """
         import asyncio
 
         if self._test.throughput <= 0:

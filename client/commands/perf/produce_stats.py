@@ -1,6 +1,6 @@
-"""The lines that ``kafka-producer-perf-test.sh`` prints: one for each interval, and the summary.
+"""The output of ``kafka-producer-perf-test.sh``: one line for each interval, and the summary.
 
-Pure: takes the time in ms. Source: ``ProducerPerformance.Stats``.
+Pure: the caller passes times in ms. Source: ``ProducerPerformance.Stats``.
 """
 
 from ..latencies import Latencies
@@ -12,10 +12,10 @@ class ProduceStats:
     """Counts acknowledged records."""
 
     def __init__(self, start_ms: float, interval_ms: int, *, steady: bool = False) -> None:
-        """``steady``: only the records after the warm-up are counted."""
+        """``steady``: it is for the records after the warm-up, and its lines say so."""
         self.latencies = Latencies()
         self.quiet = False
-        """True prints no line for the intervals."""
+        """True: no lines for the intervals."""
         self._start_ms = start_ms
         self._interval_ms = interval_ms
         self._steady = steady
@@ -26,7 +26,7 @@ class ProduceStats:
         self._window_start_ms = start_ms
 
     def record(self, latency_ms: float, count: int, size: int, now_ms: float) -> list[str]:
-        """Counts ``count`` records of ``size`` bytes together. Returns the lines to print now."""
+        """Counts ``count`` records with ``size`` bytes in total. Returns the lines to print now."""
         self.latencies.add(latency_ms, count)
         self._window.add(latency_ms, count)
         self._bytes += size
@@ -49,7 +49,7 @@ class ProduceStats:
         )
 
     def summary(self, now_ms: float) -> str:
-        """The last line."""
+        """The summary line."""
         rate, megabytes = self._rates(self.latencies.count, self._bytes, now_ms - self._start_ms)
         latencies = self.latencies
         p50, p95, p99, p999 = map(int, latencies.percentiles(0.5, 0.95, 0.99, 0.999))

@@ -1,1 +1,1 @@
-"""``odradek reassign-partitions``: what ``kafka-reassign-partitions.sh`` does. Its actions, one module each."""
+"""``odradek reassign-partitions``: what ``kafka-reassign-partitions.sh`` does."""

@@ -33,7 +33,7 @@ VERIFY = (
 
 
 class Execution(NamedTuple):
-    """The options of ``--execute``; a rate of -1 sets no throttle."""
+    """The options of ``--execute``. Rates are in bytes per second; -1 sets no throttle."""
 
     additional: bool
     rate: int
@@ -53,7 +53,7 @@ async def print_list(admin: ReassignAdmin) -> None:
 
 
 async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dict[str, dict[int, tuple[int, ...]]]:
-    """Topic -> partition -> replicas; topics that do not exist are left out. Raises KafkaError for other errors."""
+    """Topic -> partition -> replicas. Topics that do not exist are left out. Raises AdminError for other errors."""
     from ...errors import AdminError
 
     try:
@@ -70,7 +70,7 @@ async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dic
 
 
 async def verify(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throttles: bool) -> None:
-    """``--verify``: prints the state of each partition and move; removes the throttles once nothing is under way."""
+    """``--verify``: prints the state of each partition and move. If none is in progress, removes the throttles."""
     under_way = await admin.list_partition_reassignments()
     current = await current_replicas(admin, {part.topic for part, _ in plan.entries if part not in under_way})
     click.echo("Status of partition reassignment:")
@@ -95,7 +95,7 @@ async def verify(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throt
 
 
 async def execute(admin: ReassignAdmin, plan: ReassignmentPlan, options: Execution) -> None:
-    """``--execute``. Raises CommandError."""
+    """``--execute``: starts the reassignments and the moves between log directories. Raises CommandError."""
     check_plan(plan)
     under_way = await admin.list_partition_reassignments()
     if under_way and not options.additional:
@@ -146,7 +146,7 @@ def refuse_failed(what: str, results: Mapping[TopicPartition, ReassignmentResult
 
 
 async def cancel(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throttles: bool, timeout_ms: int) -> None:
-    """``--cancel``: the reassignments and the moves of the plan that are under way. Raises CommandError."""
+    """``--cancel``: cancels the plan's reassignments and moves that are in progress. Raises CommandError."""
     listed_ones = await admin.list_partition_reassignments(list(plan.partitions))
     active = sorted(part for part, one in listed_ones.items() if one.adding_replicas or one.removing_replicas)
     if active:
@@ -163,7 +163,7 @@ async def cancel(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throt
     if back:
         await start_moves(admin, back, timeout_ms)
     else:
-        # Kafka's tool ends this line with nothing.
+        # Kafka's tool prints no line break here.
         click.echo("None of the specified partition moves are active.", nl=False)
     if not preserve_throttles:
         await clear_throttles(admin, plan)

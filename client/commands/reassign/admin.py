@@ -6,4 +6,4 @@ from ...admin.topic_configs import TopicConfigAdmin
 
 
 class ReassignAdmin(TopicConfigAdmin, LogDirAdmin, ReassignmentAdmin):
-    """The part of the admin client that knows topics, configs, log directories and reassignments."""
+    """An admin client with the calls about topics, configurations, log directories and reassignments."""

@@ -1,4 +1,4 @@
-"""``odradek reassign-partitions``: the flags, and which of them go with which action."""
+"""``odradek reassign-partitions``: the flags, and the actions with which they are allowed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PERMITTED = {
     "cancel": {"reassignment_json_file", "preserve_throttles", "timeout_ms", "bootstrap_controller"},
     "list": {"bootstrap_controller"},
 }
-"""Action -> the parameters that it takes, besides those for the connection."""
+"""Action -> the parameters that are allowed with it, in addition to those for the connection."""
 RATE = click.IntRange(min=-1)
 
 
@@ -95,7 +95,7 @@ def command(bootstrap_server: str, bootstrap_controller: str | None, command_con
 def generation(
     topics_to_move_json_file: TextIO | None, broker_list: str | None, disable_rack_aware: bool, **_: Any
 ) -> Action:
-    """``--generate``. Raises UsageError, CommandError."""
+    """The function for ``--generate``, with its arguments. Raises UsageError, CommandError."""
     from .generate import generate, parse_brokers, parse_topics
 
     if topics_to_move_json_file is None:
@@ -117,7 +117,7 @@ def action_of(
     disallow_replication_factor_change: bool,
     **_: Any,
 ) -> Action:
-    """One of the other actions. Raises UsageError, CommandError."""
+    """The function for an action except ``--generate``, with its arguments. Raises UsageError, CommandError."""
     from . import actions
     from .plan import parse_plan
 
@@ -137,7 +137,7 @@ def action_of(
 
 
 def check_permitted(action: str) -> None:
-    """Raises UsageError for an option that does not go with the action."""
+    """Raises UsageError if an option is not allowed with the action."""
     context = click.get_current_context()
     both = ("bootstrap_server", "bootstrap_controller")
     if all(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in both):

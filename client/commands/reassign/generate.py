@@ -1,4 +1,4 @@
-"""``--generate``: prints the present assignment of topics, and one over the brokers that are given.
+"""``--generate``: prints the current assignment of topics, and a proposed one to the given brokers.
 
 Source: ``ReassignPartitionsCommand.generateAssignment``, ``StripedReplicaPlacer``.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Racks = Mapping[str, Sequence[int]]
-"""Rack -> its brokers."""
+"""Rack -> the ids of its brokers."""
 NO_RACK = ""
 
 
 def parse_topics(text: str) -> list[str]:
-    """The topics of the file. Raises CommandError in Kafka's words."""
+    """Parses the file of topics. Raises CommandError with Kafka's message."""
     document = parse_json(text, "The input string is not a valid JSON")
     version = field(document, "version", int) if "version" in document else 1
     if version != 1:
@@ -40,7 +40,7 @@ def parse_topics(text: str) -> list[str]:
 
 
 def parse_brokers(text: str) -> list[int]:
-    """The ids of ``--broker-list``. Raises CommandError in Kafka's words."""
+    """Parses ``--broker-list`` to broker ids. Raises CommandError with Kafka's message."""
     ids = []
     for one in text.split(","):
         try:
@@ -54,7 +54,7 @@ def parse_brokers(text: str) -> list[int]:
 
 
 async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], *, rack_aware: bool) -> None:
-    """Prints both assignments. Raises CommandError."""
+    """Prints the current and the proposed assignment. Raises CommandError."""
     from .actions import current_replicas
 
     current = await current_replicas(admin, topics)
@@ -75,7 +75,7 @@ async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], 
 
 
 def racks_of(brokers: Mapping[int, str | None], *, rack_aware: bool) -> dict[str, list[int]]:
-    """The brokers by their racks. Raises CommandError if only some of them have one."""
+    """Groups the brokers by rack; without ``rack_aware`` into one. Raises CommandError if only some have a rack."""
     racks: dict[str, list[int]] = {}
     for broker, rack in sorted(brokers.items()):
         racks.setdefault((rack or NO_RACK) if rack_aware else NO_RACK, []).append(broker)
@@ -88,8 +88,10 @@ def racks_of(brokers: Mapping[int, str | None], *, rack_aware: bool) -> dict[str
 
 
 def place(racks: Racks, partitions: int, replication_factor: int, chance: Random) -> list[list[int]]:
-    """The replicas of each partition: each broker leads and follows as often as the others, replicas of a partition
-    are in different racks if there are enough.
+    """Chooses the replicas of each partition.
+
+    Leaders and followers are spread evenly over the brokers. The replicas of a partition are in different racks if
+    there are enough racks.
 
     Raises CommandError if there are too few brokers.
     """
@@ -121,6 +123,6 @@ def _turned(values: list[Item], by: int) -> list[Item]:
 
 
 def _striped(racks: Sequence[Sequence[int]]) -> Iterator[int]:
-    """One broker of each rack, then the next of each."""
+    """Yields the first broker of each rack, then the second of each, and so on."""
     for turn in range(max(map(len, racks))):
         yield from (brokers[turn] for brokers in racks if turn < len(brokers))

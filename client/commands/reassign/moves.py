@@ -1,4 +1,4 @@
-"""Where replicas lie, and their moves between log directories.
+"""Finds the log directories of replicas, and starts moves between log directories.
 
 Source: ``ReassignPartitionsCommand.findLogDirMoveStates``, ``executeMoves``.
 """
@@ -21,14 +21,14 @@ RETRY_S = 0.1
 
 
 class Place(NamedTuple):
-    """The log directory of a replica, and the one that it is on its way to."""
+    """The log directory of a replica, and the one that it is being moved to (None: no move)."""
 
     current: str | None = None
     future: str | None = None
 
 
 async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Replica, Place]:
-    """The place of each replica. Raises KafkaError for brokers that are not in the cluster."""
+    """The log directories of each replica. Raises KafkaError if a broker is not in the cluster."""
     found = dict.fromkeys(replicas, Place())
     brokers = sorted({replica.broker for replica in replicas})
     for broker, log_dirs in (await admin.describe_log_dirs(brokers)).items():
@@ -43,7 +43,7 @@ async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Re
 
 
 def move_text(replica: Replica, place: Place, target: str) -> str:
-    """The line of ``--verify`` for a replica with a log directory in the plan."""
+    """The line that ``--verify`` prints for a replica whose log directory is in the plan."""
     partition, broker = replica.partition, replica.broker
     if place.current is None:
         return (
@@ -60,7 +60,10 @@ def move_text(replica: Replica, place: Place, target: str) -> str:
 
 
 async def start_moves(admin: ReassignAdmin, log_dirs: Mapping[Replica, str], timeout_ms: int) -> None:
-    """Starts moves to log directories; waits for replicas that are not on their broker yet. Raises CommandError."""
+    """Starts moves to log directories. Retries for up to ``timeout_ms`` if a broker does not have the replica yet.
+
+    Raises CommandError.
+    """
     import asyncio
 
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The JSON of a reassignment: reading, checks, writing. Pure.
+"""Parses, checks and writes the JSON of a reassignment. Pure.
 
 Source: ``ReassignPartitionsCommand.parsePartitionReassignmentData``, ``parseExecuteAssignmentArgs``,
 ``formatAsReassignmentJson``.
@@ -16,7 +16,7 @@ ANY_LOG_DIR = "any"
 
 
 class Replica(NamedTuple):
-    """A partition's replica on a broker; sorted as Kafka's tool prints them."""
+    """A partition's replica on a broker. Sorting gives the order of Kafka's tool: by broker, then by partition."""
 
     broker: int
     partition: TopicPartition
@@ -26,7 +26,10 @@ class Replica(NamedTuple):
 
 
 class ReassignmentPlan(NamedTuple):
-    """The entries of a file in its order, and the log directory of the replicas for which it names one."""
+    """The reassignment in a file. ``entries``: partitions with their replicas, in the file's order.
+
+    ``log_dirs``: the log directories of the replicas for which the file names one.
+    """
 
     entries: list[tuple[TopicPartition, list[int]]]
     log_dirs: dict[Replica, str]
@@ -38,7 +41,7 @@ class ReassignmentPlan(NamedTuple):
 
 
 def parse_plan(text: str) -> ReassignmentPlan:
-    """The plan of a file. Raises CommandError in Kafka's words."""
+    """Parses the text of a file. Raises CommandError with Kafka's message."""
     document = parse_json(text, "The input string is not a valid JSON")
     version = field(document, "version", int) if "version" in document else 1
     if version != 1:
@@ -60,7 +63,7 @@ def parse_plan(text: str) -> ReassignmentPlan:
 
 
 def check_plan(plan: ReassignmentPlan) -> None:
-    """Refuses a plan that cannot be executed. Raises CommandError in Kafka's words."""
+    """Raises CommandError, with Kafka's message, if the plan cannot be executed."""
     if not plan.entries:
         raise CommandError("Partition reassignment list cannot be empty")
     if not all(replicas for _, replicas in plan.entries):
@@ -95,5 +98,5 @@ def plan_text(partitions: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapp
 
 
 def listed(values: Iterable[object]) -> str:
-    """Values with commas."""
+    """The values, separated by commas."""
     return ",".join(map(str, values))

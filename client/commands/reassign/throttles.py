@@ -1,4 +1,4 @@
-"""The throttles of a reassignment: which are set for its moves, and their removal.
+"""Sets and removes the throttles of a reassignment.
 
 Source: ``ReassignPartitionsCommand.modifyReassignmentThrottle``, ``clearAllThrottles``; KIP-73.
 """
@@ -22,7 +22,7 @@ LOG_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 Moves = dict[TopicPartition, tuple[set[int], set[int]]]
-"""Partition -> the brokers that it is copied from, and those that it is copied to."""
+"""Partition -> (ids of the brokers that it is copied from, ids of the brokers that it is copied to)."""
 
 
 def proposed_moves(
@@ -30,7 +30,7 @@ def proposed_moves(
     proposed: Mapping[TopicPartition, Sequence[int]],
     current: Mapping[TopicPartition, Sequence[int]],
 ) -> Moves:
-    """The moves under way and those of the plan. A partition on its way keeps its sources."""
+    """The moves in progress and those of the plan. A partition with a move in progress keeps its source brokers."""
     moves: Moves = {
         partition: (set(one.replicas) - set(one.adding_replicas), set(one.adding_replicas))
         for partition, one in under_way.items()
@@ -42,7 +42,7 @@ def proposed_moves(
 
 
 async def throttle_moves(admin: ReassignAdmin, moves: Moves, rate: int) -> None:
-    """Limits the replication of the moves to ``rate`` bytes per second."""
+    """Limits the replication traffic of the moves to ``rate`` bytes per second on each broker."""
     for topic in sorted({partition.topic for partition in moves}):
         of_topic = {partition.partition: move for partition, move in moves.items() if partition.topic == topic}
         leaders = sorted(f"{number}:{broker}" for number, (sources, _) in of_topic.items() for broker in sources)
@@ -56,14 +56,15 @@ async def throttle_moves(admin: ReassignAdmin, moves: Moves, rate: int) -> None:
 
 
 async def throttle_log_dir_moves(admin: ReassignAdmin, brokers: Collection[int], rate: int) -> None:
-    """Limits the moves between the log directories of the brokers."""
+    """Limits the moves between the log directories of each broker to ``rate`` bytes per second."""
     for broker in sorted(brokers):
         await admin.incremental_alter_configs("broker", str(broker), set_configs={LOG_DIR_RATE: str(rate)})
     click.echo(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
 async def clear_throttles(admin: ReassignAdmin, plan: ReassignmentPlan) -> None:
-    """Removes all throttles of the brokers and of the plan's topics: who was a source is not known any more."""
+    """Removes the throttles of all brokers and of the plan's topics. All brokers, because the plan does not name the
+    source brokers of its moves."""
     brokers = {broker.node_id for broker in (await admin.describe_cluster()).brokers}
     brokers.update(broker for _, replicas in plan.entries for broker in replicas)
     click.echo(f"Clearing broker-level throttles on broker{'s' if len(brokers) != 1 else ''} {listed(sorted(brokers))}")

@@ -1,4 +1,4 @@
-"""The admin client of ``odradek transactions``: only the parts it needs, so that it starts fast."""
+"""The admin client of ``odradek transactions``. It has only the families of requests that it needs, to start fast."""
 
 from ...admin.topics import TopicAdmin
 from ...admin.transactions import TransactionAdmin

@@ -54,12 +54,12 @@ partition_option = click.option("--partition", type=int, required=True, metavar=
 @command_config_option
 @click.pass_context
 def command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
-    """Keeps the broker's address for the following command."""
+    """Stores the options before the subcommand's name for the subcommand."""
     context.obj = BrokerOptions(bootstrap_server or DEFAULT_BOOTSTRAP_SERVER, command_config)
 
 
 def options_of_all(function: Command) -> Command:
-    """The options of every command; those for the broker may also come before the command's name."""
+    """Adds the options that every subcommand has. Those for the broker may also come before the subcommand's name."""
     for option in (bootstrap_option, command_config_option, timeout_option, json_option, output_option):
         function = option(function)
     return function
@@ -71,7 +71,7 @@ def ask(
     timeout_ms: int,
     work: Callable[[TransactionsAdmin], Awaitable[int | None]],
 ) -> int:
-    """Connects with the options and runs the work."""
+    """Connects an admin client with the options and runs ``work`` with it."""
     before: BrokerOptions = click.get_current_context().obj
     server = bootstrap_server or before.bootstrap_server
 

@@ -25,7 +25,7 @@ WHAT_TO_DO = {
 
 
 class TransactionProducer(NamedTuple):
-    """The transaction's producer. A coordinator epoch below 0 (no marker was written yet) counts as 0."""
+    """The transaction's producer. A coordinator epoch below 0 (no marker was written yet) is sent as 0."""
 
     producer_id: int
     producer_epoch: int

@@ -1,6 +1,6 @@
-"""``odradek transactions find-hanging``: open transactions on partitions that no coordinator knows of (KIP-664).
+"""``odradek transactions find-hanging``: finds open transactions on partitions that no coordinator will end (KIP-664).
 
-Owns: which open transactions hang. Source: ``TransactionsCommand.FindHangingTransactionsCommand``.
+Owns: the definition of a hanging transaction. Source: ``TransactionsCommand.FindHangingTransactionsCommand``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARTITIONS_AT_A_TIME = 500
 
 
 class Scope(NamedTuple):
-    """Where to search, and the least age of a transaction's last record, in ms."""
+    """The partitions to search. ``older_than_ms``: the minimum age of a transaction's last record."""
 
     broker_id: int | None
     topic: str | None
@@ -35,14 +35,14 @@ class Scope(NamedTuple):
 
 
 class UnendedTransaction(NamedTuple):
-    """A transaction without an end marker on a partition."""
+    """A transaction that has no end marker on a partition yet."""
 
     partition: TopicPartition
     producer: ProducerState
 
 
 async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool) -> None:
-    """``find-hanging``. If there are hanging transactions, a hint on standard error says how to end them."""
+    """``find-hanging``. If it finds hanging transactions, prints on standard error how to abort them."""
     now_ms = clock_ms()
     found = await find(admin, scope, now_ms)
     if as_json:
@@ -85,7 +85,7 @@ async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool
 
 
 async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[UnendedTransaction]:
-    """The hanging transactions in the scope, by partition and offset."""
+    """The hanging transactions in the scope, sorted by partition and start offset."""
     candidates: list[UnendedTransaction] = []
     partitions = await _partitions(admin, scope)
     with Progress("partitions", len(partitions)) as progress:
@@ -114,14 +114,17 @@ async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[Unen
 
 
 def is_hanging(transaction: UnendedTransaction, owners: Mapping[int, TransactionDescription]) -> bool:
-    """Whether no coordinator will write its marker: no transactional id has this producer, or its transaction does not
-    have this partition. A coordinator lists the partitions whose markers are not written yet."""
+    """Whether no coordinator will write the transaction's end marker on the partition.
+
+    True if no transactional id has this producer id, or if the id's transaction does not contain the partition:
+    coordinators list the partitions whose markers are not written yet. ``owners``: producer id -> its transaction.
+    """
     owner = owners.get(transaction.producer.producer_id)
     return owner is None or transaction.partition not in owner.partitions
 
 
 async def _describe(admin: TransactionsAdmin, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
-    """Descriptions; an id that was removed since is left out."""
+    """Describes the transactional ids. An id that was removed after it was listed is left out."""
     try:
         return await admin.describe_transactions(transactional_ids)
     except AdminError as error:

@@ -26,7 +26,7 @@ NONE = "None"
 
 
 def check_states(texts: Iterable[str]) -> list[str]:
-    """State names, separated by commas or repeated, in Kafka's spelling. Raises UsageError."""
+    """Parses the values of ``--state``, each a comma-separated list, to Kafka's spelling. Raises UsageError."""
     known = {name.lower(): name for name in BY_LABEL}
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     for part in wanted:
@@ -144,7 +144,7 @@ def producer_document(producer: ProducerState) -> dict[str, object]:
 async def partition_producers(
     admin: TransactionsAdmin, partition: TopicPartition, broker_id: int | None = None
 ) -> list[ProducerState]:
-    """The producers of one partition. Raises CommandError if it or its replica does not exist."""
+    """The producer states of one partition, from its leader or from ``broker_id``. Raises CommandError if it fails."""
     await check_partition(admin, partition)
     try:
         return (await admin.describe_producers([partition], broker_id=broker_id))[partition]
@@ -157,7 +157,7 @@ async def partition_producers(
 
 
 async def check_partition(admin: TransactionsAdmin, partition: TopicPartition) -> None:
-    """Raises CommandError for a partition that does not exist, at once; a client would retry until its timeout."""
+    """Raises CommandError at once if the partition does not exist. Other requests would retry until the timeout."""
     try:
         described = await admin.describe_topics([partition.topic])
     except AdminError as error:

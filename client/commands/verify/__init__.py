@@ -1,1 +1,1 @@
-"""``odradek verify``: writes numbered records to a cluster, reads them back, and says what is wrong with them."""
+"""``odradek verify``: writes numbered records to a cluster, reads them back, and reports lost or wrong ones."""

@@ -1,8 +1,8 @@
 """Compares the records that were sent to a topic with those that are read from it.
 
-Pure. Owns: the fate of each record, and the findings. Records are numbered from 0 in the order in which they are sent.
-All records of a key go to one partition, so the order within a partition is also that of each key. A record that was
-neither acknowledged nor refused may be there or not. Memory: about 15 bytes for each record.
+Pure. Owns: the fate (outcome) of each record, and the findings. Records are numbered from 0 in the order of sending.
+All records of a key go to one partition, so checking the order within partitions also checks the order of each key. A
+record that was neither acknowledged nor refused may be in the topic or not. Memory: about 15 bytes for each record.
 """
 
 from array import array
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 EXAMPLES_MAX = 5
-"""A finding names this many records at most."""
+"""The maximum number of example records in a finding."""
 UNKNOWN = -1
 HERE, AT_PLACE = 1, 2
-"""Bits: the record was found; it was found where its acknowledgement said."""
+"""Bit flags. HERE: the record was read. AT_PLACE: it was read at the partition and offset of its acknowledgement."""
 
 
 class Fate(IntEnum):
-    """The outcome of a record, as the producer learned it."""
+    """The outcome of a record, as the producer knows it."""
 
     UNANSWERED = 0
     STORED = 1
@@ -44,7 +44,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VerifyFinding:
-    """Something that is wrong: how often, and the first examples."""
+    """One kind of error: the number of its occurrences, and the first examples."""
 
     kind: Kind
     count: int
@@ -59,23 +59,23 @@ class FindingCounts:
         self.examples: defaultdict[Kind, list[str]] = defaultdict(list)
 
     def add(self, kind: Kind, example: str) -> None:
-        """Counts one."""
+        """Counts one finding."""
         self.counts[kind] += 1
         if len(self.examples[kind]) < EXAMPLES_MAX:
             self.examples[kind].append(example)
 
     def findings(self) -> list[VerifyFinding]:
-        """In the order of the kinds."""
+        """The findings, in the order of ``Kind``."""
         return [
             VerifyFinding(kind, self.counts[kind], tuple(self.examples[kind])) for kind in Kind if self.counts[kind]
         ]
 
 
 class Checker:
-    """Takes the events of one run; partitions are those of one topic."""
+    """Takes the events of one run, which has one topic."""
 
     def __init__(self, keys: int) -> None:
-        """``keys``: the number of keys; records take them in turn."""
+        """``keys``: the number of keys. Record n has key n modulo ``keys``."""
         self._keys = keys
         self._fates = bytearray()
         self._partitions = array("i")
@@ -95,7 +95,7 @@ class Checker:
         return len(self._fates)
 
     def sent(self) -> int:
-        """A record is about to be sent. Returns its number."""
+        """Adds a record before it is sent. Returns its number."""
         self._fates.append(Fate.UNANSWERED)
         self._partitions.append(UNKNOWN)
         self._offsets.append(UNKNOWN)
@@ -103,23 +103,26 @@ class Checker:
         return self.count - 1
 
     def acknowledged(self, number: int, partition: int, offset: int) -> None:
-        """A broker has stored the record. ``offset`` -1: it did not say at which offset."""
+        """Notes that a broker acknowledged the record. ``offset`` is -1 if the broker did not send it."""
         self._partitions[number], self._offsets[number] = partition, offset
         self._ends[partition] = max(self._ends.get(partition, 0), offset + 1)
-        if self._fates[number] == Fate.UNANSWERED:  # the end of its transaction has precedence
+        if self._fates[number] == Fate.UNANSWERED:  # does not replace ABORTED or IN_DOUBT of its transaction
             self._fates[number] = Fate.STORED
 
     def refused(self, number: int) -> None:
-        """The record was certainly not stored."""
+        """Notes that the record was certainly not stored."""
         if self._fates[number] == Fate.UNANSWERED:
             self._fates[number] = Fate.REFUSED
 
     def aborted(self, first: int, end: int) -> None:
-        """The transaction of the records from ``first`` to before ``end`` was aborted."""
+        """Notes that the transaction of the records ``first`` to ``end`` - 1 was aborted."""
         self._fates[first:end] = bytes([Fate.ABORTED]) * (end - first)
 
     def in_doubt(self, first: int, end: int) -> None:
-        """The end of the transaction of these records is unknown: all or none of them may be read."""
+        """Notes that it is unknown whether the transaction of these records was committed.
+
+        Either all or none of them must be readable.
+        """
         self._fates[first:end] = bytes([Fate.IN_DOUBT]) * (end - first)
         self._in_doubt.append((first, end))
 
@@ -130,28 +133,28 @@ class Checker:
     # The reader's events
 
     def owed_until(self, partition: int) -> int:
-        """The offset after the last acknowledged record of the partition; 0 without one."""
+        """The offset up to which the partition must be readable: after its last acknowledged record; 0 without one."""
         return self._ends.get(partition, 0)
 
     def followed(self, number: int) -> bool:
-        """A reader that follows the topic got the record. Returns False if it had got it before."""
+        """Notes that the reader that follows the topic during the run got the record. False if it got it before."""
         is_new = not self._followed[number]
         self._followed[number] = 1
         return is_new
 
     def followed_to_the_end(self) -> None:
-        """That reader got to the end of all partitions, so what it did not get was skipped."""
+        """Notes that this reader reached the end of all partitions: records that it did not get were skipped."""
         self._is_followed_to_the_end = True
 
     def begin_reading(self) -> None:
-        """The topic is read from the start of the run, after all records have their fate; forgets earlier readings."""
+        """Starts a new complete reading of the topic, after the run. Results of earlier readings are discarded."""
         self._found = bytearray(self.count)
         self._latest: dict[int, int] = {}
         self._tally = FindingCounts()
         self._unread.clear()
 
     def found(self, number: int, partition: int, offset: int) -> None:
-        """The reading found the record. Offsets of a partition rise."""
+        """Notes that the reading found the record. Calls for a partition are in the order of offsets."""
         flags, where = self._found[number], f"{self._named(number)} at {partition}:{offset}"
         at_place = (self._partitions[number], self._offsets[number]) == (partition, offset)
         if flags & HERE:
@@ -160,7 +163,7 @@ class Checker:
             self._tally.add(Kind.ABORTED, where)
         elif self._fates[number] == Fate.REFUSED:
             self._tally.add(Kind.REFUSED, where)
-        if at_place or (self._offsets[number] == UNKNOWN and not flags):  # the other copies have no place in the order
+        if at_place or (self._offsets[number] == UNKNOWN and not flags):  # duplicates do not count for the order
             latest = self._latest.get(partition, UNKNOWN)
             if number < latest:
                 self._tally.add(Kind.REORDERED, f"{where}, after record {latest}")
@@ -168,18 +171,18 @@ class Checker:
         self._found[number] = flags | HERE | (AT_PLACE if at_place else 0)
 
     def unread(self, partition: int, reason: str) -> None:
-        """The reading did not get to the end of a partition: records that it lacks there count as unknown."""
+        """Notes that the reading did not reach the end of a partition. Its missing records are not reported as lost."""
         self._unread[partition] = reason
 
     @property
     def read(self) -> int:
-        """The number of different records that the reading found."""
+        """The number of distinct records that the reading found."""
         return self.count - self._found.count(0)
 
     # The result
 
     def findings(self) -> list[VerifyFinding]:
-        """What is wrong, after the reading; empty if nothing is."""
+        """The findings after the reading; empty if everything is right."""
         tally = FindingCounts()
         tally.counts.update(self._tally.counts)
         tally.examples.update({kind: [*examples] for kind, examples in self._tally.examples.items()})
@@ -224,7 +227,7 @@ class Checker:
             tally.add(Kind.TORN, f"{records}: {there} are there, {self._named(missing[0])} is not")
 
     def _is_readable(self, number: int) -> bool:
-        """Whether the partition of a record was read to its end; of an unknown one, whether all were."""
+        """Whether the record's partition was read to its end; if its partition is unknown, whether all were."""
         partition = self._partitions[number]
         return partition not in self._unread if partition != UNKNOWN else not self._unread
 

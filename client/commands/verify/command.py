@@ -1,6 +1,6 @@
-"""``odradek verify``: tries whether a cluster keeps its promises, also while its brokers fail.
+"""``odradek verify``: tests that a cluster loses, duplicates and reorders no records, also while brokers fail.
 
-Owns: flags, settings of the clients, exit code: 0 nothing is wrong, 1 findings, 2 wrong usage.
+Owns: flags, settings of the clients, exit code: 0 no findings, 1 findings, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OF_THE_RUN = frozenset(
         *("partitioner.ignore.keys", "partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"),
     }
 )
-"""Keys that have no effect, because the run decides or has no group."""
+"""Keys of Kafka's clients that have no effect, because the run sets them itself or uses no group."""
 KNOWN: Settings = {key: setting for key, setting in {**PRODUCER, **CONSUMER}.items() if key not in OF_THE_RUN}
 
 
@@ -114,7 +114,7 @@ def _printed(result: Report, as_json: bool) -> str:
 
 
 def run_name() -> str:
-    """A name that no other run has."""
+    """A unique name for the run."""
     import secrets
 
     return f"verify-{secrets.token_hex(4)}"
@@ -123,7 +123,7 @@ def run_name() -> str:
 def settings_of(
     plan: VerifyPlan, bootstrap_server: str, config: str | None
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The arguments of the admin client, the producer and the consumer. Raises CommandError."""
+    """The arguments of the admin client, the producer and the consumer, in this order. Raises CommandError."""
     given = client_settings(KNOWN, config)
 
     def of_client(keys: Settings, **own: object) -> dict[str, Any]:

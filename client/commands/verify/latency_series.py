@@ -1,6 +1,7 @@
 """End-to-end latencies over the time of a run.
 
-Pure. The time is divided into at most ``POINTS_MAX`` points; when there would be more, two become one.
+Pure. Latencies are grouped by time into at most ``POINTS_MAX`` points of equal width. If a run needs more, the width
+doubles: each two points are merged.
 """
 
 from ..latencies import Latencies
@@ -10,13 +11,13 @@ FIRST_WIDTH_S = 0.25
 
 
 class LatencySeries:
-    """Latencies in ms, by the second of the run in which the record was sent."""
+    """Latencies in ms, by the time at which the records were sent."""
 
     def __init__(self) -> None:
         self.width_s = FIRST_WIDTH_S
-        """The seconds of a point."""
+        """The width of a point in seconds."""
         self.points: dict[int, Latencies] = {}
-        """The number of a point -> its latencies. Points without records are missing."""
+        """Index of a point (start time / width) -> its latencies. Points without records are missing."""
         self.all = Latencies()
 
     def add(self, sent_s: float, latency_ms: float) -> None:

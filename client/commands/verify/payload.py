@@ -1,4 +1,4 @@
-"""The records that ``odradek verify`` writes: run, number and time of the send in the value, one of several keys.
+"""The keys and values of the records that ``odradek verify`` writes. A value has the run, number and send time.
 
 Pure.
 """
@@ -13,12 +13,12 @@ def key_of(number: int) -> bytes:
 
 
 def value_of(run: str, number: int, sent_us: int) -> bytes:
-    """The value. ``sent_us``: µs of any clock."""
+    """The value of a record. ``sent_us``: the send time in µs of the run's monotonic clock."""
     return f"{run} {number} {sent_us} ".encode().ljust(VALUE_BYTES, b".")
 
 
 def parsed(run: str, key: bytes | None, value: bytes | None) -> tuple[int, int] | None:
-    """Number and time of a record of the run; None for any other record, and for one that is damaged."""
+    """Number and send time (µs) of a record of the run; None if it is from another run or damaged."""
     parts = (value or b"").split(b" ")
     if len(parts) != 4 or parts[0] != run.encode() or not (parts[1].isdigit() and parts[2].isdigit()):
         return None

@@ -1,4 +1,4 @@
-"""What a run of ``odradek verify`` does: its topic, rate and end, and its own name.
+"""The parameters of a run of ``odradek verify``.
 
 Pure.
 """
@@ -10,15 +10,15 @@ class VerifyPlan(NamedTuple):
     """One run. It ends after ``duration_s`` seconds or after ``records`` records."""
 
     run: str
-    """Sets the records of this run apart from others in the topic; without spaces."""
+    """The name of the run, in the value of each of its records. It has no spaces."""
     topic: str
     partitions: int | None
-    """None: those of the topic, or a default for a new one."""
+    """None: any number for an existing topic, the default for a new one."""
     replication_factor: int
     rate: float
-    """Records a second."""
+    """Records per second."""
     duration_s: float | None
     records: int | None
     transactional: bool
     timeout_s: float
-    """How long the cluster may stand still at the end, while the records are read."""
+    """The seconds without progress after which the final reading gives up."""

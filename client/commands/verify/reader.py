@@ -1,7 +1,7 @@
-"""Reads the records of a run: follows the topic while they are written, and reads all of them again at the end.
+"""Reads the records of a run: follows the topic during the run, then reads all records again.
 
-Owns: the positions, and when a partition counts as read to its end. The errors of a cluster that is broken are kept as
-``trouble``, and the reader goes on.
+Owns: the positions, and the decision that a partition is read to its end. Errors of the cluster do not stop the reader;
+``trouble`` has the last one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ POLL_MS = 200
 RECORDS_A_POLL = 2_000
 RETRY_S = 0.2
 SETTLE_S = 10.0
-"""A leader that was just elected knows the end of its log only after its followers have fetched. After this time
-without progress, acknowledged records after the end are lost.
+"""A newly elected leader knows its high watermark only after its followers have fetched. Acknowledged records beyond
+the high watermark count as lost after this time without progress.
 """
 READINGS_MAX = 5
 Handle = Callable[[ConsumerRecord, int, int], None]
-"""Takes a record of the run, its number and the time of its send in µs."""
+"""A function that takes a record of the run, its number and its send time in µs."""
 
 
 class VerifyReader:
@@ -50,7 +50,7 @@ class VerifyReader:
         self._went_back = False
         self.latencies = LatencySeries()
         self.trouble = ""
-        """The last error."""
+        """The text of the last error."""
         consumer.assign(begins)
         self._seek_to_begin()
 
@@ -61,14 +61,17 @@ class VerifyReader:
             self._consumer.seek(partition, offset)
 
     async def follow(self, over: asyncio.Event) -> None:
-        """Reads until ``over`` is set and then to the end. Raises AuthenticationError."""
+        """Reads until ``over`` is set, then up to the end of all partitions. Raises AuthenticationError."""
         while not over.is_set():
             await self._poll(self._followed)
         if not await self._read_to_end(self._followed):
             self._checker.followed_to_the_end()
 
     async def read_again(self) -> None:
-        """Reads everything once more, for the findings. Raises AuthenticationError."""
+        """Reads all records again from the start of the run, for the findings. Raises AuthenticationError.
+
+        If a truncation moved the position back during the reading, starts again, up to READINGS_MAX times.
+        """
         for _ in range(READINGS_MAX):
             self._checker.begin_reading()
             self._seek_to_begin()
@@ -92,7 +95,7 @@ class VerifyReader:
         self._checker.found(number, record.partition, record.offset)
 
     async def _poll(self, handle: Handle) -> bool:
-        """Reads what is there. Returns True if a position has changed. Raises AuthenticationError."""
+        """Polls once and handles the records. Returns True if a position has changed. Raises AuthenticationError."""
         before = self._consumer.positions()
         try:
             polled = await self._consumer.poll(POLL_MS, RECORDS_A_POLL)
@@ -110,7 +113,10 @@ class VerifyReader:
         return self._consumer.positions() != before
 
     async def _read_to_end(self, handle: Handle) -> dict[TopicPartition, str]:
-        """Returns the partitions whose end it could not reach, and why: the cluster stood still for the timeout."""
+        """Reads to the end of all partitions. Gives up after ``timeout_s`` without progress.
+
+        Returns the partitions whose end it did not reach, with the reason.
+        """
         ends, moved_s = await self._ends(), self._now_s()
         while not ends or self._behind(ends):
             if await self._poll(handle):
@@ -126,7 +132,7 @@ class VerifyReader:
         return {}
 
     def _behind(self, ends: dict[TopicPartition, int]) -> dict[TopicPartition, str]:
-        """The partitions that have to be read further, and a text that says how far they were read."""
+        """The partitions that are not read to their end yet, each with a text about its position."""
         texts, positions = {}, self._consumer.positions()
         for partition, begin in self._begins.items():
             position = positions.get(partition, begin)

@@ -1,6 +1,6 @@
 """The result of ``odradek verify`` as JSON.
 
-Pure. Source: ours; the names of the findings are those of :class:`.checker.Kind` in small letters.
+Pure. The names of the findings are those of :class:`.checker.Kind` in lower case.
 """
 
 import json
@@ -13,7 +13,7 @@ PERCENTILES = {"50th": 0.5, "95th": 0.95, "99th": 0.99, "99.9th": 0.999}
 
 
 def report_json(report: Report) -> str:
-    """One object. Latencies are in ms; null if no record was read."""
+    """The result as one JSON object. Latencies are in ms; null if no record was read."""
     series = report.latencies
     found = {
         "ok": not report.findings,

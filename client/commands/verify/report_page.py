@@ -1,6 +1,6 @@
-"""The result of ``odradek verify`` as one HTML page with the latencies as SVG.
+"""The result of ``odradek verify`` as one HTML page, with the latencies as SVG.
 
-Pure. The page needs no other file and runs no script. Every text is escaped here.
+Pure. The page needs no other file and has no script. All texts are escaped here.
 """
 
 from html import escape
@@ -10,12 +10,13 @@ from .latency_series import LatencySeries
 from .report_text import Report, finding_line, heading, latency_line, verdict
 
 WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 940, 320, 70, 30, 20
-"""Of the plot, and of the margins with its axes and half of the last label."""
+"""Pixels: the plot's width and height, and the margins for the axes (left, bottom) and half of the last label (right).
+"""
 LINES = (("max", "#c33"), ("99th", "#d80"), ("50th", "#27c"))
-"""The lines of the plot, from the highest, and their colours."""
+"""The series of the plot and their colours, highest values first."""
 TICKS = 10
 STEPS_S = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400)
-"""Seconds between two labels of the time."""
+"""Possible distances between two labels of the time axis, in seconds."""
 LOWEST_MS = 0.1
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -26,7 +27,7 @@ STYLE = (
 
 
 def page(report: Report) -> str:
-    """The whole document."""
+    """The whole HTML document."""
     mood = "failed" if report.findings else "ok"
     counts = "".join(
         f'<tr><th scope="row">{escape(text)}</th><td>{count:,}</td></tr>' for text, count in report.counts.items()
@@ -59,7 +60,7 @@ def _latencies(report: Report) -> str:
 
 
 def plot(series: LatencySeries) -> str:
-    """The latencies in ms on a logarithmic axis, over the seconds of the run at which the records were sent."""
+    """The SVG plot: latencies in ms on a logarithmic axis, over the send time in seconds since the run's start."""
     points = sorted(series.points.items())
     first, last = points[0][0], points[-1][0]
     lowest = min(one.percentiles(0.5)[0] for _, one in points)
@@ -99,13 +100,16 @@ def plot(series: LatencySeries) -> str:
 
 
 def _ticks(first_s: float, last_s: float) -> list[float]:
-    """The seconds that get a label: round ones, at most ``TICKS``, or one at the start of a very long run."""
+    """The times (seconds) that get a label: at most ``TICKS`` multiples of a step in ``STEPS_S``.
+
+    A longer run uses TICKS times the largest step.
+    """
     step = next((step for step in STEPS_S if (last_s - first_s) / step < TICKS), STEPS_S[-1] * TICKS)
     return [number * step for number in range(ceil(first_s / step), floor(last_s / step) + 1)]
 
 
 def _axes(bottom: float, top: float, times: list[tuple[float, float]], floor_y: float) -> str:
-    """A line for each power of ten, and a label for each of ``times`` (x, seconds)."""
+    """The SVG of the axes: a line for each power of ten ms, and a label for each of ``times`` (x, seconds)."""
     decades = round(log10(top / bottom))
     lines = [f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{floor_y:.1f}" stroke="#eee"/>' for x, _ in times]
     for power in range(decades + 1):

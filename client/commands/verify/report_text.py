@@ -24,37 +24,37 @@ class Report(NamedTuple):
     partitions: int
     elapsed_s: float
     counts: dict[str, int]
-    """The numbers of records, by text."""
+    """Text such as "acknowledged" -> number of records."""
     findings: list[VerifyFinding]
     latencies: LatencySeries
 
 
 def report_of(topic: str, partitions: int, elapsed_s: float, checker: Checker, latencies: LatencySeries) -> Report:
-    """The result of a run whose records were read."""
+    """Makes the report of a run from the checker, after the reading."""
     fates = {text: checker.of_fate(fate) for fate, text in FATE_TEXTS.items()}
     counts = {"sent": checker.count, **{text: count for text, count in fates.items() if count}, "read": checker.read}
     return Report(topic, partitions, elapsed_s, counts, checker.findings(), latencies)
 
 
 def verdict(report: Report) -> str:
-    """One line."""
+    """The line that says whether the run found errors."""
     if not report.findings:
         return "OK: no loss, no duplicate, no record out of order or of an aborted transaction"
     return f"FAILED: {len(report.findings)} kind{'s' if len(report.findings) > 1 else ''} of findings"
 
 
 def heading(report: Report) -> str:
-    """One line: the topic and the time."""
+    """The first line: topic, number of partitions, duration."""
     return f"{report.topic}: {report.partitions} partitions, {report.elapsed_s:.1f} s"
 
 
 def finding_line(finding: VerifyFinding) -> str:
-    """A finding without its examples."""
+    """The line of a finding, without its examples."""
     return finding.kind.value if not finding.examples else f"{finding.count:,} {finding.kind.value}"
 
 
 def latency_line(report: Report) -> str:
-    """Mean, percentiles and maximum of the end-to-end latencies."""
+    """The line with mean, percentiles and maximum of the end-to-end latencies."""
     latencies = report.latencies.all
     p50, p95, p99, p999 = latencies.percentiles(0.5, 0.95, 0.99, 0.999)
     return (

@@ -30,17 +30,17 @@ from .writer import VerifyWriter
 PARTITIONS = 3
 PROGRESS_S = 5.0
 QUIET_S = 1.0
-"""The progress names the last error if nothing was acknowledged for this time."""
+"""The progress line has the last error if nothing was acknowledged for this time."""
 KEPT_FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-"""Settings of a new topic, so that the broker's own removal of old records is not taken for a loss."""
+"""Configurations of a new topic: no retention and no compaction, which would look like lost records."""
 
 
 async def verify_cluster(
     plan: VerifyPlan, admin: dict[str, Any], producer: dict[str, Any], consumer: dict[str, Any]
 ) -> Report:
-    """Writes, reads, compares. The dictionaries are the arguments of the clients.
+    """Writes the records, reads them and compares. The dictionaries are the arguments of the clients.
 
-    Raises CommandError; ClientError and KafkaError of a cluster that does not answer at the start.
+    Raises CommandError; ClientError and KafkaError if the cluster does not answer at the start.
     """
     now_s = asyncio.get_running_loop().time
     async with TopicRecordAdmin(**admin) as topics, Consumer(**consumer) as reading:
@@ -56,7 +56,7 @@ async def verify_cluster(
 
 
 async def prepared(admin: TopicRecordAdmin, plan: VerifyPlan) -> list[TopicPartition]:
-    """The partitions of the topic, which is created if it does not exist. Raises CommandError, KafkaError."""
+    """Creates the topic if it does not exist. Returns its partitions. Raises CommandError, KafkaError."""
     if plan.topic not in await admin.list_topics():
         new = NewTopic(plan.topic, plan.partitions or PARTITIONS, plan.replication_factor, configs=KEPT_FOREVER)
         await admin.create_topics([new])
@@ -69,7 +69,7 @@ async def prepared(admin: TopicRecordAdmin, plan: VerifyPlan) -> list[TopicParti
 
 
 async def write_and_read(writer: VerifyWriter, reader: VerifyReader, progress: VerifyProgress) -> None:
-    """Follows the topic while the records are written, then reads all again. The first Ctrl-C ends the writing only."""
+    """Follows the topic while the records are written, then reads all again. The first Ctrl-C ends only the writing."""
     over, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def interrupted() -> None:
@@ -77,7 +77,7 @@ async def write_and_read(writer: VerifyWriter, reader: VerifyReader, progress: V
         click.echo("ends: reads what was written. Ctrl-C again gives up", err=True)
         writer.stop()
 
-    with suppress(RuntimeError, ValueError):  # not in the main thread: Ctrl-C goes elsewhere
+    with suppress(RuntimeError, ValueError):  # raised outside the main thread, which alone receives Ctrl-C
         loop.add_signal_handler(signal.SIGINT, interrupted)
     following = asyncio.create_task(reader.follow(over))
     following.add_done_callback(lambda _: writer.stop())
@@ -94,7 +94,7 @@ async def write_and_read(writer: VerifyWriter, reader: VerifyReader, progress: V
 
 
 class VerifyProgress:
-    """A line on standard error every few seconds."""
+    """Prints a progress line on standard error every PROGRESS_S seconds."""
 
     def __init__(
         self, checker: Checker, writer: VerifyWriter, reader: VerifyReader, now_s: Callable[[], float]
@@ -109,7 +109,7 @@ class VerifyProgress:
             click.echo(self.line(), err=True)
 
     def line(self) -> str:
-        """The present state."""
+        """The progress line."""
         checker, writer, now_s = self._checker, self._writer, self._now_s()
         line = (
             f"{now_s - self._start_s:.0f} s: {checker.count:,} sent, {checker.of_fate(Fate.STORED):,} acknowledged, "

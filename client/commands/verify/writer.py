@@ -1,7 +1,7 @@
-"""Writes the records of a run, and tells the checker the outcome of each.
+"""Writes the records of a run, and passes the outcome of each to the checker.
 
-Owns: the rate, the transactions and their ends. It goes on while brokers fail: the producer sends again for
-delivery.timeout.ms, and a transactional producer that can't go on is replaced. Nothing is ever sent twice by hand.
+Owns: the rate, the transactions and their ends. It continues while brokers fail: the producer retries for
+delivery.timeout.ms, and after a fatal error a new producer is created. The writer itself never resends a record.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .payload import key_of, value_of
 from .plan import VerifyPlan
 
 UNANSWERED_MAX = 5_000
-"""Records that may wait for an answer; the rate falls below the wanted one while there are more."""
+"""The maximum number of records without an answer. At this number the writer waits, and the rate falls."""
 CATCH_UP_S = 1.0
-"""After a pause, the records of this time are sent at once; the others are not made up for."""
+"""After a pause, the missed records of at most this time are sent at once. The others only delay the schedule."""
 TRANSACTION_RECORDS = 100
 TRANSACTION_S = 0.5
 """A transaction ends after this many records or seconds."""
@@ -29,16 +29,16 @@ ABORT_EVERY = 5
 """One of this many transactions is aborted."""
 RETRY_S = 0.5
 REFUSALS = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_RECORD})
-"""A broker answers these of the record itself, however often it is sent. After any other error, an earlier attempt may
+"""Errors caused by the record itself, which no attempt can have stored. After any other error, an earlier attempt may
 have been stored.
 """
 
 
 class VerifyWriter:
-    """Sends until the run is over."""
+    """Sends the records of one run."""
 
     def __init__(self, plan: VerifyPlan, checker: Checker, new_producer: Callable[[], Producer]) -> None:
-        """``new_producer``: makes producers that are not started; transactional ones if the plan says so."""
+        """``new_producer`` creates a producer without starting it, a transactional one if ``plan.transactional``."""
         self._plan, self._checker, self._new_producer = plan, checker, new_producer
         self._now_s = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
@@ -46,21 +46,21 @@ class VerifyWriter:
         self._end_s = float("inf") if plan.duration_s is None else self._next_s + plan.duration_s
         self._stopped = False
         self.unanswered = 0
-        """The records that wait for an answer now."""
+        """The number of records that wait for an answer now."""
         self.answered_s = self._next_s
-        """The time of the last acknowledgement."""
+        """The loop time (s) of the last acknowledgement."""
         self.trouble = ""
-        """The last error."""
+        """The text of the last error."""
 
     def stop(self) -> None:
-        """Ends the run early: what was sent is still answered and read."""
+        """Stops sending. Records that were sent still get their outcome."""
         self._stopped = True
         self._wake.set()
 
     async def write(self) -> None:
-        """Sends the records, and returns when each has its outcome.
+        """Sends the records, and returns after each has its outcome.
 
-        Raises AuthenticationError; if nothing was sent, also what a producer raises that does not start.
+        Raises AuthenticationError; KafkaError and ClientError only if they occur before the first record.
         """
         while not self._is_over():
             try:
@@ -73,7 +73,7 @@ class VerifyWriter:
                     raise
                 self._failed(error)
                 await asyncio.sleep(RETRY_S)
-        await asyncio.sleep(0)  # the callbacks of records that a stopped producer gave up
+        await asyncio.sleep(0)  # runs the callbacks of records that failed when the producer stopped
 
     def _is_over(self) -> bool:
         return self._stopped or self._checker.count == self._plan.records or self._now_s() >= self._end_s
@@ -89,7 +89,7 @@ class VerifyWriter:
         await producer.flush()
 
     async def _turn(self, end_s: float) -> bool:
-        """Waits until the next record may be sent. Returns False if it is not until ``end_s``, or the run is over."""
+        """Waits until the next record may be sent. Returns False if ``end_s`` comes first, or if the run is over."""
         await asyncio.sleep(0)
         while not self._is_over() and (now_s := self._now_s()) < end_s:
             has_room = self.unanswered < UNANSWERED_MAX
@@ -103,13 +103,13 @@ class VerifyWriter:
         return False
 
     async def _send(self, producer: Producer) -> None:
-        """Sends a record. Raises AuthenticationError; in a transaction also what makes an abort necessary."""
+        """Sends a record. Raises AuthenticationError; in a transaction also KafkaError and ClientError."""
         number = self._checker.sent()
         value = value_of(self._plan.run, number, int(self._now_s() * 1_000_000))
         try:
             future = await producer.send(self._plan.topic, value, key_of(number))
         except (KafkaError, ClientError) as error:
-            self._checker.refused(number)  # it was not even queued
+            self._checker.refused(number)  # the record was not queued
             self._failed(error)
             if self._plan.transactional or isinstance(error, AuthenticationError):
                 raise
@@ -132,7 +132,7 @@ class VerifyWriter:
     # Transactions
 
     async def _write_transactions(self, producer: Producer) -> None:
-        """Raises what the producer can't go on after: ClientError, KafkaError."""
+        """Writes transactions until the run is over. Raises ClientError, KafkaError if it needs a new producer."""
         await self._answer_to(producer.init_transactions)
         number = 0
         while not self._is_over():
@@ -140,7 +140,7 @@ class VerifyWriter:
             await self._transaction(producer, is_aborted=number % ABORT_EVERY == 0)
 
     async def _transaction(self, producer: Producer, *, is_aborted: bool) -> None:
-        """One transaction. Its records have their fate afterwards, also if it raises ClientError or KafkaError."""
+        """Writes one transaction. Its records have an outcome afterwards, even if it raises ClientError, KafkaError."""
         checker, first, is_committing = self._checker, self._checker.count, False
         try:
             await producer.begin_transaction()
@@ -162,7 +162,7 @@ class VerifyWriter:
         checker.aborted(first, checker.count)
 
     async def _answer_to(self, call: Callable[[], Awaitable[None]]) -> None:
-        """Repeats a call about a transaction until it has an answer, or the run is over."""
+        """Repeats a call about a transaction while it times out. Raises TransactionTimeoutError if the run is over."""
         while True:
             try:
                 return await call()
