@@ -1,7 +1,7 @@
 """Shared by the command lines of the pipeline: parses paths, times and sizes, and handles Ctrl-C.
 
 Ctrl-C gives one line and exit code 130 instead of a traceback. Workers of the local pool get the signal from the
-terminal too and end at once (engine/engines.py); a job's own `finally` removes what it has begun. Source: exit codes of
+terminal too and end at once (engine/engines.py); a job's own `finally` removes unfinished files. Source: exit codes of
 shells, 128 and the signal's number.
 """
 

@@ -156,4 +156,4 @@ DIRECTORY_CHECKS: dict[str, Check] = {
         "Keep both directories. Find out which one is right, and let the broker fetch the other one again.",
     ),
 }
-"""Every check of what lies around the logs, by the name of its findings."""
+"""The checks of checkpoints, metadata, retention, leftover files and replicas, by the name of their findings."""

@@ -1,4 +1,4 @@
-"""A kind of finding: how bad it is, what it means, what to do.
+"""Describes a kind of finding: its severity, its meaning and the recommended action.
 
 Pure. The catalogues (catalogue_log.py, catalogue_directory.py, catalogue_groups.py) are made of these.
 """

@@ -35,7 +35,7 @@ class Finding(NamedTuple):
 
 
 def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
-    """The first finding of each name, with the count of all. Used for a replica whose rows are already written."""
+    """The first finding of each name, with the number of all of that name. For a replica whose rows were written."""
     first: dict[str, Finding] = {}
     for found in findings:
         known = first.get(found.name)

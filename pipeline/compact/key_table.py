@@ -324,7 +324,7 @@ def fill_slots(slots: Words, entries: Words, state: Int64s, seed: Word) -> None:
 
 @compiled
 def keep_range(entries: Words, state: Int64s, seed: Word, bits: int, value: int) -> None:
-    """Keeps only the entries of a range, moved together. The slots must then be filled anew."""
+    """Keeps only the entries of a range, moved together. The caller must fill the slots again."""
     entry: Place = 1
     target: Place = 1
     count = 0

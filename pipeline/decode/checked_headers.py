@@ -1,10 +1,10 @@
 """Reads the headers and CRCs of a segment's batches, without their records, for an audit of batches.
 
-Owns: the rhythm. The file is read and checksummed in pieces that stay in the processor's cache; headers go out many
-pieces at a time, since whoever looks at them pays for each table. Of the bytes only control batches' are kept. Memory:
-one piece (one batch where that is larger) and 61 bytes for each batch of MOST_BYTES.
+Owns: the size of reads and of results. The file is read and checksummed in pieces that fit into the processor's cache.
+The headers of many pieces are returned in one table, because the checks have a cost per table. Of the bytes, only those
+of control batches are kept. Memory: one piece (or one batch if larger) and 61 bytes for each batch of MOST_BYTES.
 
-Sketch of costs: 0.2 ns a byte beside 2 us a batch; 4 MiB at a time, through memory, the bytes cost twice as much.
+Cost: 0.2 ns a byte and 2 us a batch. With pieces of 4 MiB, which leave the cache, a byte takes twice as long.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ from .spans import Flags
 
 PIECE_BYTES = 1 << 20
 MOST_BYTES = 32 << 20
-"""Bytes of the log whose headers go out together."""
+"""The bytes of the log after which a table of headers is returned."""
 _MOST_BATCHES = 16_384
-"""A table ends with the piece that reaches so many: batches may be of a hundred bytes."""
+"""A table also ends with the piece that reaches this number of batches, which may have only a hundred bytes each."""
 
 
 class CheckedHeaders(NamedTuple):

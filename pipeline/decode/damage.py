@@ -1,4 +1,4 @@
-"""Damage in the bytes of a log, as a value. Jobs turn it into rows and findings; it is never an exception."""
+"""Describes damage in the bytes of a log. Damage is a value, never an exception; jobs make rows or findings of it."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class DamageKind(StrEnum):
     UNREADABLE = "file-unreadable"
     TOO_LARGE = "batch-too-large"
     ZEROS = "zero-tail"
-    """Zeros up to the end of what is read: preallocated space, or what a power cut left. Jobs decide what it means."""
+    """Zeros up to the end of the file: preallocated space, or the result of a power cut. Jobs decide which."""
 
 
 class Damage(NamedTuple):
@@ -25,5 +25,5 @@ class Damage(NamedTuple):
     position: int
     size: int
     base_offset: int
-    """The offset that the batch says it begins with; -1 where even that can't be read."""
+    """The base offset in the batch's header; -1 if it can't be read."""
     message: str

@@ -1,9 +1,9 @@
 """Decodes one large batch in windows of records, because a few compressed bytes can hold gigabytes of rows.
 
-Pure. The batch is decompressed twice: first to see that all of it is right, since a batch with a malformed record has
-no rows, then for its rows. Memory: one window of records, or one record if that is larger, MOST_RECORD_BYTES at most.
-The limit on a batch's decompressed bytes is the caller's. Arrow, which has zstd a piece at a time, is imported with the
-first large batch of it. Source: protocol/records/record.py for what is refused.
+Pure. The batch is decompressed twice: first to check all of its records, because a batch with a malformed record gets
+no rows, then to return the rows. Memory: one window of records, or one record of up to MOST_RECORD_BYTES. The caller
+limits the decompressed bytes of a batch. Arrow, which decompresses zstd in pieces, is imported only for the first large
+zstd batch. Source: protocol/records/record.py for the malformed records that are refused.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ from .damage import Damage, DamageKind
 from .spans import BYTES_REMAIN, ENDS_INSIDE, FAULTS, LONG_NUMBER, Bytes, Sections, Spans, WalkedRecords
 
 PIECE_BYTES = 1 << 20
-"""Decompressed bytes that are walked at once."""
+"""The number of decompressed bytes that are walked at once."""
 MOST_RECORD_BYTES = 32 << 20
-"""Of one record, decompressed. Kafka's default for max.message.bytes is 1 MiB for a whole batch."""
+"""The maximum decompressed bytes of one record. Kafka's default of max.message.bytes is 1 MiB for a whole batch."""
 _SMALLEST_RECORD = 7
 
 
@@ -183,5 +183,5 @@ def _zstd_pieces(section: memoryview, max_size: int) -> Iterator[Any]:
                 if size > max_size:
                     raise RecordTooLargeError(f"the records decompress to more than {max_size} bytes")
                 yield piece
-    except OSError as error:  # Arrow's for a malformed frame
+    except OSError as error:  # Arrow raises it for a malformed frame
         raise InvalidRecordError(f"malformed zstd stream: {error}") from error

@@ -1,8 +1,8 @@
 """Reads a partition while a broker may delete, replace or move its files. Returns each batch once.
 
-A file that vanishes under the reader means that the directory has changed: retention, the cleaner or a deletion. The
-partition is listed again and reading goes on at the next offset, MOST_RESTARTS times at most. Never writes. Memory: one
-chunk. Invariant: batches come by rising offsets, so that no batch is given before and after a restart. Source: Kafka's
+A file that vanishes while it is read was removed by retention, the cleaner or a deletion. The reader then lists the
+partition again and continues at the next offset, at most MOST_RESTARTS times. Never writes. Memory: one chunk.
+Invariant: batches are returned by rising offsets, so that no batch is returned again after a restart. Source: Kafka's
 LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 """
 
@@ -45,11 +45,11 @@ class Absence(StrEnum):
     """The reason why requested offsets are missing."""
 
     DELETED = "offsets-lost"
-    """Retention deleted the segments that had them."""
+    """Retention deleted the segments with these offsets."""
     GONE = "partition-gone"
     """The whole partition was deleted or moved to another directory."""
     CHANGING = "partition-changing"
-    """Files vanished under each reading."""
+    """Files vanished during each attempt to read."""
     UNREADABLE = "file-unreadable"
     """The directory can't be listed any more."""
 
@@ -83,8 +83,9 @@ def read_living(
 ) -> Iterator[LivingChunk | Absent]:
     """The batches of a partition's directory that have offsets of `[first_offset, end_offset)`.
 
-    `first_parts`: where they were when the read was planned; a restart lists the directory again. Chunks may have
-    batches outside the range. No chunk is returned twice. Raises OSError if the problem is not one file's.
+    `first_parts`: the parts that have the offsets, as of the planning of the read. A restart lists the directory again.
+    Chunks may have batches outside the range. No batch is returned twice. Raises OSError for errors that do not concern
+    one file.
     """
     reading = _GivenOffsets(key, path, first_offset, end_offset)
     is_first = True
@@ -136,7 +137,7 @@ class _GivenOffsets:
                     self.next_offset = max(self.next_offset, min(end, part.end_offset))
                 yield LivingChunk(part, new)
                 if is_last:
-                    return  # what follows may be half written
+                    return  # later batches may be half written
             self.next_offset = max(self.next_offset, min(part.end_offset, self.end_offset))
 
     def _new(self, item: BatchTable | Damage) -> BatchTable | Damage | None:

@@ -1,10 +1,10 @@
 """Unpacks LZ4 frames of many batches into one buffer, without intermediate copies.
 
-Pure. Only frames as Kafka's Lz4BlockOutputStream writes them: blocks of 64 KiB, no checksums. Anything else, malformed
-frames too, is left to protocol/records/lz4_codec.py, which describes the frame; so is one that may hold more than a
-reader takes (CVE-2023-34455).
+Pure. Supports only frames as Kafka's Lz4BlockOutputStream writes them: blocks of 64 KiB, no checksums. Callers pass
+other frames, malformed ones, and those that may be larger than their limit (CVE-2023-34455) to
+protocol/records/lz4_codec.py, which describes the frame.
 
-Sketch of costs: 10 us for a batch of 16 KiB, of which liblz4 takes 7; 26 through lz4_codec.
+Cost: 10 us for a batch of 16 KiB, of which liblz4 takes 7 us. lz4_codec takes 26 us.
 """
 
 from struct import Struct
@@ -45,7 +45,7 @@ def unpack(data: memoryview, start: int, out: memoryview) -> int:
 
     Returns -1 for a malformed block.
     """
-    import cramjam  # on first use, as everywhere: an audit of headers needs no codec
+    import cramjam  # imported on first use: an audit of headers needs no codec
 
     position = start + len(_FRAME_START)
     size = 0
@@ -105,5 +105,5 @@ class SectionBuffer:
         return self._payload
 
     def bounds(self) -> Int64s:
-        """The bounds of the sections: section n is between number n and number n + 1."""
+        """The bounds of the sections: section n begins at element n of the result and ends at element n + 1."""
         return numpy.array(self._ends, dtype=numpy.int64)

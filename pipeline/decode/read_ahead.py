@@ -1,8 +1,8 @@
 """Reads sources ahead: the current one and the next one, each on its own thread.
 
-Owns: the threads, and their end. Reading a file and checking CRCs release the interpreter lock most of the time, so
-two segments' headers take three fifths of the time that they take one after the other. Memory: AHEAD
-items of each of two sources.
+Owns: the threads, from their start to their end. Reading files and checking CRCs release the interpreter lock (GIL)
+most of the time. Reading the headers of two segments at once takes 3/5 of the time of one after the other. Memory:
+AHEAD items of each of two sources.
 """
 
 from collections import deque
@@ -13,7 +13,8 @@ from queue import Queue
 from typing import Generic, TypeVar
 
 AHEAD = 32
-"""Items: of headers (checked_headers.py) a GiB of the log, 4 MB with batches of 16 KiB, 50 MB with the smallest."""
+"""The maximum number of items that wait. Tables of checked_headers.py then stand for 1 GiB of the log and take 4 MB for
+batches of 16 KiB, 50 MB for the smallest batches."""
 _AT_ONCE = 2
 
 Source = TypeVar("Source")
@@ -21,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class _SourceThread(Generic[Item]):
-    """The items of one source, which a thread reads."""
+    """Reads one source on a thread, and iterates over its items."""
 
     def __init__(self, threads: ThreadPoolExecutor, items: Iterator[Item]) -> None:
         self._ready: Queue[Item | None] = Queue(AHEAD)
@@ -46,7 +47,7 @@ class _SourceThread(Generic[Item]):
     def __iter__(self) -> Iterator[Item]:
         while not self._is_over and (item := self._take()) is not None:
             yield item
-        self._done.result()  # raises what reading has raised
+        self._done.result()  # raises the exception of the thread, if any
 
     def close(self) -> None:
         """Stops reading the source and frees its thread."""
@@ -60,7 +61,8 @@ def read_ahead(
 ) -> Generator[tuple[Source, Iterator[Item]], None, None]:
     """Yields each source, in order, with the items that `read` yields for it. No item may be None.
 
-    Close it if it is not consumed to its end. An exception of `read` is raised at the place of its item.
+    The caller must close the generator if it does not read it to the end. An exception in `read` is raised after the
+    items that `read` has yielded.
     """
     readings: deque[tuple[Source, _SourceThread[Item]]] = deque()
     following = iter(sources)

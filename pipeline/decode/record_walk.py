@@ -1,10 +1,10 @@
-"""Finds each record's fields in one pass over the variable-length numbers of many batches, compiled by numba.
+"""Finds the fields of each record in one pass over the varints of many batches, compiled by numba.
 
-Pure. Refuses exactly what protocol/records/record.py refuses (a test compares them); a batch with a malformed record
-gets a fault code and no records. Never copies a key or a value. Works on int64 only: bits beyond 64 fall off, as in
-Java. If numba is not installed, vector_walk.py does the same.
+Pure. Refuses the same records as protocol/records/record.py (a test compares them). A batch with a malformed record
+gets a fault code and no records. Never copies a key or a value. Uses int64 only: numbers wrap at 64 bits, as in Java.
+If numba is not installed, vector_walk.py does the same.
 
-Sketch of costs: 12 to 25 ns a record.
+Cost: 12 to 25 ns a record.
 """
 
 import numpy
@@ -83,7 +83,7 @@ def _skip_headers(data: Bytes, position: int, limit: int, end: int, count: int) 
     return position
 
 
-# One function, though long: a part of it would take most of these arrays, and its faults end the loop over a batch.
+# One long function: a helper would need most of these arrays, and would have to end the loop over a batch at a fault.
 @compiled
 def _walk(
     data: Bytes,
@@ -120,7 +120,7 @@ def _walk(
             if position < 0:
                 break
             end = position + size
-            delta, position = _number(data, position + 1, limit, 10)  # behind the attributes: none are defined
+            delta, position = _number(data, position + 1, limit, 10)  # + 1: the attributes, unused
             if position < 0:
                 break
             timestamps[row] = base_timestamps[batch] + delta

@@ -1,9 +1,8 @@
-"""Decodes the records of a chunk: decompression within a limit, walk, Arrow.
+"""Decodes the records of a chunk: decompresses them within a limit, finds their fields, builds Arrow columns.
 
-Pure. Compressed batches are taken in groups, and large ones in parts, which bounds memory. Rows
-keep the log's order; damage is returned separately. Equal to protocol/records/record.py record by record, by numba and
-by numpy (tests say so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts
-without it.
+Pure. Decodes compressed batches in groups and large ones in parts, which bounds memory. Rows keep the log's order;
+damage is returned separately. Returns the same records as protocol/records/record.py, with numba or only with numpy
+(tests compare them). Imports Arrow only to build columns: an audit needs only spans.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +28,9 @@ from .lz4_sections import SectionBuffer, bytes_needed
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 LARGE_BYTES = 4 << 20
-"""A batch whose records have more bytes than this, decompressed, is walked in parts (large_batches.py)."""
+"""A batch with more decompressed bytes than this is decoded in parts (large_batches.py)."""
 GROUP_BYTES = 4 << 20
-"""Decompressed bytes that are walked at once; more where one batch has more. More is slower: they leave the cache."""
+"""The decompressed bytes of a group of batches, unless one batch has more. Larger groups would leave the cache."""
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
 _GREATEST_BASE_TIMESTAMP = (1 << 63) - 65
 
@@ -51,7 +50,7 @@ def decode_chunk(
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[DecodedRecords | Damage]:
-    """The records of the selected batches of a chunk, and the batches whose records can't be decoded.
+    """Yields the records of the selected batches of a chunk, and the damage of batches that can't be decoded.
 
     `columns`: names in RECORD_COLUMNS and BATCH_COLUMNS. Only these are built.
     """
@@ -145,7 +144,7 @@ def _unpacked(
                 batches = []
                 buffer.empty(size)
             if section is None and not is_large and not buffer.unpack(chunk.view, start):
-                section = _decompressed(chunk, index, start, end, most)  # which says what is wrong
+                section = _decompressed(chunk, index, start, end, most)  # returns the damage
         except RecordTooLargeError:
             is_large = True
         if is_large:

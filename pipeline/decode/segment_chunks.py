@@ -1,7 +1,7 @@
 """Reads a segment's file in chunks of whole batches. Skips damage if the offset index names a later batch.
 
-Owns: the open file while it is read. Memory: one chunk, or one batch if that is larger. Damage is returned as a value
-in its place, and so are bytes that the system refuses to read. Reading continues at the next batch in the index.
+Owns: the open file while it is read. Memory: one chunk, or one batch if that is larger. Damaged bytes, and bytes that
+the system refuses to read, are returned as Damage between the chunks. Reading continues at the next batch in the index.
 Never writes. Invariant: every batch is in exactly one chunk.
 """
 
@@ -19,10 +19,11 @@ from .damage import Damage, DamageKind
 
 DEFAULT_CHUNK_BYTES = 4 << 20
 MOST_BATCH_BYTES = 64 << 20
-"""A batch is read whole, so this bounds what one costs. Kafka's default for message.max.bytes is 1 MiB."""
+"""The maximum size of a batch, which is read whole. A larger one is Damage. Kafka's default of message.max.bytes is
+1 MiB."""
 _ZEROS_AT_ONCE = 1 << 20
 _SECTOR_BYTES = 4096
-"""Failed reads are halved down to this, so that a bad sector costs the batches around it and no others."""
+"""A failed read is repeated with half the size, down to this one, so that a bad sector makes few batches unreadable."""
 _FRONT = Struct(">qiib")
 _KINDS = {
     ScanEnd.INCOMPLETE: DamageKind.INCOMPLETE,
@@ -43,9 +44,9 @@ def read_chunks(
     """Yields the batches of `path` from `start` (a batch's first byte) to `end` in chunks, and the damage between them.
 
     `batch_positions`: batch starts from the offset index. After a batch with an impossible length, or bytes that can't
-    be read, reading continues at the next of them, or ends if there is none. Raises FileNotFoundError
-    (and other errors that say that the file is gone, or with an `inode` that it was replaced), and OSError for what is
-    not this file's fault.
+    be read, reading continues at the next of them, or ends if there is none. Raises FileNotFoundError and other errors
+    for which `is_gone` is true if the file is gone, or if its inode is not `inode` (0: any). Raises OSError for errors
+    that do not concern this file.
     """
     try:
         with open_ranges(path, inode) as file:
@@ -73,7 +74,7 @@ class _ChunkReader:
         while position < self.limit:
             data = self._read(position)
             if data is None:
-                continue  # once more, in small reads
+                continue  # reads again, with a smaller size
             if isinstance(data, Damage):
                 yield data
                 position += data.size
@@ -135,7 +136,7 @@ class _ChunkReader:
             try:
                 data = self.file.read(position, min(_ZEROS_AT_ONCE, self.limit - position))
             except OSError:
-                return False  # the next read says what is wrong
+                return False  # the next read reports the error
             if data.count(0) != len(data) or not data:
                 return False
             position += len(data)
@@ -149,7 +150,7 @@ class _ChunkReader:
             try:
                 front = self.file.read(candidate, _SECTOR_BYTES)[: _FRONT.size]
             except OSError:
-                continue  # as unreadable as what comes before it
+                continue  # this candidate can't be read either
             if len(front) < _FRONT.size:
                 break
             base_offset, length, _, magic = _FRONT.unpack(front)

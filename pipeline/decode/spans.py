@@ -1,7 +1,7 @@
-"""The places of records' fields in a payload. Both walks return them, and Arrow columns are built from them.
+"""Spans: the positions of records' fields in a payload. record_walk.py and vector_walk.py return them.
 
-Pure. A field is two numbers, its start and its end, in the layout that Arrow's binary arrays have for
-their offsets (start, end, start, end, …, end), so that a column is gathered without rearranging a number.
+Pure. A field has a start and an end. They are stored like the offsets of Arrow's binary arrays (start, end, start, end,
+…, end), so that arrow_columns.py can use them as they are.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ FAULTS = (
     "a variable-length number is too long",
     "a record has an impossible number of headers or header key size",
 )
-"""What can be wrong with the records of a batch, by number."""
+"""The texts of the faults that the records of a batch can have, by number."""
 ENDS_INSIDE, WRONG_SIZE, BYTES_REMAIN, LONG_NUMBER, BAD_HEADER = range(1, 6)
 
 SMALLEST_RECORD_SIZE = 7
@@ -56,7 +56,7 @@ class Spans(NamedTuple):
     keys: Fields
     values: Fields
     header_positions: Int32s
-    """Where the first header begins."""
+    """The position of the first header in the payload."""
     header_counts: Int32s
     batches: Int64s
     faults: Int64s
@@ -64,16 +64,16 @@ class Spans(NamedTuple):
 
 
 class WalkedRecords(NamedTuple):
-    """Spans of records in their payload, before they become columns; `batches` of the spans are the chunk's."""
+    """Spans of records and their payload, before columns are built. `spans.batches`: indexes of the chunk's batches."""
 
     payload: Bytes
     spans: Spans
     unpacked_size: int
-    """Bytes of the payload that were decompressed; the others lie in the log as they are."""
+    """The bytes of the payload that were decompressed. The others are not compressed in the log."""
     is_part: bool = False
-    """The records are a part of one batch, which others precede or follow."""
+    """Whether the records are only a part of one large batch."""
     is_last: bool = True
-    """No other part follows."""
+    """Whether this is the last part of the batch."""
 
 
 class Sections(NamedTuple):

@@ -1,10 +1,10 @@
-"""The walk of record_walk.py with numpy only, for systems without numba. Returns equal spans and faults.
+"""Finds the fields of records like record_walk.py, but with numpy only. Returns the same spans and faults.
 
-Pure. A short Python loop follows the lengths from record to record; all other numbers are read for all records of all
-batches at once, field by field, so that speed does not depend on how many records a batch has. A fault of a record
-counts only if no earlier record of its batch has one, like a loop that stops at the first.
+Pure. A short Python loop follows the lengths from record to record. The other numbers are read field by field for all
+records of all batches at once, so that the speed does not depend on the number of records in a batch. The fault of a
+batch is that of its first faulty record.
 
-Sketch of costs: 120 ns a record for the loop, about as much for the fields.
+Cost: 120 ns a record for the loop, and about as much for the fields.
 """
 
 from typing import NamedTuple
@@ -53,7 +53,7 @@ def _chain(data: Bytes, sections: Sections) -> _Chain:
         tail = 0 if said == 0 else ENDS_INSIDE
         end = start
         for _ in range(count):
-            # Lengths of one and of two bytes are nearly all: the rest is a call.
+            # Nearly all lengths have one or two bytes. Longer ones take a function call.
             if end + 1 < limit and (byte := view[end]) < 0x80:
                 position, tail = end + 1, 0
                 end = position + ((byte >> 1) ^ -(byte & 1))
@@ -83,7 +83,7 @@ def _chain(data: Bytes, sections: Sections) -> _Chain:
 
 
 def _next_record(view: bytes, position: int, limit: int) -> tuple[int, int, int]:
-    """(end of the record at `position` by its length, its start after the length field, fault)."""
+    """Returns (end of the record at `position` by its length, its start after the length field, fault)."""
     if position >= limit:
         return 0, position, ENDS_INSIDE
     byte = view[position]
@@ -104,7 +104,10 @@ def _next_record(view: bytes, position: int, limit: int) -> tuple[int, int, int]
 
 
 class _RecordCursors:
-    """A position in each of many records, moved over their numbers together. `faults` keeps each record's first."""
+    """A position in each of many records. Reads the next number of all records at once, and moves past it.
+
+    `faults`: the first fault of each record.
+    """
 
     def __init__(self, data: Bytes, positions: Int64s, limits: Int64s) -> None:
         self.data = data
@@ -118,7 +121,7 @@ class _RecordCursors:
             self.faults[is_wrong & (self.faults == 0)] = fault
 
     def _bytes(self, positions: Int64s, limits: Int64s) -> tuple[Int64s, Flags]:
-        """The byte at each position (0 past the limit), and which positions are past their limit."""
+        """The byte at each position (0 past its limit), and a flag for each: whether it is past its limit."""
         is_behind = positions >= limits
         if is_behind.any():
             found = numpy.zeros(len(positions), dtype=numpy.int64)
@@ -156,7 +159,7 @@ class _RecordCursors:
         self.faults[longer[self.faults[longer] == 0]] = LONG_NUMBER
 
     def fields(self) -> tuple[Int64s, Int64s, Flags]:
-        """Returns (starts, ends, which are null) of a field and moves past it. A field is a length and its bytes."""
+        """Returns (starts, ends, null flags) of a field and moves past it. A field is a length and its bytes."""
         lengths = self.numbers(5)
         starts = self.positions
         self.positions = starts + numpy.maximum(lengths, 0)
@@ -202,7 +205,7 @@ def _packed(found: tuple[Int64s, Int64s, Flags], kept: Flags | slice) -> Fields:
 def walk_records(data: Bytes, sections: Sections) -> Spans:
     """The spans of all records of the batches whose decompressed records are in `data` (less than 2 GiB)."""
     chain = _chain(data, sections)
-    cursor = _RecordCursors(data, chain.positions + 1, sections.ends[chain.batches])  # behind the attributes
+    cursor = _RecordCursors(data, chain.positions + 1, sections.ends[chain.batches])  # skips the attributes byte
     timestamps = sections.base_timestamps[chain.batches] + cursor.numbers(10)
     offsets = sections.base_offsets[chain.batches] + cursor.numbers(5)
     keys, values = cursor.fields(), cursor.fields()

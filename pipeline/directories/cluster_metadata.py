@@ -1,6 +1,6 @@
-"""The topics and configs of a cluster, as the metadata log of a log directory has them. Pure.
+"""Describes the topics and configs of a cluster, as the metadata log in a log directory has them. Pure.
 
-metadata_reader.py reads it.
+metadata_reader.py reads that log.
 """
 
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 @dataclass(slots=True)
 class TopicFacts:
-    """One topic: its 16-byte id, and for each partition the brokers that have it and the ids of their log directories
-    (none where brokers before Kafka 3.7 wrote the record)."""
+    """One topic: its 16-byte id, and for each partition the replicas' broker ids and the ids of their log directories.
+    Records of brokers before Kafka 3.7 have no directory ids."""
 
     name: str
     topic_id: bytes
@@ -25,7 +25,7 @@ class TopicFacts:
 
 
 class MetadataDamage(NamedTuple):
-    """What can't be read of the metadata log from a position on; `is_refused`: the system would not read the file."""
+    """Damage in a file of the metadata log from a position (bytes) on. `is_refused`: the system can't read the file."""
 
     path: Path
     position: int
@@ -35,14 +35,14 @@ class MetadataDamage(NamedTuple):
 
 @dataclass(slots=True)
 class DirectoryMetadata:
-    """Topics by name; configs set for topics, for all brokers, and for one broker by its id, by Kafka's keys."""
+    """Topics by name, and dynamic configs of topics, of all brokers, and of single brokers by broker id."""
 
     topics: dict[str, TopicFacts] = field(default_factory=dict)
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
     named_broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     is_known: bool = False
-    """Whether there was a metadata log at all."""
+    """Whether the directory has a metadata log with records."""
     damage: list[MetadataDamage] = field(default_factory=list)
 
     def configs_of_broker(self, broker_id: str | None) -> dict[str, str]:

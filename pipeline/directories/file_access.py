@@ -1,10 +1,9 @@
-"""Where log directories lie: on a local disk (NFS too), or in object storage under a URL such as ``s3://bucket/data``.
+"""Lists and reads log directories on a local disk or NFS, or in object storage (a URL such as ``s3://bucket/data``).
 
-A directory is a ``pathlib.Path``, or for a URL a path of universal-pathlib, which has the same methods on fsspec's file
-systems; both are what the type ``Path`` says here. Owns how files are listed with their sizes and read in ranges: by
-one system call each locally, without any layer between; by one request each in object storage. Never writes. fsspec is
-imported with the first URL only. For what `storage` reads whole there is a file layer. Source: pathlib, fsspec's
-AbstractFileSystem.
+A directory is a ``pathlib.Path``, or for a URL a path of universal-pathlib, which has the same methods. The type
+``Path`` stands for both here. Owns: listing files with their sizes, and reading ranges. Each takes one system call on a
+disk, one request in object storage. Never writes. fsspec is imported only for the first URL. PathFiles lets `storage`
+read whole files from both. Source: pathlib, fsspec's AbstractFileSystem.
 """
 
 import errno
@@ -25,7 +24,7 @@ _MOST_LISTINGS = 4
 
 
 class ObjectsMissingError(OSError):
-    """A URL was given, and what reads it is not installed; the text says how to install it."""
+    """The package that reads a given URL is not installed. The text says how to install it."""
 
 
 class RangeReader(Protocol):
@@ -34,7 +33,7 @@ class RangeReader(Protocol):
     size: int
 
     def read(self, position: int, size: int) -> bytes:
-        """`size` bytes from `position` on, fewer at the end. Raises OSError."""
+        """`size` bytes from `position` on, fewer at the end of the file. Raises OSError."""
         ...
 
 
@@ -48,12 +47,12 @@ class _LocalFile:
         self.size = os.fstat(descriptor).st_size
 
     def read(self, position: int, size: int) -> bytes:
-        """See RangeReader."""
+        """`size` bytes from `position` on, fewer at the end of the file. Raises OSError."""
         return os.pread(self.descriptor, size, position)
 
 
 class _RemoteFile:
-    """An object of an object store: each read is a request for a range, nothing is kept."""
+    """An object of an object store. Each read is a request for a range; nothing is cached."""
 
     __slots__ = ("path", "size", "system")
 
@@ -63,19 +62,19 @@ class _RemoteFile:
         self.size = int(self.system.size(self.path))
 
     def read(self, position: int, size: int) -> bytes:
-        """See RangeReader."""
+        """`size` bytes from `position` on, fewer at the end of the object. Raises OSError."""
         return bytes(self.system.cat_file(self.path, start=position, end=min(position + size, self.size)))
 
 
 def path_of(text: str | Path) -> Path:
-    """The path of a directory or file: local, or a URL's. Raises ObjectsMissingError, ValueError for a URL unknown."""
+    """The path of a local file or of a URL. Raises ObjectsMissingError, ValueError for an unknown kind of URL."""
     if isinstance(text, Path) or URL_MARK not in str(text):
         return Path(text)
     try:
         from upath import UPath
 
         path: Any = UPath(text)
-        path.fs  # noqa: B018 - imports what speaks to this kind of store, or says what is missing
+        path.fs  # noqa: B018 - imports the package for this kind of store; raises ImportError if it is missing
     except ImportError as error:
         raise ObjectsMissingError(
             f"{text}: {error}; the extra 'objects' of odradek reads object storage (README.md, Install)"
@@ -84,16 +83,16 @@ def path_of(text: str | Path) -> Path:
 
 
 def is_local(path: Path) -> bool:
-    """Whether the operating system has the file."""
+    """Whether the path is in a file system of this machine (NFS included), not in object storage."""
     return isinstance(path, PurePath)
 
 
 @contextmanager
 def open_ranges(path: Path, inode: int = 0) -> Iterator[RangeReader]:
-    """The file, for reads at positions. Raises OSError.
+    """Opens a file for reads at positions. Raises OSError.
 
-    With an `inode` (not 0) another file under that name counts as gone: the cleaner has replaced the one that was
-    listed, and positions in that one mean nothing here.
+    If `inode` is not 0 and the file has another inode, raises an error for which `is_gone` is true: the cleaner has
+    replaced the file that was listed, so positions in that file do not apply to this one.
     """
     if not is_local(path):
         yield _RemoteFile(path)
@@ -121,10 +120,10 @@ def is_gone(error: OSError) -> bool:
 
 
 def is_unreadable(error: OSError, path: Path) -> bool:
-    """Whether the error is this one file's, so that a job can go on with the others.
+    """Whether the error concerns only this file, so that a job can continue with other files.
 
-    False for a file that is gone (the caller lists again), for limits of this process, and for an object store that
-    fails with more than a refusal: then nothing else would be read either.
+    False for a file that is gone (the caller lists the directory again), for limits of this process such as open files,
+    and for every error of an object store except a refused permission: other objects would then fail too.
     """
     if is_gone(error) or error.errno in _OF_THIS_PROCESS:
         return False
@@ -132,14 +131,14 @@ def is_unreadable(error: OSError, path: Path) -> bool:
 
 
 def unreadable_text(path: Path, error: OSError) -> str:
-    """What rows and errors say of a file that can't be read."""
+    """The text in rows and errors for a file that can't be read."""
     return f"file-unreadable: {path}: {fault_text(error)}"
 
 
 class FileEntry(NamedTuple):
     """An entry of a directory. `size` is bytes; `inode` is 0 in object storage.
 
-    `fault` says why it can't be read: it is neither a file nor a directory, or it can't even be looked at.
+    `fault`: why it can't be read. It is neither a file nor a directory, or the system refuses to read its status.
     """
 
     name: str
@@ -150,16 +149,16 @@ class FileEntry(NamedTuple):
 
 
 def list_directory(directory: Path) -> list[FileEntry]:
-    """The entries of a directory; see `list_steadily`. Raises OSError."""
+    """The entries of a directory, read as by `list_steadily`. Raises OSError."""
     return list_steadily(directory)[0]
 
 
 def list_steadily(directory: Path) -> tuple[list[FileEntry], bool]:
     """The entries of a directory, and whether they are its state at one moment. Raises OSError.
 
-    The system gives the names in several portions, and each entry is looked at later. A file that is renamed in between
-    can miss under both names. A listing counts only if no entry vanished and a second one has the same names; the
-    last of _MOST_LISTINGS is returned as it is. A remote directory is listed by one request: objects have no renames.
+    The system returns names in several portions, and the status of each entry is read later. A file that is renamed
+    meanwhile can be missing under both names. The directory is therefore listed until no entry vanished and a second
+    listing has the same names, at most _MOST_LISTINGS times. Object storage needs one request: it has no renames.
     """
     if not is_local(directory):
         remote: Any = directory
@@ -176,7 +175,7 @@ def list_steadily(directory: Path) -> tuple[list[FileEntry], bool]:
 
 
 def _scan(directory: Path) -> tuple[list[FileEntry], bool]:
-    """The entries of a local directory; False if one vanished before it was looked at. Raises OSError."""
+    """The entries of a local directory; False if one vanished before its status was read. Raises OSError."""
     found = []
     is_whole = True
     with os.scandir(directory) as entries:
@@ -193,7 +192,7 @@ def _scan(directory: Path) -> tuple[list[FileEntry], bool]:
 
 
 def _entry(entry: "os.DirEntry[str]") -> FileEntry:
-    """Looks at an entry without following a link: what a link leads to is not the directory's."""
+    """Reads the status of an entry. Does not follow links: the target of a link does not belong to the directory."""
     status = entry.stat(follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
         return FileEntry(entry.name, status.st_size, is_directory=False, inode=status.st_ino)
@@ -204,7 +203,7 @@ def _entry(entry: "os.DirEntry[str]") -> FileEntry:
 
 
 def modified_ms(path: Path) -> int:
-    """When a file was last written, ms since 1970; in object storage when it was put there. Raises OSError."""
+    """When a file was last written, ms since 1970. In object storage, when the object was created. Raises OSError."""
     if is_local(path):
         return os.stat(path, follow_symlinks=False).st_mtime_ns // 1_000_000
     remote: Any = path
@@ -212,19 +211,19 @@ def modified_ms(path: Path) -> int:
 
 
 def check_reachable(directory: Path) -> None:
-    """Asks an object store for a directory once. Raises OSError where it can't be asked: no credentials, no network."""
+    """Checks that an object store answers. Raises OSError if it does not, such as without credentials or network."""
     if is_local(directory):
         return
     try:
         directory.is_dir()
     except OSError:
         raise
-    except Exception as error:  # each store's client has errors of its own, which are no OSError
+    except Exception as error:  # clients of object stores have their own errors, which are not OSErrors
         raise OSError(f"{directory}: {type(error).__name__}: {error}") from error
 
 
 class PathFiles(Files):
-    """The file layer of `storage` for reading whole files by the path's own method, which URLs have, too."""
+    """The file layer that lets `storage` read whole files, also those of a URL."""
 
     def read_file(self, path: Path) -> bytes:
         """All bytes of a file. Raises OSError."""
@@ -232,7 +231,7 @@ class PathFiles(Files):
 
 
 def size_and_inode(path: Path) -> tuple[int, int]:
-    """Bytes and inode of a file (of a link, if it is one); an object's inode is 0. Raises OSError."""
+    """Size in bytes and inode of a file. A link is not followed; an object's inode is 0. Raises OSError."""
     if not is_local(path):
         return path.stat().st_size, 0
     status = os.stat(path, follow_symlinks=False)

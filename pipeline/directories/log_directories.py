@@ -1,7 +1,7 @@
-"""What lies in a log directory: partitions and their segments, found by names and sizes alone.
+"""Finds the partitions in a log directory and their segments, from names and sizes of files.
 
-Reads names, sizes and offset indexes; never a log. Directories that end in -delete, -future or -stray are not a
-partition's. Source: storage/files/file_names.py; Kafka's LogManager.loadLogs.
+Reads names, sizes and offset indexes; never a log. Skips directories that end in -delete, -future or -stray. Source:
+storage/files/file_names.py; Kafka's LogManager.loadLogs.
 """
 
 from collections.abc import Iterable
@@ -39,10 +39,9 @@ _SWAPPED = tuple(suffix + SWAP_SUFFIX for suffix in SEGMENT_SUFFIXES)
 
 
 class SegmentFile(NamedTuple):
-    """A segment: its first offset, its log file and that file's bytes; `is_file` False: something else has its name.
+    """A segment: its base offset, and path and size (bytes) of its log file. `is_file`: False for a link, FIFO, ….
 
-    `inode` is that of the file that was listed: after the cleaner's next round another file has the name. It is 0 in
-    object storage.
+    `inode`: that of the listed file, 0 in object storage. It shows whether the cleaner has replaced the file since.
     """
 
     base_offset: int
@@ -55,7 +54,7 @@ class SegmentFile(NamedTuple):
 class PartitionDirectory(NamedTuple):
     """One replica of a partition; the last segment is the active one.
 
-    `fault` says why the directory could not be listed (it is a link, or the system refused); it has no segments then.
+    `fault`: why the directory could not be listed (it is a link, or the system refused). Then there are no segments.
     """
 
     topic: str
@@ -64,7 +63,7 @@ class PartitionDirectory(NamedTuple):
     segments: tuple[SegmentFile, ...]
     fault: str = ""
     is_changing: bool = False
-    """The last listing met renames of the cleaner, so that the segments may have a gap."""
+    """The cleaner was renaming files during the last listing, so a segment may be missing."""
 
     @property
     def name(self) -> str:
@@ -73,18 +72,18 @@ class PartitionDirectory(NamedTuple):
 
     @property
     def fault_sentence(self) -> str:
-        """The fault as rows and errors name it."""
+        """The text in rows and errors for a partition with a `fault`."""
         return f"file-unreadable: {self.path}: {self.fault}"
 
 
 class LogDirectoryError(Exception):
-    """A path is not a log directory; the text says what is missing."""
+    """A path is not a log directory, or has no partition of a requested topic. The text says which."""
 
 
 def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> list[PartitionDirectory]:
-    """The partitions in a log directory (or the one that `directory` itself is), by topic and partition.
+    """The partitions in a log directory, ordered by topic and partition. `directory` may also be that of a partition.
 
-    Without `topics` all but ``__cluster_metadata``. Object storage works as well (file_access.py). Raises
+    `topics`: None for all except ``__cluster_metadata``. Works with object storage too (file_access.py). Raises
     LogDirectoryError, OSError.
     """
     if not directory.is_dir():
@@ -120,9 +119,9 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
 
 
 def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> PartitionDirectory | None:
-    """What is in a partition's directory now; None if it is gone. `fault`: why it can't be listed. Raises OSError.
+    """Lists a partition's directory; None if it is gone. `fault`: why it can't be listed. Raises OSError.
 
-    Waits for a swap of segments that is under way: the old ones lose their names before the new one has its own.
+    If the cleaner is swapping segments, lists again: it renames the old segments before the new one.
     """
     if fault:
         return PartitionDirectory(*key, path, (), fault)
@@ -142,9 +141,9 @@ def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> Partition
 
 
 def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directories: Iterable[object]) -> None:
-    """Raises LogDirectoryError for topics that were named and are not among those found in the directories.
+    """Raises LogDirectoryError if a named topic was not found in the directories.
 
-    A name that is wrong by a letter would else give an audit that finds nothing, an export that looks whole.
+    Otherwise a misspelt name would give an audit without findings, or an export that seems complete.
     """
     missing = set(named or ()).difference(found)
     if missing:
@@ -163,30 +162,30 @@ def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFi
 
 
 def list_entries(directory: Path) -> tuple[list[FileEntry], bool]:
-    """The entries of a partition's directory; True if renames are under way, so that one may miss. Raises OSError."""
+    """The entries of a partition's directory; True if renames are under way: one may be missing. Raises OSError."""
     entries, is_steady = list_steadily(directory)
     return entries, not is_steady or _is_swapping(entries)
 
 
 def _is_swapping(entries: Iterable[FileEntry]) -> bool:
-    """Whether a cleaned file waits for its name: Kafka's LocalLog.replaceSegments renames the old segments first."""
+    """Whether a .swap file has no final name yet: Kafka's LocalLog.replaceSegments renames the old segments first."""
     swaps = {entry.name.removesuffix(SWAP_SUFFIX) for entry in entries if entry.name.endswith(_SWAPPED)}
     return bool(swaps) and not swaps.issubset(entry.name for entry in entries)
 
 
 def open_segment(segment: SegmentFile) -> AbstractContextManager[RangeReader]:
-    """The segment's log file for reads at positions. Raises OSError, one that `is_gone` if the file was replaced."""
+    """Opens the segment's log file. Raises OSError, for which `is_gone` is true if the file was replaced."""
     return open_ranges(segment.path, segment.inode)
 
 
 def indexed_positions(segment: SegmentFile) -> list[int]:
-    """Where batches begin, by the segment's offset index; rising, without what can't be true."""
+    """The positions of batches in the segment's offset index, rising. Leaves out positions outside the file."""
     path = segment_path(segment.path.parent, segment.base_offset, OFFSET_INDEX_SUFFIX)
     try:
         data = read_file(path).rstrip(b"\0")  # the active segment's index is preallocated: 10 MiB of zeros
     except OSError as error:
         if is_gone(error) or is_unreadable(error, path):
-            return []  # without it reading ends at damage instead of going on after it
+            return []  # without the index, reading ends at the first damage
         raise
     data += bytes(-len(data) % _INDEX_ENTRY.size)
     entries = _INDEX_ENTRY.iter_unpack(data)

@@ -1,6 +1,6 @@
 """Replays the records of a metadata log, to get its topics and configs.
 
-Reads whole files, each up to its first damage, and detects whether the log was cut. Never writes.
+Reads whole files, each up to its first damage, and detects a log that lost its end. Never writes.
 Source: Kafka's metadata records (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord).
 """
 
@@ -28,15 +28,15 @@ from .file_access import PathFiles, is_gone, is_unreadable, read_file
 _REPLAYED = frozenset(
     cls.API_KEY for cls in (TopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord, RemoveTopicRecord)
 )
-"""The record types that are read; a newer Kafka's, too, are passed over."""
+"""The record types that are read. Others are skipped, also unknown ones of a newer Kafka."""
 _TOPIC_RESOURCE = 2
 _BROKER_RESOURCE = 4
 
 
 class MetadataReplay:
-    """Fills the metadata from the snapshot and the log in `directory`, and names what is damaged or was cut.
+    """Fills `metadata` from the snapshot and the log in `directory`, and adds damage and a lost end to it.
 
-    `is_clean`: the broker was stopped cleanly, so that the log ends with a whole batch.
+    `is_clean`: the broker was stopped cleanly, so the log must end with a whole batch.
     """
 
     def __init__(self, metadata: DirectoryMetadata, directory: Path, *, is_clean: bool) -> None:
@@ -48,12 +48,12 @@ class MetadataReplay:
         self._end_offset = 0
 
     def read_snapshot(self, name: str) -> None:
-        """Takes in a snapshot, ``<end offset>-<epoch>.checkpoint``. Raises OSError."""
+        """Replays a snapshot, ``<end offset>-<epoch>.checkpoint``. Raises OSError."""
         self._read_file(self._directory / name, is_tail=False)
         self._from_offset = self._end_offset = int(name.partition("-")[0])
 
     def read_log(self, names: Sequence[str]) -> None:
-        """Takes in the segments, by offset, and checks that they begin and end where they should. Raises OSError."""
+        """Replays the segments in the order of offsets, and checks the start and end of the log. Raises OSError."""
         first = int(names[0].partition(".")[0]) if names else 0
         if first > self._from_offset:
             what = f"it begins at offset {first}, the snapshot before it ends at {self._from_offset}"
@@ -83,7 +83,10 @@ class MetadataReplay:
         self._metadata.damage.append(MetadataDamage(path, 0, fault_text(error), is_refused=True))
 
     def _read_file(self, path: Path, *, is_tail: bool) -> None:
-        """Takes in the data records of a file, up to the first damage. A torn end after a kill is none."""
+        """Replays the data records of a file, up to the first damage.
+
+        A half-written end of the last segment after an unclean stop is not damage.
+        """
         try:
             data = read_file(path)
         except OSError as error:

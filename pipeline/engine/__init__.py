@@ -1,1 +1,1 @@
-"""Engines that run the tasks of a job: in this process, in several, on Spark."""
+"""Engines that run the tasks of a job: in this process, in a pool of processes, or on Spark."""

@@ -1,8 +1,8 @@
-"""Compilation of hot loops by numba where it is installed; without it they run as they are, slower.
+"""Compiles hot loops with numba if it is installed. Otherwise they run as Python code, which is slower.
 
-numba is imported, and a loop compiled, at the first call: importing it and fetching one function from its cache takes
-as long as auditing a small directory. The machine code is cached on disk beside the module, or in the user's cache
-where that can't be written. Source: numba's documentation of njit(cache=True, forceinline=True).
+numba is imported, and a loop compiled, at the first call of the loop: to import it and load one function from its cache
+takes as long as an audit of a small directory. The machine code is cached beside the module, or in the user's cache
+directory if the former can't be written. Source: numba's documentation of njit(cache=True, forceinline=True).
 """
 
 from collections.abc import Callable
@@ -13,25 +13,25 @@ from typing import Any, TypeVar, cast
 Function = TypeVar("Function", bound=Callable[..., object])
 
 IS_COMPILED = find_spec("numba") is not None  # some platforms and Python versions have no wheel
-"""Whether loops are machine code here."""
+"""Whether numba is installed, so that loops are compiled."""
 
 
 def compiled(function: Function) -> Function:
-    """The function as machine code that lets other threads run, or as it is."""
+    """Decorates a function to be compiled, and to run without the interpreter lock (GIL). Unchanged without numba."""
     return cast(Function, _Compiled(function, is_inlined=False)) if IS_COMPILED else function
 
 
 def inlined(function: Function) -> Function:
-    """The same for a small function that compiled ones call for each record: made part of them.
+    """As `compiled`, for a small function that compiled ones call for each record: it is inlined into them.
 
-    numba calls a function by a pointer for its result and a status to check: the walk over records took 44 ns with
-    calls and takes 17 without.
+    A call in numba returns its result through a pointer, and a status to check. The walk over records took 44 ns a
+    record with calls, and takes 17 ns without.
     """
     return cast(Function, _Compiled(function, is_inlined=True)) if IS_COMPILED else function
 
 
 class _Compiled:
-    """A function that is compiled when it is called first, with those of its kind that it calls."""
+    """A function that is compiled at its first call, together with the `_Compiled` functions that it calls."""
 
     def __init__(self, function: Callable[..., object], *, is_inlined: bool) -> None:
         assert isinstance(function, FunctionType)
@@ -43,7 +43,10 @@ class _Compiled:
         return (self._fast or self.fast())(*arguments)
 
     def fast(self) -> Any:
-        """numba's function. It looks up what it calls among the module's names: there stand those of this kind."""
+        """The function compiled by numba.
+
+        It gets a copy of the module's names in which each `_Compiled` is replaced by the function that numba compiled.
+        """
         if self._fast is None:
             import numba
 

@@ -1,9 +1,9 @@
-"""Where the tasks of a job run: in a pool of processes of this machine, or as tasks of a Spark cluster.
+"""Runs the tasks of a job: in this process, in a pool of processes of this machine, or on a Spark cluster.
 
-Tasks and results are picklable values, functions are top-level functions of this package, so that workers find them by
-name. Never retries a task itself (Spark does). Invariant: whichever engine ran, results are the same and come in the
-same order. What makes processes is imported with the first pool: a small job does without. Source: concurrent.futures;
-spark_tasks.py for the cluster.
+Tasks and results are picklable values. Functions are top-level functions of this package, so that workers find them by
+name. Never retries a task itself (Spark does). Invariant: `run_tasks` returns the same results in the same order with
+every engine. multiprocessing is imported only for the first pool, because a small job needs none. Source:
+concurrent.futures; spark_tasks.py for the cluster.
 """
 
 import os
@@ -21,7 +21,7 @@ SPARK = "spark"
 ENGINES = (LOCAL, SPARK)
 
 SMALL_BYTES = 64 << 20
-"""Tasks that read less than this together run in this process: a pool takes half a second to start, they take less."""
+"""Tasks that read fewer bytes than this in all run in this process: they take less than the 0.5 s to start a pool."""
 
 
 def run_tasks(
@@ -36,7 +36,7 @@ def run_tasks(
     progress: Progress | None = None,
     max_workers: int | None = None,
 ) -> Iterator[Result]:
-    """The result of every task, in the tasks' order, each as soon as it and those before it are there.
+    """Yields the result of every task, in the tasks' order, as soon as it and all earlier ones are done.
 
     The arguments are those of Job. Raises EngineMissingError, and TaskError for the first task that fails.
     """
@@ -53,7 +53,7 @@ def run_tasks(
 
 
 def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
-    """(index of the task, its result), in the order in which they finish. Raises as run_tasks does."""
+    """Yields (index of the task, its result), in the order in which tasks finish. Raises as run_tasks does."""
     if not job.tasks:
         return
     if engine == SPARK:
@@ -107,7 +107,7 @@ def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
         for index in order:
             indexes[pool.submit(job.function, job.tasks[index])] = index
         for future in as_completed(list(indexes)):
-            index = indexes.pop(future)  # so that a result is held no longer than its reader holds it
+            index = indexes.pop(future)  # drops the future, which would keep the result in memory
             yield index, _outcome(future, job, index)
     except BrokenProcessPool as error:
         raise TaskError(f"{job.name}: a worker process was ended from outside (out of memory?)") from error
@@ -127,9 +127,10 @@ def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Re
 
 
 def _process_context(function: Callable[..., object]) -> "BaseContext":
-    """Workers never begin as copies of this process, whose threads (Arrow's, a JVM's) may hold locks.
+    """The way to start workers: a fork server, or `spawn` if the system has none.
 
-    A fork server imports the job's module once for all of them.
+    Never forks this process, because its other threads (of Arrow or a JVM) may hold locks. The fork server imports the
+    job's module once for all workers.
     """
     import multiprocessing
 
@@ -141,9 +142,9 @@ def _process_context(function: Callable[..., object]) -> "BaseContext":
 
 
 def _begin_worker() -> None:
-    """An interrupt ends a worker without a word; the end of the process that started it too.
+    """Prepares a worker to end silently at Ctrl-C, or when the process that started it ends.
 
-    Without the latter, workers of a compaction that was killed would go on writing after its lock is gone.
+    Otherwise the workers of a killed compaction would continue to write after its lock is released.
     """
     import signal
     import threading

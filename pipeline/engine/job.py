@@ -1,6 +1,6 @@
-"""A job for either engine: its tasks, and the errors that end it. Pure.
+"""Describes a job for an engine: its tasks, and the errors that end it. Pure.
 
-Owns: the description. Never does: running. Source: engines.py, spark_tasks.py.
+Owns: the description. Never does: run a task. Source: engines.py, spark_tasks.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,24 +12,24 @@ Progress = Callable[[int, int], None]
 
 
 class EngineError(Exception):
-    """A job that its engine can't run to the end; the text says why and what to do."""
+    """The engine can't run a job to its end. The text says why and what to do."""
 
 
 class EngineMissingError(EngineError):
-    """Spark was asked for, and it or its Java is not installed."""
+    """The engine is Spark, and pyspark or Java is not installed."""
 
 
 class TaskError(EngineError):
-    """A task that failed: where, and the error's kind and text."""
+    """A task failed. The text has the task's name, and the type and text of the error."""
 
 
 class Job(Generic[Task, Result]):
     """The work to run, for either engine.
 
-    `place` says where a task works, usually a path: errors name it, and on Spark an executor that has no such path
-    refuses the task. `sizes` are the bytes that each task reads: the largest begin first, and what is small altogether
-    needs no pool. `progress` gets (tasks done, tasks in all), each counted with its one of `weights` where these are
-    given. `max_workers` bounds the local pool below the cores.
+    `place` returns where a task works, usually a path. Errors name it, and a Spark executor without that path refuses
+    the task. `sizes`: the bytes that each task reads. The largest begin first; a job below SMALL_BYTES runs without a
+    pool. `progress` is called with (tasks done, tasks in all), or the sums of their `weights`. `max_workers`: maximum
+    size of the local pool; default: the number of cores.
     """
 
     __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks", "weights")
@@ -56,12 +56,12 @@ class Job(Generic[Task, Result]):
         self.max_workers = max_workers
 
     def task_name(self, index: int) -> str:
-        """How an error names a task."""
+        """The name of a task in errors."""
         return self.places[index] if self.places is not None else f"task {index + 1} of {len(self.tasks)}"
 
 
 def task_error(task_name: str, error: Exception) -> TaskError:
-    """The error that names the task; one that the task has named itself stays as it is."""
+    """The TaskError for an error of a task. An error that already is a TaskError is returned unchanged."""
     if isinstance(error, TaskError):
         return error
     return TaskError(f"{task_name}: {type(error).__name__}: {error}")

@@ -1,9 +1,9 @@
-"""Runs the tasks of a job on Spark: one Spark task for each, its result sent to the driver when it finishes.
+"""Runs the tasks of a job on Spark: one Spark task for each. The driver gets a result when its task finishes.
 
-Owns the session where none is running. Results travel in an accumulator, since collect() hands out nothing before the
-last task has finished; Spark merges the accumulators of a result stage once for each task, retries and all. Speculation
-is off: a task may write (a compaction), and two at once must not. Source: pyspark's RDD API; Spark's
-DAGScheduler.handleTaskCompletion.
+Owns: the session, if none is running. Executors send results through an accumulator, because collect() returns nothing
+before the last task has finished. Spark merges the accumulator once for each task, even if it retries the task.
+Speculation is off, because a task may write (compaction), and must not run twice at once. Source: pyspark's RDD API;
+Spark's DAGScheduler.handleTaskCompletion.
 """
 
 import os
@@ -29,11 +29,11 @@ _TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver 
 
 
 class _Finished(SimpleQueue[Any]):
-    """Finished results that are not taken yet: lists of (index, result), then None."""
+    """The queue of finished results in the driver: lists of (index, result), then None at the end of the job."""
 
 
 class _Collecting:
-    """How Spark joins results: lists on the executors, which the driver puts into its queue as they come."""
+    """Tells Spark how to merge results: an executor collects a list, the driver puts each list into its queue."""
 
     def zero(self, _value: object) -> list[Any]:
         """The empty list of results with which Spark starts each task."""
@@ -49,7 +49,7 @@ class _Collecting:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What an executor does with (index, name, path or None, task)."""
+    """The function that an executor runs for each (index, name, path or None, task)."""
 
     function: Callable[[Any], Any]
     results: Any
@@ -69,7 +69,7 @@ class _Work:
 
 
 def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
-    """(index, result) of each task as it finishes. Raises EngineMissingError, EngineError, TaskError."""
+    """Yields (index, result) of each task when it finishes. Raises EngineMissingError, EngineError, TaskError."""
     with spark_session(job.name) as spark:
         context = spark.sparkContext
         finished = _Finished()
@@ -91,7 +91,7 @@ def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
 
 
 def _local_path(job: Job[Task, Result], index: int) -> str | None:
-    """The path that an executor must have, if the place is not a URL."""
+    """The path that must exist on the executor; None if the task has no place or its place is a URL."""
     place = None if job.places is None else job.places[index]
     return place if place is not None and os.path.isabs(place) else None
 
@@ -105,7 +105,7 @@ def _run(
     finished: _Finished,
     failures: list[Exception],
 ) -> None:
-    """The job, on a separate thread. It puts the end mark after all its results."""
+    """Runs the Spark job on a separate thread. Puts None into the queue after the last result."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -126,7 +126,10 @@ def _job_error(error: Exception) -> EngineError:
 
 @contextmanager
 def spark_session(name: str) -> Iterator[Any]:
-    """The running session, or one that ends with the block. Raises EngineMissingError, EngineError."""
+    """The running session, or a new one that is stopped at the end of the block.
+
+    Raises EngineMissingError, EngineError.
+    """
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -141,7 +144,7 @@ def spark_session(name: str) -> Iterator[Any]:
             raise EngineError("the running Spark session has spark.speculation=true: two tasks could write the same")
         yield running
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else python3 of the PATH, which may lack the packages
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not python3 of the PATH, which may lack packages
     builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
     try:
         spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()

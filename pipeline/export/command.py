@@ -27,7 +27,7 @@ _FLAGS = {
     "endingTimestamp": "--to-time",
     "maxPartitionBytes": "--split-bytes",
 }
-"""The data source's options -> their names here."""
+"""The data source's options -> the options of this command."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,9 +1,8 @@
-"""An export: plans splits, runs a task for each, on one machine or on Spark, and marks the output as whole.
+"""Exports topics: plans splits, runs a task for each on one machine or on Spark, and marks the output as complete.
 
-The driver reads names, sizes and indexes; records go from the worker that reads them to the files it writes, never
-through the driver. ``_SUCCESS`` is written when every task is done, as Hadoop's committers do: an output without it is
-that of an export that did not end. Raises what planning raises; a topic-partition in two directories (replicas) is
-refused, since its rows would be doubled.
+The driver reads names, sizes and indexes. Workers read the records and write the files, so records never pass through
+the driver. Like Hadoop's committers, writes ``_SUCCESS`` after the last task: an output without it is incomplete.
+Refuses a partition that two directories have (replicas), because the output would have its rows twice.
 """
 
 import shutil
@@ -25,16 +24,16 @@ Progress = Callable[[int, int], None]
 
 
 class OutputError(Exception):
-    """An output that can't be written to; the text says what stands there and what to do."""
+    """The output can't be written. The text says what is in the way and what to do."""
 
 
 class DoubledPartitionError(Exception):
-    """A partition that lies in two of the directories."""
+    """Two of the directories have the same partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """What to export, where to, and how."""
+    """The options of an export: what to read, the output directory, the engine, and the format of the files."""
 
     options: ReadOptions
     output: Path
@@ -46,17 +45,17 @@ class ExportOrder:
 
 @dataclass
 class ExportResult:
-    """What an export did, by partition."""
+    """The result of an export: exported rows by partition, files, and texts about damage."""
 
     rows: Counter[tuple[str, int]] = field(default_factory=Counter)
     files: int = 0
     damage_count: int = 0
     damage: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
-    """Not damage: partitions that were deleted while the export ran."""
+    """Texts about partitions that were deleted while the export ran, which is not damage."""
 
     def add(self, done: Exported) -> None:
-        """Takes in a task's."""
+        """Adds the result of a task."""
         self.rows[done.topic, done.partition] += done.rows
         self.files += done.files
         self.damage_count += done.damage_count
@@ -65,7 +64,7 @@ class ExportResult:
 
 
 def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult:
-    """Runs the export. Raises OutputError, DoubledPartitionError, and what planning and engines raise."""
+    """Runs the export. Raises OutputError, DoubledPartitionError, and the errors of planning and of engines."""
     options = order.options
     if options.topics.listed:
         found = (find_partitions(directory, options.topics.listed) for directory in expand_paths(options.paths))
@@ -112,7 +111,10 @@ def refuse_doubled(tasks: Sequence[ExportTask]) -> None:
 
 
 def prepare_output(order: ExportOrder, topics: set[str]) -> None:
-    """Makes the directory; empties it of these topics' earlier export where that was asked for. Raises OutputError."""
+    """Creates the output directory. With `is_overwriting`, removes an earlier export of these topics.
+
+    Raises OutputError, OSError.
+    """
     output = order.output
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output} is not a directory")
@@ -130,5 +132,5 @@ def prepare_output(order: ExportOrder, topics: set[str]) -> None:
 
 
 def left_over(output: Path) -> Iterator[Path]:
-    """Files of attempts that were killed."""
+    """The temporary files of task attempts that were killed."""
     return output.glob(f"topic=*/date=*/.*{TEMPORARY_SUFFIX}")

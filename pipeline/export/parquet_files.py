@@ -1,9 +1,9 @@
-"""The Parquet files of one task: one for each day, under temporary names until all are whole.
+"""Writes the Parquet files of one task: one for each day, under temporary names until all are complete.
 
-Owns the files it writes. Layout: ``topic=T/date=YYYY-MM-DD/part-….parquet``, as Hive, Spark, pyarrow and DuckDB read
-it. Memory: the rows that wait for their row group, MOST_WAITING_BYTES at most, whatever the timestamps. Invariant: a
-name is decided by what the task reads, so a task that is run again replaces its files and never doubles a row. Source:
-Hive's partition layout.
+Owns: the files it writes. Layout: ``topic=T/date=YYYY-MM-DD/part-….parquet``, as Hive, Spark, pyarrow and DuckDB read
+it. Memory: up to MOST_WAITING_BYTES of rows that are not written yet. Invariant: the split that a task reads decides
+the names of its files, so a task that runs again replaces its files and never writes a row twice. Source: Hive's
+partition layout.
 """
 
 import os
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
-"""The date of records without a timestamp, or with one that no calendar has: readers see null."""
+"""The date of records without a timestamp, or with one before 1970 or after 9999. Readers see null."""
 ROW_GROUP_BYTES = 32 << 20
 MOST_WAITING_BYTES = 64 << 20
 MOST_OPEN_FILES = 32
@@ -26,7 +26,7 @@ _LAST_DAY = 2_932_896  # 9999-12-31
 
 
 class _Day:
-    """The rows of a day that wait, and the file that takes them."""
+    """The rows of a day that are not written yet, and the open file for them."""
 
     __slots__ = ("batches", "files", "path", "size", "writer")
 
@@ -39,10 +39,10 @@ class _Day:
 
 
 class DayFiles:
-    """Takes rows, gives files. Used as a context: leaving it by an error removes what was written."""
+    """Writes rows to files by day. As a context manager, removes all written files if the block raises an error."""
 
     def __init__(self, directory: Path, name: str, schema: Any, compression: str) -> None:
-        """`directory` is the topic's; `name` is the files', without the suffix, and no other task's."""
+        """`directory`: that of the topic. `name`: the files' name without suffix, which no other task uses."""
         self.directory = directory
         self.name = name
         self.schema = schema
@@ -64,7 +64,7 @@ class DayFiles:
                 temporary.unlink(missing_ok=True)
 
     def add(self, rows: Any) -> None:
-        """Takes a record batch of the schema. Raises OSError."""
+        """Adds the rows of a record batch of the schema. Raises OSError."""
         self.rows += rows.num_rows
         days = rows.column("timestamp").cast(pa.int64()).to_numpy() // _DAY_US
         days = numpy.where((days >= 0) & (days <= _LAST_DAY), days, -1)
@@ -74,7 +74,7 @@ class DayFiles:
             self._wait(None if day < 0 else int(day), part)
 
     def close(self) -> int:
-        """Writes what waits and gives every file its name; how many there are. Raises OSError."""
+        """Writes the remaining rows and gives all files their final names. Returns their number. Raises OSError."""
         for key, day in self._days.items():
             self._write(key, day)
             self._close(day)
@@ -93,7 +93,7 @@ class DayFiles:
             self._write(*max(self._days.items(), key=lambda item: item[1].size))
 
     def _write(self, key: int | None, day: _Day) -> None:
-        """A row group of what waits for a day."""
+        """Writes the waiting rows of a day as a row group."""
         if day.batches:
             if day.writer is None:
                 self._open(key, day)
@@ -103,7 +103,7 @@ class DayFiles:
 
     def _open(self, key: int | None, day: _Day) -> None:
         opened = [other for other in self._days.values() if other.writer is not None]
-        if len(opened) >= MOST_OPEN_FILES:  # timestamps without order: the day gets one more file, should it come again
+        if len(opened) >= MOST_OPEN_FILES:  # unordered timestamps: more rows of that day go to a new file
             self._close(opened[0])
         date = NO_DATE if key is None else str(numpy.datetime64(key, "D"))
         directory = self.directory / f"date={date}"

@@ -1,7 +1,7 @@
-"""One task of an export: reads a split and writes its Parquet files, in the worker.
+"""Runs one task of an export in a worker: reads a split and writes its Parquet files.
 
-Never touches another task's files; may be run again at any time. Memory: a chunk of the log and what parquet_files.py
-holds. The decoder is the data source's, so columns, isolation and damage are those of the data source.
+Never touches another task's files; may be run again at any time. Memory: a chunk of the log and the waiting rows of
+parquet_files.py. Uses the code of the Spark data source, so columns, isolation and damage are the same.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from ..reading.splits import LogSplit
 from .parquet_files import DayFiles
 
 COLUMNS = tuple(name for name in (*KAFKA_COLUMNS, HEADERS) if name != "topic")
-"""The data source's columns; the topic is in the directory's name, as Hive's layout wants it."""
+"""The columns of the data source without the topic, which is in the directory's name (Hive's layout)."""
 MOST_DAMAGE_TEXTS = 20
-"""Damage that a task names; the rest is counted."""
+"""The maximum number of texts about damage that a task returns. Further damage is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportTask:
-    """A split, and where its rows go."""
+    """A split to export, and the output and format of its rows."""
 
     split: LogSplit
     output: Path
@@ -34,7 +34,7 @@ class ExportTask:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a task did."""
+    """The result of a task."""
 
     topic: str
     partition: int
@@ -42,9 +42,9 @@ class Exported:
     files: int
     damage_count: int
     damage: tuple[str, ...]
-    """The first MOST_DAMAGE_TEXTS, each naming its file."""
+    """The first MOST_DAMAGE_TEXTS texts about damage, each with the name of the file."""
     notes: tuple[str, ...] = ()
-    """Not damage: the partition was deleted."""
+    """Texts that the partition was deleted, which is not damage."""
 
 
 def columns_of(task: ExportTask) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def columns_of(task: ExportTask) -> tuple[str, ...]:
 
 
 def export_split(task: ExportTask) -> Exported:
-    """Writes a split's rows. Raises OSError; no file of its is left then."""
+    """Writes a split's rows. Raises OSError, and then leaves no file."""
     split = task.split
     names = columns_of(task)
     reading = Reading((*names, CORRUPT_COLUMN), Mode.PERMISSIVE, task.is_committed_only)
@@ -75,7 +75,6 @@ def export_split(task: ExportTask) -> Exported:
 
 
 def damage_in(rows: Any) -> list[str]:
-    """What could not be read, as texts; empty if the rows are records. A batch of rows has records or such texts, never
-    both."""
+    """The texts about damage in a record batch; empty if its rows are records. It never has both."""
     column = rows.column(CORRUPT_COLUMN)
     return [] if column.null_count == len(column) else [str(text) for text in column.drop_null().to_pylist()]

@@ -1,1 +1,1 @@
-"""Rows into log segments that a broker serves: `odradek import`."""
+"""Writes rows from files into log segments that a broker can serve: `odradek import`."""

@@ -1,6 +1,6 @@
-"""Record batches out of rows: the compiled encoder where numba is, else the protocol room's, with the same bytes.
+"""Encodes rows as record batches: compiled if numba is installed, else with BatchBuilder. Both give the same bytes.
 
-Pure. A batch holds records of one timestamp type and, with LogAppendTime, of one time. Source: Kafka's
+Pure. All records of a batch have the same timestamp type and, with LogAppendTime, the same time. Source: Kafka's
 MemoryRecordsBuilder; docs/log-format.md.
 """
 
@@ -17,17 +17,17 @@ from .record_encoding import MAX_OFFSET_DELTA, encode_sections
 from .row_buffers import Rows, rows_of
 
 LEADER_EPOCH = 0
-"""Of every imported batch: no leader was elected yet."""
+"""The leader epoch of every imported batch: no leader was elected yet."""
 LOG_APPEND_TIME = 1
 
 
 def encode_rows(
     batch: Any, compression: CompressionType, batch_bytes: int, *, is_compiled: bool = IS_COMPILED
 ) -> Iterator[bytes]:
-    """The record batches of a record batch of ROW_SCHEMA whose offsets rise.
+    """Yields Kafka's record batches of the rows in `batch`: an Arrow record batch of ROW_SCHEMA with rising offsets.
 
-    `batch_bytes`: what a batch may take uncompressed, header included; a larger record has a batch of its own. Raises
-    ValueError for a timestamp below -1.
+    `batch_bytes`: the maximum size of a batch, uncompressed and with its header; a larger record gets a batch of its
+    own. Raises ValueError for a timestamp below -1.
     """
     if batch.num_rows and batch.column("timestamp").to_numpy().min() < -1:
         raise ValueError("a timestamp is below -1")
@@ -63,7 +63,7 @@ def _compiled_batches(rows: Rows, compression: CompressionType, batch_bytes: int
 
 
 def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
-    """The same, a record at a time."""
+    """As `_compiled_batches`, one record at a time in Python."""
     builder: BatchBuilder | None = None
     builder_type, first_timestamp = -1, 0
     for row in batch.to_pylist():
@@ -92,7 +92,7 @@ def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int) -
 
 
 def _size_in(builder: BatchBuilder, first_timestamp: int, record: tuple[int, Any, Any, Any, int]) -> int:
-    """Bytes that a record would take as the next one of a batch."""
+    """The bytes that a record takes as the next one of a batch."""
     trial = BatchBuilder(base_offset=builder.base_offset)
     trial.append(first_timestamp, b"", b"", (), builder.base_offset)
     before = trial.size_in_bytes

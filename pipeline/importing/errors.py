@@ -1,5 +1,5 @@
-"""What keeps an import from being made."""
+"""The error that ends an import before it has made anything visible."""
 
 
 class ImportRefusedError(Exception):
-    """The input or the directory is not as it must be; the text says what and where. Nothing is served then."""
+    """The input or the log directory can't be used. The text says why and where. No topic was created."""

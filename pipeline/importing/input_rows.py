@@ -1,6 +1,6 @@
-"""The rows of a part of the input in one schema, whatever columns and types the file has.
+"""Reads the rows of a part of the input, and converts them to one schema.
 
-Reads only. Columns are those of Spark's Kafka source and `odradek export`: key, value, topic, partition, offset,
+Never writes. Columns are those of Spark's Kafka source and `odradek export`: key, value, topic, partition, offset,
 timestamp, timestampType, headers. All but value may be missing.
 """
 
@@ -19,19 +19,19 @@ from .json_lines import read_lines
 from .row_buffers import ROW_SCHEMA
 
 INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *ROW_SCHEMA])
-"""What every row is brought to; topic, partition and offset are null where the input does not say them."""
+"""The schema of all rows. topic, partition and offset are null if the input does not have them."""
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 64 << 20
-"""A chunk of Parquet has at most so many rows, and about so many bytes."""
+"""A chunk of Parquet has at most BATCH_ROWS rows and about BATCH_BYTES bytes."""
 MAX_TIMESTAMP_MS = 1 << 62
-"""Batches hold times as differences, which must stay below 2^63."""
+"""The maximum timestamp. Batches store timestamps as differences, which must stay below 2^63."""
 _TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
 
 
 def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]:
-    """Record batches of INPUT_SCHEMA. `now_ms` is the time of rows that have none.
+    """Yields record batches of INPUT_SCHEMA. `now_ms`: the timestamp of rows that have none.
 
-    Raises ImportRefusedError for what can't be a record, OSError.
+    Raises ImportRefusedError for rows that can't be records, OSError.
     """
     try:
         if part.format == PARQUET:
@@ -49,7 +49,7 @@ def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]
 
 
 def _rows_at_a_time(group: Any) -> int:
-    """So many rows of a row group have BATCH_BYTES, if all are alike."""
+    """The number of rows of a row group that have about BATCH_BYTES, at most BATCH_ROWS."""
     bytes_of_row = max(group.total_byte_size // max(group.num_rows, 1), 1)
     return int(min(max(BATCH_BYTES // bytes_of_row, 1), BATCH_ROWS))
 
@@ -91,7 +91,7 @@ def _cast(column: Any, field: Any) -> Any:
 
 
 def _check(columns: dict[str, Any], part: InputPart) -> None:
-    """What a log can't hold."""
+    """Raises ImportRefusedError for rows that a log can't store."""
     least = pa.compute.min(columns["timestamp"]).as_py()
     if least is not None and least < -1:
         raise ImportRefusedError(f"{part.path}: timestamp {least}: times before 1970 can't be written")

@@ -1,4 +1,4 @@
-"""Which files are read, and in which parts: row groups of Parquet, ranges of lines of JSON.
+"""Finds the input files of an import, and divides them into parts: row groups of Parquet, ranges of JSON lines.
 
 Reads names, sizes and Parquet footers. Folders named `topic=orders` above a file give its topic, as Spark and
 `odradek export` write them.
@@ -15,20 +15,20 @@ PARQUET = "parquet"
 JSON_LINES = "jsonl"
 SUFFIXES = {".parquet": PARQUET, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".json": JSON_LINES}
 PART_BYTES = 32 << 20
-"""About so many bytes of a file of lines are one task."""
+"""The size in bytes of a part of a file of JSON lines."""
 
 
 class InputPart(NamedTuple):
     """A part of a file: row groups `[start, end)`, or the lines that begin in bytes `[start, end)`."""
 
     number: int
-    """Its place in the order of the input."""
+    """The number of the part in the order of the input."""
     path: str
     format: str
     start: int
     end: int
     topic: str | None
-    """What the name of a folder says."""
+    """The topic in the name of a folder above the file; None if there is none."""
 
 
 def input_parts(paths: Sequence[Path]) -> list[InputPart]:

@@ -1,8 +1,8 @@
-"""An import from its input to directories of partitions: spill by partition, write, name.
+"""Imports files into directories of partitions: sorts rows by partition, writes the logs, renames the directories.
 
-Owns: the order of writing. Invariants: the directory is locked meanwhile; whatever is not complete has a name that ends
-in `-delete`, which every broker removes when it starts; a partition gets its own name only when all are complete and
-durable; the metadata learns of the topics last, and elsewhere (`odradek storage add-topics`). Source: Kafka's
+Owns: the order of these steps. Invariants: the log directory is locked during the import. Unfinished directories have
+names that end in `-delete`, which every broker removes when it starts. The partitions get their final names only when
+all are complete and durable. `odradek storage add-topics` adds the topics to the metadata afterwards. Source: Kafka's
 LogManager.loadLogs, LocalLog.logDeleteDirName.
 """
 
@@ -39,24 +39,23 @@ from .partition_files import WrittenPartition
 from .partition_task import ImportTask, write_partition
 from .spill import SpilledRows, SpillTask, spill
 
-"""What lies in them is the state of a cluster, not rows."""
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
-"""Of one topic: a larger number in the input is a mistake more often than a partition."""
+"""The maximum number of partitions of a topic. A larger partition number in the input is probably a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOrder:
-    """The import to do. Sizes are bytes."""
+    """The options of an import. Sizes are bytes."""
 
     inputs: Sequence[Path]
     directory: Path
     topic: str | None = None
-    """For rows of whatever topic; None: the input names it."""
+    """The topic of all rows; None: that in the input."""
     partitions: int | None = None
-    """Spread by key over so many; None: the input names the partition."""
+    """The number of partitions over which to spread the rows by their keys; None: the input has the partition."""
     partition_counts: Mapping[str, int] = field(default_factory=dict)
-    """Topic -> how many partitions it has at least: those without rows are made empty."""
+    """Topic -> the number of its partitions. Those without rows are created empty."""
     keeps_offsets: bool = True
     is_base64: bool = False
     compression: CompressionType = CompressionType.NONE
@@ -66,7 +65,7 @@ class ImportOrder:
     """The time of rows that have none, ms since 1970."""
     max_workers: int | None = None
     config_topics: frozenset[str] = frozenset()
-    """Topics that configs are given for: each must be in the input."""
+    """The topics for which configs were given. Each must be in the input."""
 
 
 def random_topic_id() -> bytes:
@@ -82,11 +81,11 @@ def import_rows(
     progress: Callable[[str, int, int], None] | None = None,
     before_naming: Callable[[], None] | None = None,
 ) -> list[WrittenPartition]:
-    """Writes the partitions; they have their names and are durable on return, and no metadata knows them yet.
+    """Writes the partitions. On return they are durable and have their final names, but are not in the metadata yet.
 
-    `progress` gets (what is done, parts done, parts in all); `before_naming` is called when all is written and the
-    partitions are about to get their names. Raises ImportRefusedError, TaskError,
-    DirectoryLockedError, OSError, CorruptCheckpointError; then no partition has its name.
+    `progress` is called with ("read" or "written", parts done, parts in all). `before_naming` is called before the
+    partitions get their final names. Raises ImportRefusedError, TaskError, DirectoryLockedError, OSError,
+    CorruptCheckpointError; no partition has its final name then, unless a rename itself failed.
     """
     parts = input_parts(order.inputs)
     files = Files()
@@ -154,7 +153,7 @@ def _spill(
 
 
 def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[str, dict[int, list[SpilledRows]]]:
-    """Topic -> partition -> its rows, partitions without rows among them."""
+    """Topic -> partition -> its rows. Includes partitions without rows. Raises ImportRefusedError."""
     topics: dict[str, dict[int, list[SpilledRows]]] = {}
     for one in spilled:
         topics.setdefault(one.topic, {}).setdefault(one.partition, []).append(one)
@@ -177,7 +176,7 @@ def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[s
 
 
 def _refuse_without_metadata(directory: Path) -> None:
-    """A directory that is formatted must have the metadata that is to know the topics."""
+    """Raises ImportRefusedError for a formatted log directory without a metadata log, to which topics are added."""
     if (directory / META_PROPERTIES).exists() and not (directory / f"{METADATA_TOPIC}-0").exists():
         raise ImportRefusedError(
             f"{directory} is formatted and has no cluster metadata: import into the directory that has it, or a new one"
@@ -200,13 +199,13 @@ def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
 
 
 def _refuse_missing(topics: Set[str]) -> None:
-    """Topics with configs and without rows: a name that is spelt wrong."""
+    """Raises ImportRefusedError for topics with configs but without rows, whose names are probably misspelt."""
     if topics:
         raise ImportRefusedError(f"--config names topic {', '.join(sorted(topics))}, of which there are no rows")
 
 
 def _refuse_names(topics: Mapping[str, object]) -> None:
-    """Names that no topic can have, and those of the brokers' own. Source: Kafka's Topic.validate."""
+    """Raises ImportRefusedError for invalid topic names and for internal topics. Source: Kafka's Topic.validate."""
     for topic in topics:
         if topic in RESERVED_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
             raise ImportRefusedError(
@@ -238,7 +237,10 @@ def _tasks(order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRow
 
 
 def _write_checkpoints(files: Files, directory: Path, written: Sequence[WrittenPartition]) -> None:
-    """All of the new logs is durable and may be read: else a broker would check every byte when it starts."""
+    """Sets recovery point and high watermark of the new logs to their end.
+
+    The logs are durable; without a recovery point, a broker would read them completely when it starts.
+    """
     for name in (RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT):
         offsets = read_offset_checkpoint(files, directory / name)
         offsets |= {(one.topic, one.partition): one.log_end_offset for one in written}

@@ -1,10 +1,10 @@
-"""JSON lines as Arrow: by Arrow's own parser, a block at a time, and by Python's where a block holds what that refuses.
+"""Reads JSON lines into Arrow: with Arrow's parser in blocks, or with Python's for a block that Arrow's refuses.
 
     {"topic": "orders", "partition": 0, "offset": 17, "timestamp": 1700000000000, "timestampType": "CreateTime",
      "key": "a", "value": {"base64": "AP8="}, "headers": [{"key": "h", "value": "1"}]}
 
-The lines of `odradek consume --json`. Keys and values are text, `{"base64": …}`, or null; with `is_base64` every text
-is base64. A timestamp is ms since 1970 or ISO 8601 text.
+`odradek consume --json` prints such lines. Keys and values are text, `{"base64": …}`, or null. With `is_base64`, every
+text is base64. A timestamp is a number of ms since 1970 or a text in ISO 8601.
 """
 
 import base64
@@ -35,7 +35,7 @@ ToBytes = Callable[[Any], bytes | None]
 
 
 def read_lines(part: InputPart, *, is_base64: bool) -> Iterator[Any]:
-    """Record batches of the lines that begin in the part. Raises ImportRefusedError, OSError."""
+    """Yields record batches of the lines that begin in the part. Raises ImportRefusedError, OSError."""
     for position, block in _blocks(part):
         if not is_base64:
             try:
@@ -47,16 +47,16 @@ def read_lines(part: InputPart, *, is_base64: bool) -> Iterator[Any]:
                     ),
                 )
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                pass  # bytes in base64, a time as text, or a mistake: the other way says which
+                pass  # base64, a time as text, or an error, which Python's parser reports
             else:
-                if not table.column("value").null_count:  # else a line may have no value at all
+                if not table.column("value").null_count:  # a null may be a missing value, which _parse refuses
                     yield from table.to_batches()
                     continue
         yield _parse(part, position, block, _decoded if is_base64 else _text_or_base64)
 
 
 def _blocks(part: InputPart) -> Iterator[tuple[int, bytes]]:
-    """(position, whole lines)."""
+    """Yields (position in bytes, whole lines)."""
     with open(part.path, "rb") as file:
         if part.start:
             file.seek(part.start - 1)

@@ -1,8 +1,8 @@
-"""One partition's directory: segments with their indexes, leader epochs, topic id, all of it durable.
+"""Writes the directory of one partition durably: segments with indexes, leader-epoch-checkpoint, partition.metadata.
 
-Owns: rolling by bytes and by offsets, as a broker with that segment.bytes does. Never does: deciding on names above
-the directory. Uses the broker's own segments, so that indexes are as a broker writes them. Source: Kafka's
-UnifiedLog.maybeRoll, LogSegment.
+Owns: when to roll a segment (by bytes and by offsets, as a broker does). Never does: choose the name of the directory.
+Uses the broker's Segment class, so that indexes are the same as a broker's. Source: Kafka's UnifiedLog.maybeRoll,
+LogSegment.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ from ...storage.segment.segment import Segment
 from .batches import LEADER_EPOCH
 
 WRITE_BYTES = 4 << 20
-"""So many bytes of batches are written at once."""
+"""The bytes of batches that are written at once."""
 INDEX_INTERVAL_BYTES = 4096
 """Kafka's default of index.interval.bytes."""
 
 
 @dataclass(slots=True)
 class WrittenPartition:
-    """What was written. Offsets are those of the log: its first, and the one behind its last record."""
+    """Describes a written partition. `log_end_offset`: the offset after the last record."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ class PartitionFiles:
     """Writes batches with rising offsets into a new directory. Methods raise OSError."""
 
     def __init__(self, directory: Path, facts: WrittenPartition, segment_bytes: int) -> None:
-        """`facts` is kept up to date. A segment gets at most `segment_bytes`, but for a batch that is larger."""
+        """`facts` is updated with each batch. A segment has at most `segment_bytes`, unless one batch is larger."""
         self._files = Files()
         self._files.make_directory(directory)
         self._directory = directory
@@ -54,7 +54,7 @@ class PartitionFiles:
         self._waiting_bytes = 0
 
     def append(self, batches: Iterable[bytes]) -> None:
-        """Takes batches behind those that are there."""
+        """Appends batches."""
         facts = self._facts
         for batch in batches:
             header = read_header(batch)
@@ -77,7 +77,7 @@ class PartitionFiles:
             facts.size += len(batch)
 
     def close(self, topic_id: bytes) -> None:
-        """Completes the directory; durable on return. A partition without batches has an empty segment."""
+        """Completes the directory and makes it durable. A partition without batches gets an empty segment."""
         if self._segment is None:
             self._begin(0)
         self._end()

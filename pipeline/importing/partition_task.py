@@ -1,4 +1,4 @@
-"""One partition of an import: what its task gets and does."""
+"""The task that writes one partition of an import: its input, and the function that runs it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ class ImportTask:
 
 
 def write_partition(task: ImportTask) -> WrittenPartition:
-    """Writes it, durably; what was written. Raises ImportRefusedError, OSError."""
+    """Writes the partition durably. Raises ImportRefusedError, OSError."""
     written = WrittenPartition(task.topic, task.partition)
     output = PartitionFiles(task.directory, written, task.segment_bytes)
     if task.spilled:

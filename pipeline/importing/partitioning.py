@@ -1,6 +1,6 @@
-"""Which partition a row goes to: by its key as Java's producer does, compiled by numba where it is installed.
+"""Chooses the partition of each row by its key, as Java's producer does. Compiled if numba is installed.
 
-Pure. Rows without a key go to the partitions in turn: nothing has to stay together. Source: Kafka's
+Pure. Rows without a key are spread over the partitions in turn (round robin). Source: Kafka's
 org.apache.kafka.common.utils.Utils.murmur2 and BuiltInPartitioner.partitionForKey.
 """
 
@@ -15,7 +15,7 @@ from .row_buffers import fields_of
 
 @inlined
 def _murmur2(data: Bytes, start: int, length: int) -> int:
-    """Kafka's 32-bit murmur2, as a number that is not negative."""
+    """Kafka's 32-bit murmur2, as an unsigned number."""
     hashed = 0x9747B28C ^ length
     words = length // 4
     for word in range(words):
@@ -44,7 +44,10 @@ def _assign(starts: Int64s, lengths: Int64s, data: Bytes, first_row: int, count:
 
 
 def partitions_of(keys: Any, count: int, first_row: int = 0) -> Int64s:
-    """The partition, of `count`, of each key of a binary array; `first_row`: how many rows there were before."""
+    """The partition of each key of a binary array, from 0 up to `count` - 1.
+
+    `first_row`: the number of the first row, from which rows without a key count.
+    """
     found = numpy.empty(len(keys), numpy.int64)
     fields = fields_of(keys)
     _assign(fields.starts, fields.lengths, fields.data, first_row, count, found)

@@ -1,10 +1,10 @@
-"""The records sections of many batches in one pass over the rows, compiled by numba.
+"""Encodes the records of many batches in one pass over the rows, compiled by numba.
 
-Pure. Writes exactly what protocol/records/builder.py writes (a test compares them), and begins a batch where the last
-one is full, where a 32-bit offset delta would not do, and where the timestamp type changes or, with LogAppendTime, the
-time itself: that is one of the whole batch. Only called where numba is installed. Source: DefaultRecord.writeTo.
+Pure. Writes the same bytes as protocol/records/builder.py (a test compares them). Begins a new batch if the last one is
+full, if the offset delta exceeds 32 bits, if the timestamp type changes, or if a LogAppendTime changes, because a batch
+has only one. Only called if numba is installed. Source: DefaultRecord.writeTo.
 
-Sketch of costs: 50 to 100 ns a record of 100 bytes.
+Cost: 50 to 100 ns a record of 100 bytes.
 """
 
 from typing import Any
@@ -18,13 +18,14 @@ from .row_buffers import BinaryColumn, Rows
 
 MAX_OFFSET_DELTA = 0x7FFFFFFF
 MOST_BYTES_OF_NUMBERS = 1 + 5 + 10 + 5 + 5 + 5 + 5
-"""Attributes, length, timestamp delta, offset delta, key length, value length, header count."""
+"""The maximum bytes of a record apart from key, value and headers: attributes, length, timestamp delta, offset delta,
+key length, value length, header count."""
 MOST_BYTES_OF_HEADER = 5 + 5
 
 
 @inlined
 def _put_field(out: Bytes, position: int, data: Bytes, start: int, length: int) -> int:
-    """Writes a length and so many bytes (-1: null); the position behind them."""
+    """Writes a length (-1: null) and that many bytes. Returns the position after them."""
     position = put_number(out, position, length)
     if length > 0:
         out[position : position + length] = data[start : start + length]
@@ -39,7 +40,7 @@ def _field_size(length: int) -> int:
 
 @inlined
 def _fixed_size(row: int, keys: Any, values: Any, header_bounds: Int64s, header_keys: Any, header_values: Any) -> int:
-    """Bytes of a record's body without its deltas."""
+    """The bytes of a record's body without its timestamp and offset deltas."""
     first, last = header_bounds[row], header_bounds[row + 1]
     size = 1 + _field_size(keys[1][row]) + _field_size(values[1][row]) + number_size(last - first)
     for index in range(first, last):
@@ -61,7 +62,7 @@ def _encode(
     out: Bytes,
     batches: Any,
 ) -> tuple[int, int]:
-    """Fills `out` and, for each batch, (first row, start in `out`); (number of batches, bytes)."""
+    """Fills `out`, and `batches` with (first row, start in `out`) of each batch. Returns (number of batches, bytes)."""
     count = 0
     position = 0
     base_offset = 0
@@ -104,9 +105,10 @@ def _bytes_in(fields: BinaryColumn) -> int:
 
 
 def encode_sections(rows: Rows, section_bytes: int) -> tuple[Bytes, Int64s, Int64s]:
-    """(bytes, first row of each batch, where each batch's section begins; both with an end behind the last).
+    """Returns (bytes of all sections, first row of each batch, start of each batch's section in the bytes).
 
-    `section_bytes`: what a batch's records may take, uncompressed; a record that is larger has a batch of its own.
+    Both lists end with the end of the last batch. `section_bytes`: the maximum uncompressed bytes of a batch's records;
+    a larger record gets a batch of its own.
     """
     records = len(rows.offsets)
     fields = (rows.keys, rows.values, rows.header_keys, rows.header_values)

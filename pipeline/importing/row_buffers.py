@@ -1,4 +1,4 @@
-"""Arrow columns of records as plain numbers and bytes, for loops that numba compiles.
+"""Converts Arrow columns of records to numpy arrays, for loops that numba compiles.
 
 Pure. Source: Arrow's columnar format (validity, int32 offsets, data).
 """
@@ -27,7 +27,7 @@ ROW_SCHEMA = pa.schema(
 
 
 class BinaryColumn(NamedTuple):
-    """A binary column: where each value begins in `data`, and its bytes (-1: null)."""
+    """A binary column: the start of each value in `data`, and its length in bytes (-1: null)."""
 
     starts: Int64s
     lengths: Int64s
@@ -35,7 +35,7 @@ class BinaryColumn(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The columns of ROW_SCHEMA. The headers of record `i` are `header_bounds[i]` to `header_bounds[i + 1]`."""
+    """The columns of ROW_SCHEMA. Record i has the headers from `header_bounds[i]` up to `header_bounds[i + 1]`."""
 
     offsets: Int64s
     timestamps: Int64s
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 def fields_of(array: Any) -> BinaryColumn:
-    """The values of a binary or string array (not of the large types)."""
+    """The values of an Arrow array of type binary or string (not large_binary or large_string)."""
     _, offsets_buffer, data_buffer = array.buffers()
     if not len(array):
         empty = numpy.zeros(0, numpy.int64)
@@ -63,14 +63,14 @@ def fields_of(array: Any) -> BinaryColumn:
 
 
 def _read_only(array: Numbers) -> Numbers:
-    """The array, read-only: Arrow's arrays may be writable or not, and numba compiles for each."""
+    """A read-only view. Some arrays of Arrow are writable, and numba would compile the loops for each kind."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def rows_of(batch: Any) -> Rows:
-    """The columns of a record batch of ROW_SCHEMA without nulls in its numbers."""
+    """The columns of an Arrow record batch of ROW_SCHEMA. Its number columns must not have nulls."""
     headers = batch.column("headers")
     counts = headers.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(numpy.int64)
     bounds = numpy.zeros(len(counts) + 1, numpy.int64)

@@ -1,7 +1,7 @@
-"""The rows of a part of the input, sorted by partition into one file: what the second half of an import reads.
+"""Spills the rows of a part of the input, sorted by partition, to an Arrow file. Also reads them back by partition.
 
-A task writes an Arrow file with a record batch for each partition that a chunk of its rows has; who writes a partition
-maps those files and reads its batches. Memory: one chunk.
+A task writes one file. It has a record batch for each partition in each chunk of rows. The task that writes a partition
+later maps these files into memory and reads only the batches of its partition. Memory: one chunk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,10 @@ from .row_buffers import ROW_SCHEMA
 
 @dataclass(frozen=True, slots=True)
 class SpillTask:
-    """What one task reads and where it writes. `topic` and `partitions` overrule the input's columns."""
+    """One task: the part to read, and the directory for its file. `topic` and `partitions` override input columns.
+
+    `partitions`: the number of partitions over which to spread rows by their keys.
+    """
 
     part: InputPart
     directory: Path
@@ -35,7 +38,7 @@ class SpillTask:
 
 
 class SpilledRows(NamedTuple):
-    """One record batch in a spill file; `first_offset` and `last_offset` are -1 where offsets are numbered anew."""
+    """One record batch in a spill file. `first_offset` and `last_offset` are -1 if rows get new offsets."""
 
     topic: str
     partition: int
@@ -44,13 +47,13 @@ class SpilledRows(NamedTuple):
     batch: int
     records: int
     size: int
-    """Bytes in memory."""
+    """The bytes of the batch in memory."""
     first_offset: int
     last_offset: int
 
 
 def spill(task: SpillTask) -> list[SpilledRows]:
-    """Writes the part's rows; where each partition's lie. Raises ImportRefusedError, OSError."""
+    """Writes the rows of the part. Returns the batches of each partition. Raises ImportRefusedError, OSError."""
     path = task.directory / f"{task.part.number:08d}.arrow"
     spilled: list[SpilledRows] = []
     rows_before = task.part.number
@@ -71,7 +74,7 @@ def _bounds(rows: Any) -> tuple[int, int]:
 
 
 def _by_partition(batch: Any, task: SpillTask, rows_before: int) -> Iterator[tuple[str, int, Any]]:
-    """(topic, partition, its rows), in the order of the input, or of the offsets where those are kept."""
+    """Yields (topic, partition, its rows). Rows are in the order of the input, or of offsets if these are kept."""
     if not batch.num_rows:
         return
     topics = _topics(batch, task)
@@ -114,9 +117,9 @@ def _topics(batch: Any, task: SpillTask) -> Any:
 
 
 def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iterator[Any]:
-    """The rows of one partition as record batches of ROW_SCHEMA with rising offsets, some megabytes each.
+    """Yields the rows of one partition as record batches of ROW_SCHEMA with rising offsets, some megabytes each.
 
-    Raises ImportRefusedError where an offset comes twice.
+    Raises ImportRefusedError if two rows have the same offset.
     """
     place = spilled[0]
     ordered = sorted(spilled, key=lambda one: (one.first_offset, one.part, one.batch))
@@ -146,7 +149,10 @@ GROUP_BYTES = 64 << 20
 
 
 def _groups(ordered: Sequence[SpilledRows], *, is_disjoint: bool) -> Iterator[list[SpilledRows]]:
-    """Neighbours together: those whose offsets overlap, and small ones, so that record batches fill."""
+    """Groups consecutive batches up to GROUP_ROWS or GROUP_BYTES.
+
+    Batches whose offsets overlap are in the same group; `is_disjoint` says that none overlap.
+    """
     group: list[SpilledRows] = []
     records, size, highest = 0, 0, -1
     for one in ordered:

@@ -1,1 +1,1 @@
-"""Reading records from log directories, without Spark: options, splits, pruning, positions, rows."""
+"""Reads records from log directories, without Spark: options, splits, pruning, positions, rows."""

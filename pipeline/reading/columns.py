@@ -1,7 +1,7 @@
-"""The columns of the records' view: those of Spark's own Kafka source, its batch's on request, and where a record lies.
+"""Builds the columns of the view `records`: those of Spark's Kafka source, and on request those of the record's batch.
 
-Pure. Names, order and types of the first are those of spark-sql-kafka, so that code written for it runs on log
-directories too. Source: Spark's KafkaRecordToRowConverter; decode/batch_columns.py.
+Pure. The former have the names, order and types of spark-sql-kafka, so that code for it also runs on log directories.
+Source: Spark's KafkaRecordToRowConverter; decode/batch_columns.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ HEADERS = "headers"
 DIRECTORY = "directory"
 FILE = "file"
 RECORD_BATCH_COLUMNS = (FILE, *(name for name in BATCH_COLUMNS if name != "isControl"))
-"""What `includeBatchColumns` adds. Control batches have no rows."""
+"""The columns that `includeBatchColumns` adds. isControl is not one of them, because control batches have no rows."""
 
 _HEADERS_TYPE = pa.list_(pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])))
 ARROW_TYPES: dict[str, Any] = {
@@ -35,14 +35,14 @@ ARROW_TYPES: dict[str, Any] = {
     **{name: kind for name, kind in BATCH_COLUMNS.items() if name in RECORD_BATCH_COLUMNS},
     CORRUPT_COLUMN: pa.string(),
 }
-"""Every column that there is."""
+"""All columns that can be requested."""
 CONSTANT_COLUMNS = ("topic", "partition", DIRECTORY, FILE, CORRUPT_COLUMN)
-"""Those that no record is decoded for: one value holds for a whole segment."""
+"""The columns that have one value for all rows of a record batch, and are not decoded from records."""
 _GREATEST_MS = (1 << 63) // 1000 - 1
 
 
 def column_names(*, has_headers: bool, has_batch_columns: bool, has_directory: bool, has_corrupt: bool) -> list[str]:
-    """The columns of a read without a schema of the user's."""
+    """The columns of a read if the user gives no schema."""
     return [
         *KAFKA_COLUMNS,
         *((HEADERS,) if has_headers else ()),
@@ -53,14 +53,14 @@ def column_names(*, has_headers: bool, has_batch_columns: bool, has_directory: b
 
 
 def decoded_names(names: Sequence[str]) -> list[str]:
-    """The columns that the decoder must make for these; offset always, since a batch needs one column at least."""
+    """The columns to decode for these. Always includes offset, so that a record batch has at least one column."""
     return list(dict.fromkeys(["offset", *(name for name in names if name not in CONSTANT_COLUMNS)]))
 
 
 def to_spark(columns: Any, names: Sequence[str], constants: Mapping[str, Any]) -> Any:
-    """A record batch for Spark: the columns named, out of decoded ones and of values that all rows share.
+    """Builds a record batch for Spark from decoded columns, and from values that all rows share (`constants`).
 
-    A time beyond what Spark's microseconds hold (290,000 years) becomes the last that they do.
+    A timestamp that does not fit into Spark's microseconds (290,000 years) becomes the nearest one that does.
     """
     rows = columns.num_rows
     arrays = []
@@ -77,10 +77,10 @@ def to_spark(columns: Any, names: Sequence[str], constants: Mapping[str, Any]) -
 
 
 def arrow_schema(names: Sequence[str]) -> Any:
-    """The Arrow schema that Spark expects of these columns."""
+    """The Arrow schema that Spark expects for these columns."""
     return pa.schema([pa.field(name, ARROW_TYPES[name]) for name in names])
 
 
 def corrupt_row(names: Sequence[str], known: Mapping[str, Any]) -> Any:
-    """A row that stands for what can't be read: `known` says where it is, and why; other columns are null."""
+    """A row for damage. `known`: the columns with its place and the error; the others are null."""
     return pa.RecordBatch.from_pylist([{name: known.get(name) for name in names}], schema=arrow_schema(names))

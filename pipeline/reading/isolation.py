@@ -1,6 +1,6 @@
-"""What a consumer with read_committed sees of a partition: up to the last stable offset, without aborted transactions.
+"""Finds the last stable offset and the aborted transactions of a partition, for a read with `read_committed`.
 
-Reads transaction indexes, the newest producer snapshot and the batch headers behind it. Source: KIP-98; Kafka's
+Reads transaction indexes, the newest producer snapshot and the batch headers after it. Source: KIP-98; Kafka's
 ProducerStateManager.firstUndecidedOffset, ConsumerConfig isolation.level.
 """
 
@@ -26,7 +26,7 @@ NO_OPEN_TRANSACTION = (1 << 63) - 1
 
 
 def last_stable_offset(found: PartitionDirectory) -> int:
-    """The first offset of the earliest transaction that is open; NO_OPEN_TRANSACTION without one. Raises OSError."""
+    """The first offset of the earliest open transaction; NO_OPEN_TRANSACTION if none is open. Raises OSError."""
     snapshot_offset, is_open = newest_snapshot(found.path)
     for index, segment in enumerate(found.segments):
         if index + 1 < len(found.segments) and found.segments[index + 1].base_offset <= snapshot_offset:
@@ -38,7 +38,10 @@ def last_stable_offset(found: PartitionDirectory) -> int:
 
 
 def newest_snapshot(directory: Path) -> tuple[int, dict[int, int]]:
-    """(the snapshot's offset, producer id -> first offset of its open transaction); (0, {}) without one to trust."""
+    """Reads the newest valid snapshot. Returns (its offset, producer id -> first offset of its open transaction).
+
+    Returns (0, {}) without a valid snapshot.
+    """
     names = (entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
     offsets = [(offset, name) for name in names if (offset := base_offset_of(name)) is not None]
     for offset, name in sorted(offsets, reverse=True):
@@ -49,14 +52,14 @@ def newest_snapshot(directory: Path) -> tuple[int, dict[int, int]]:
         except OSError as error:
             if not (is_gone(error) or is_unreadable(error, directory / name)):
                 raise
-            continue  # from an older one more of the log is read, to the same result
+            continue  # an older snapshot gives the same result, but more of the log is read
         first_offsets = {entry.producer_id: entry.transaction_first_offset for entry in entries}
         return offset, {producer: first for producer, first in first_offsets.items() if first is not None}
     return 0, {}
 
 
 def _follow(chunk: BatchTable, from_offset: int, is_open: dict[int, int]) -> None:
-    """Takes in the transactional batches of a chunk: data opens a producer's transaction, a marker ends it."""
+    """Updates `is_open` with the batches of a chunk: data opens a transaction of its producer, a marker ends it."""
     base_offsets = chunk.column("base_offset")
     is_transactional = (chunk.column("attributes") & _TRANSACTIONAL) != 0
     producers, is_control = chunk.column("producer_id"), chunk.is_control
@@ -69,14 +72,14 @@ def _follow(chunk: BatchTable, from_offset: int, is_open: dict[int, int]) -> Non
 
 
 class UnknownTransactionsError(Exception):
-    """A transaction index that can't be read: aborted records behind it can't be told from committed ones."""
+    """A transaction index can't be read, so the aborted records that it names can't be recognised."""
 
 
 def aborted_transactions(directory: Path, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-    """Those that touch `[first_offset, end_offset)`, in whichever segment their marker lies.
+    """The aborted transactions with offsets in `[first_offset, end_offset)`. Their markers may be in later segments.
 
-    The list is empty if the directory is gone. If an index vanishes, the cleaner may have merged it into another: the
-    directory is listed again. Raises UnknownTransactionsError, OSError for what is not one file's fault.
+    Returns none if the directory is gone. If an index vanishes, lists the directory again, because the cleaner may have
+    merged it into another one. Raises UnknownTransactionsError; OSError for errors that do not concern one file.
     """
     for is_last in attempts():
         try:
@@ -101,7 +104,10 @@ def aborted_transactions(directory: Path, first_offset: int, end_offset: int) ->
 
 
 def _entries_of(path: Path) -> list[AbortedTransaction]:
-    """Raises UnknownTransactionsError; OSError if the file is gone, or for what is not this file's fault."""
+    """The entries of a transaction index.
+
+    Raises UnknownTransactionsError; OSError if the file is gone, or for errors that do not concern this file.
+    """
     base_offset = base_offset_of(path.name)
     if base_offset is None:
         return []
@@ -116,7 +122,7 @@ def _entries_of(path: Path) -> list[AbortedTransaction]:
 
 
 def is_aborted(chunk: BatchTable, aborted: Sequence[AbortedTransaction]) -> Flags:
-    """Which batches are data of aborted transactions."""
+    """A flag for each batch: whether it belongs to an aborted transaction."""
     flags: Flags = numpy.zeros(len(chunk), dtype=numpy.bool_)
     if aborted:
         base_offsets, producers = chunk.column("base_offset"), chunk.column("producer_id")

@@ -1,8 +1,8 @@
-"""Follows the end of a partition's log while a broker writes it: up to which offset whole batches are there.
+"""Follows the end of a partition's log while a broker writes it: finds the offset up to which batches are complete.
 
-Reads batch headers of the active segment from the place where it stopped last. For a read of committed records it
-reads all headers after the newest producer snapshot. It waits for the rest of an incomplete batch. It also waits at
-bytes that are no batch until the segment is rolled: the next segment shows where the log continues. Never writes.
+Reads batch headers of the active segment from the position where it stopped last. For a read of committed records it
+reads all headers after the newest producer snapshot. At an incomplete batch it stops until the batch is complete. At
+bytes that are not a batch it stops until the segment is rolled, and continues in the next segment. Never writes.
 Source: protocol/records/batch.py.
 """
 
@@ -15,12 +15,12 @@ from .isolation import newest_snapshot
 from .positions import position_before
 
 MARK_BYTES = 64 << 10
-"""About how far the positions lie apart that are remembered."""
+"""The approximate distance in bytes between remembered positions of batches."""
 _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 
 
 class LogEnd:
-    """The end of one partition's log, as far as it was followed."""
+    """The end of one partition's log, as of the last call of `follow`."""
 
     __slots__ = ("_base_offset", "_inode", "_is_committed_only", "_marks", "_open", "_position", "offset")
 
@@ -32,15 +32,18 @@ class LogEnd:
         self._inode = -1
         self._position = 0
         self.offset = 0
-        """The offset behind the last whole batch."""
+        """The offset after the last complete batch."""
 
     @property
     def readable_offset(self) -> int:
-        """Up to where a reader of this isolation may read, exclusive."""
+        """The offset up to which a reader may read (exclusive): with `is_committed_only`, the last stable offset."""
         return min([self.offset, *self._open.values()])
 
     def follow(self, found: PartitionDirectory) -> None:
-        """Takes in what was written since. Raises OSError; one that `is_gone` if a segment was just deleted."""
+        """Reads the headers of batches written since the last call.
+
+        Raises OSError, for which `is_gone` is true if a segment was just deleted.
+        """
         if not found.segments:
             return
         active = found.segments[-1]
@@ -62,7 +65,7 @@ class LogEnd:
                 self._hop(segment)
 
     def positions(self, segment: SegmentFile) -> Sequence[int]:
-        """Where batches begin in a segment: by its index, and by what was seen where the index is not written yet."""
+        """Positions of batches in a segment: those in its index, and remembered ones after the index's end."""
         positions = indexed_positions(segment)
         if segment.base_offset == self._base_offset:
             last = positions[-1] if positions else 0
@@ -70,7 +73,7 @@ class LogEnd:
         return positions
 
     def _is_known(self, segment: SegmentFile) -> bool:
-        """Whether it is the file that was followed, not truncated since."""
+        """Whether the segment is the file that was followed, and was not truncated since."""
         return (
             segment.base_offset == self._base_offset and segment.size >= self._position and segment.inode == self._inode
         )
@@ -82,7 +85,7 @@ class LogEnd:
         self._marks = []
 
     def _hop(self, segment: SegmentFile) -> None:
-        """Over whole batches, to the first that is none."""
+        """Reads headers up to the first batch that is not complete."""
         with open_segment(segment) as file:
             while (header := _header_at(file, self._position)) is not None:
                 self._take(header)
@@ -100,7 +103,7 @@ class LogEnd:
 
 
 def _header_at(file: RangeReader, position: int) -> BatchHeader | None:
-    """The header of a batch that is all there; None at the log's end, in a torn batch and in preallocated zeros."""
+    """The header of a complete batch; None at the end of the log, at an incomplete batch or at preallocated zeros."""
     data = file.read(position, BATCH_HEADER_SIZE)
     if len(data) < BATCH_HEADER_SIZE or data[16] != MAGIC:
         return None

@@ -1,7 +1,8 @@
-"""Where reading begins and ends: by offsets, or by timestamps that planning turns into offsets.
+"""Parses the options for the start and end of a read: offsets, or timestamps, which splits.py converts to offsets.
 
-Pure. Of several options for one bound the timestamp for all comes first, then timestamps by partition, then offsets:
-the order of Spark's Kafka source. Source: Spark's KafkaSourceProvider.getKafkaOffsetRangeLimit, JsonUtils.
+Pure. If several options set one bound, a timestamp for all partitions takes precedence over timestamps by partition,
+and these over offsets, as in Spark's Kafka source. Source: Spark's KafkaSourceProvider.getKafkaOffsetRangeLimit,
+JsonUtils.
 """
 
 import json
@@ -16,31 +17,32 @@ ByPartition = dict[str, dict[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One end of what is read. What names no partition is for all; an offset may be EARLIEST or LATEST."""
+    """The start or the end of a read. An offset may be EARLIEST or LATEST; timestamps are ms since 1970."""
 
     offset: int
-    """For every partition that is not named."""
+    """The offset for every partition that `offsets` does not have."""
     offsets: ByPartition
     timestamp: int | None
     timestamps: ByPartition
     is_lenient: bool
-    """A timestamp that no record is as young as means the log's end; else it is an error."""
+    """Whether a timestamp later than all records means the end of the log. If False, it is an error."""
 
     def offset_for(self, topic: str, partition: int) -> int:
-        """The offset asked for, EARLIEST or LATEST."""
+        """The requested offset, EARLIEST or LATEST."""
         return self.offsets.get(topic, {}).get(partition, self.offset)
 
     def timestamp_for(self, topic: str, partition: int) -> int | None:
-        """The timestamp asked for (ms since 1970), None where offsets decide."""
+        """The requested timestamp (ms since 1970); None if the bound is an offset."""
         if self.timestamp is not None:
             return self.timestamp
         return self.timestamps.get(topic, {}).get(partition)
 
 
 def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, is_stream: bool | None) -> Bound:
-    """Where a read starts or ends (`side` is `starting` or `ending`), from the options.
+    """The start or end of a read (`side` is `starting` or `ending`), from the options.
 
-    `default`: the offset if no option sets it. Raises ValueError for options that Spark's Kafka source refuses, too.
+    `default`: the offset if no option sets it. `is_stream` None: not known. Raises ValueError for options that Spark's
+    Kafka source also refuses.
     """
     name, is_start = f"{side}Offsets", side == "starting"
     by_timestamp = f"{side}OffsetsByTimestamp"

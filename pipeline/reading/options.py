@@ -1,7 +1,7 @@
-"""The options of the data source, by the names that Spark's Kafka source and file sources have.
+"""Parses the options of the data source. Names are those of Spark's Kafka source and file sources.
 
-Pure. OPTIONS lists them all with what each means; others are refused by name, since one that is misspelt would be
-ignored without a word. Names are taken without regard to case, as Spark does.
+Pure. OPTIONS lists all of them with their meanings. Unknown options are refused, because a misspelt one would otherwise
+be ignored silently. Names are not case-sensitive, as in Spark.
 """
 
 import json
@@ -42,17 +42,17 @@ OPTIONS = {
     "filterPushdown": "true: skip what filters rule out; needs spark.sql.python.filterPushdown.enabled",
     "maxOffsetsPerTrigger": "streams: at most so many offsets in a micro-batch",
 }
-"""Each option and what it means."""
+"""Option -> its meaning, for the documentation."""
 _OF_RECORDS = tuple(
     name
     for name in OPTIONS
     if name.startswith(("starting", "ending", "include")) or name in ("isolation", "filterPushdown", "minPartitions")
 )
-_PATHS = "paths"  # what load() makes of a list
+_PATHS = "paths"  # the option that load() sets if it gets a list
 
 
 class Mode(StrEnum):
-    """What becomes of bytes that can't be read; Spark's names."""
+    """How bytes that can't be read are handled, by Spark's names: a row, skipped, or an error."""
 
     PERMISSIVE = "PERMISSIVE"
     DROPMALFORMED = "DROPMALFORMED"
@@ -61,7 +61,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What to read, and how."""
+    """The parsed options of a read. Sizes are bytes."""
 
     paths: tuple[str, ...]
     view: str
@@ -79,9 +79,9 @@ class ReadOptions:
 
 
 def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False) -> ReadOptions:
-    """Raises ValueError for an option that is unknown, missing, malformed or of no use here.
+    """Parses options. Raises ValueError for one that is unknown, missing, malformed or without effect.
 
-    `is_stream` None: whoever asks for the columns does not know it yet.
+    `is_stream` None: not known, because Spark asks for the schema before it chooses a batch read or a stream.
     """
     given = {key.lower(): value for key, value in options.items()}
     known = {name: given.pop(name.lower(), None) for name in (*OPTIONS, _PATHS)}
@@ -113,7 +113,7 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False)
 
 
 def _paths(path: str | None, paths: str | None) -> tuple[str, ...]:
-    """load() gives one as it is and several as a JSON list; commas serve where only a text can be given."""
+    """The paths. load() passes one path as a text, several as a JSON list. A text may have several, with commas."""
     if paths is not None:
         return tuple(json.loads(paths))
     return tuple(text.strip() for text in (path or "").split(",") if text.strip())

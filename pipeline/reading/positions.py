@@ -1,6 +1,6 @@
-"""Where in a segment an offset lies, by the positions that an index names; none of them is believed unseen.
+"""Finds the position of an offset in a segment, from the positions in its index.
 
-Reads the first bytes of a few batches.
+Checks each position that it uses, by the first bytes of the batch there. Reads only a few of them.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from ..directories.log_directories import SegmentFile, open_segment
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
-    """The last position, of those that an index names, whose batch begins at `offset` or before it; 0 without one.
+    """The last of `positions` whose batch has a base offset of at most `offset`; 0 if there is none.
 
-    Also 0 if the system refuses to read the file: the reader that begins there names it. Raises OSError as
-    `read_chunks` does.
+    Also 0 if the index is damaged, or if the system refuses to read the file, which the later read reports. Raises
+    OSError as `read_chunks` does.
     """
     try:
         return _searched(segment, positions, offset) if positions else 0
@@ -30,7 +30,7 @@ def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> in
         while low < high:
             middle = (low + high) // 2
             if not is_batch_at(file, positions[middle], segment.base_offset):
-                return 0  # a damaged index: all is read
+                return 0  # the index is damaged: read the whole segment
             if int.from_bytes(file.read(positions[middle], 8), "big") <= offset:
                 low = middle + 1
             else:
@@ -39,6 +39,6 @@ def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> in
 
 
 def is_batch_at(file: RangeReader, position: int, least_offset: int) -> bool:
-    """Whether a batch of an offset from `least_offset` on seems to begin at the position."""
+    """Whether a batch seems to begin at the position: its magic is right, its base offset at least `least_offset`."""
     front = file.read(position, 17)
     return len(front) == 17 and front[16] == MAGIC and int.from_bytes(front[:8], "big", signed=True) >= least_offset

@@ -1,6 +1,6 @@
-"""What need not be read, whatever says so.
+"""Describes the records that a read may skip, for example because of Spark's filters.
 
-Pure, and without Spark: the local engine plans reads, too.
+Pure. Needs no Spark, because the local engine also plans reads.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ _NO_TIMESTAMP = -(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What may be left out: everything but these topics and partitions, offsets and timestamps (ms since 1970)."""
+    """Limits of a read: records outside of these topics, partitions, offsets and timestamps (ms) may be skipped.
+
+    None: all topics or partitions.
+    """
 
     topics: frozenset[object] | None = None
     partitions: frozenset[object] | None = None
@@ -19,7 +22,7 @@ class Pruning:
     first_timestamp: int = _NO_TIMESTAMP
 
     def allows_partition(self, topic: str, partition: int) -> bool:
-        """Whether a partition can have rows that the filters let through."""
+        """Whether the partition must be read."""
         return (self.topics is None or topic in self.topics) and (
             self.partitions is None or partition in self.partitions
         )

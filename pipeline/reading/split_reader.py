@@ -1,8 +1,8 @@
-"""Reads splits on an executor: the rows of their records, and what becomes of bytes that can't be read.
+"""Reads splits on an executor: returns rows of their records, and rows or errors for bytes that can't be read.
 
-Control batches have no rows. A torn last batch of an active segment is what a killed broker leaves, or what a running
-one is just writing: no damage. A split is defined by its offsets: if its segment vanishes, the partition is listed
-again and reading goes on at the next offset (living_log.py). Memory: one chunk.
+Control batches have no rows. An incomplete last batch of the active segment is not damage: a broker was killed, or is
+writing it. A split is defined by its offsets: if its segment vanishes, lists the partition again and continues at the
+next offset (living_log.py). Memory: one chunk.
 """
 
 import logging
@@ -30,25 +30,25 @@ logger = logging.getLogger(__name__)
 
 
 class CorruptLogError(Exception):
-    """Bytes that can't be read, in mode FAILFAST; the text names file, position and what is wrong."""
+    """Bytes can't be read, and the mode is FAILFAST. The text has the file, the position and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How splits are read: which columns, and what to leave out."""
+    """The options for reading splits: columns, mode, and the records to leave out."""
 
     names: tuple[str, ...]
     mode: Mode
     is_committed_only: bool = False
     first_timestamp: int = -(1 << 63)
-    """Batches that are older altogether are skipped (ms since 1970)."""
+    """Batches whose maximum timestamp is lower are skipped (ms since 1970)."""
     names_deleted: bool = False
-    """Offsets that retention deleted before they were read are a fault: a stream promises each of them."""
+    """Whether offsets that retention deleted before they were read are a fault. True for streams."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What can't be read: from which offset on (-1: unknown), and a sentence. `is_note`: nothing is damaged."""
+    """Something that can't be read: the offset from which on (-1: unknown), and a text. `is_note`: it is not damage."""
 
     offset: int
     text: str
@@ -56,7 +56,7 @@ class _Fault:
 
 
 def read_split(split: LogSplit, reading: Reading) -> Iterator[Any]:
-    """The rows of a split as Arrow record batches. Raises CorruptLogError in mode FAILFAST, OSError."""
+    """Yields the rows of a split as Arrow record batches. Raises CorruptLogError in mode FAILFAST, OSError."""
     constants: dict[str, Any] = {
         "topic": split.topic,
         "partition": split.partition,
@@ -77,7 +77,7 @@ def unread_rows(unread: UnreadPartition, reading: Reading) -> Iterator[Any]:
 
 
 def _fault_rows(fault: _Fault, reading: Reading, known: dict[str, Any]) -> Iterator[Any]:
-    """What a fault becomes in the mode. Raises CorruptLogError."""
+    """Yields a row for a fault in mode PERMISSIVE, else nothing. Raises CorruptLogError in mode FAILFAST."""
     if reading.mode is Mode.FAILFAST and not fault.is_note:
         raise CorruptLogError(fault.text)
     if reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
@@ -88,7 +88,7 @@ def _fault_rows(fault: _Fault, reading: Reading, known: dict[str, Any]) -> Itera
 
 
 def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
-    """Record batches of decoded columns, and faults in between."""
+    """Yields record batches of decoded columns, and faults between them."""
     names = decoded_names(reading.names)
     aborted: list[AbortedTransaction] = []
     if reading.is_committed_only:
@@ -114,10 +114,11 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
 
 
 def _where_it_is_now(split: LogSplit) -> list[LogPart]:
-    """A running broker may have compacted the log since the plan, or deleted the segment a moment ago.
+    """The part of the log to read first: where the split's offsets are now, if a running broker changed the file.
 
-    In another file of the same name the offsets count, not the positions. Kafka keeps a deleted file for
-    file.delete.delay.ms under another name. Raises OSError if no such file is there.
+    Kafka keeps a deleted file for file.delete.delay.ms with the suffix .deleted, so that file is used if it exists. If
+    the cleaner has replaced the file, the planned positions do not apply, and the new file is read from its start.
+    Raises OSError if neither file exists.
     """
     planned = LogPart(split.segment, split.start, split.end, split.end_offset, split.is_active)
     segment = split.segment
@@ -132,8 +133,8 @@ def _where_it_is_now(split: LogSplit) -> list[LogPart]:
                 continue
             if not is_unreadable(error, candidate):
                 raise
-            return [planned]  # reading it says what is wrong
-        if inode == segment.inode and size >= segment.size:  # a system may give the inode to a new file soon
+            return [planned]  # the later read reports the error
+        if inode == segment.inode and size >= segment.size:  # also compares sizes: a new file may reuse the inode
             return [planned._replace(segment=segment._replace(path=candidate))]
     size, inode = size_and_inode(path)
     now = SegmentFile(segment.base_offset, path, size, inode=inode)
@@ -141,7 +142,7 @@ def _where_it_is_now(split: LogSplit) -> list[LogPart]:
 
 
 def _is_behind_the_log(damage: Damage, part: LogPart) -> bool:
-    """Whether it is the torn tail of an active segment, or the zeros of one that was preallocated."""
+    """Whether damage is only the incomplete last batch of the active segment, or preallocated zeros at its end."""
     if not part.is_active or damage.position + damage.size < part.end:
         return False
     return damage.kind in (DamageKind.INCOMPLETE, DamageKind.ZEROS)
@@ -154,7 +155,7 @@ def _fault(damage: Damage, segment: SegmentFile) -> _Fault:
 def _decoded(
     chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
 ) -> Iterator[Any]:
-    """The records of wanted batches, inside the split's offsets, and the faults of batches that have some."""
+    """Yields the records of wanted batches that are in the split's offsets, and the faults of damaged batches."""
     matches, damaged = check_crcs(chunk)
     for damage in damaged:
         if split.first_offset <= damage.base_offset < split.end_offset:

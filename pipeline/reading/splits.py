@@ -1,7 +1,7 @@
-"""Plans what each task reads: parts of segments, small ones packed together.
+"""Plans the tasks of a read: cuts segments into splits, and packs small splits into one task.
 
 Needs no Spark. Reads names, sizes and offset indexes, and for timestamps a few batches. A split is defined by its
-offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
+offsets; its positions in the file are those at the time of the plan. Source: Spark's FilePartition for the packing.
 """
 
 from bisect import bisect_right
@@ -31,18 +31,18 @@ from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
 PACKED_BYTES = 16 << 20
-"""Splits are packed into a task up to so many bytes: ten thousand small partitions are no ten thousand tasks."""
+"""The maximum bytes of the splits packed into a task, so that 10,000 small partitions do not need 10,000 tasks."""
 OPEN_COST_BYTES = 64 << 10
-"""What opening a file counts for (Spark has 4 MiB in spark.sql.files.openCostInBytes, for remote files)."""
+"""The cost of opening a file, in bytes (Spark's spark.sql.files.openCostInBytes is 4 MiB, for remote files)."""
 LEAST_SPLIT_BYTES = 64 << 10
-"""Where `minPartitions` begins to cut; it goes below only where that is too few."""
+"""The smallest split that `minPartitions` causes at first. Splits become smaller only if there are too few tasks."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadPartition:
-    """A partition that could not be planned; `text` names its directory and what is wrong."""
+    """A partition whose read could not be planned. `text`: its directory and the error."""
 
     directory: str
     topic: str
@@ -54,8 +54,7 @@ class UnreadPartition:
 class LogSplit:
     """Offsets `[first_offset, end_offset)` of a segment, in its bytes `[start, end)` at the time of the plan.
 
-    If another file (by its inode) has the segment's name when it is read, the log was compacted since, and the bytes
-    are somewhere else.
+    If the file has another inode when it is read, the cleaner has replaced it, and the positions no longer apply.
     """
 
     directory: str
@@ -67,7 +66,7 @@ class LogSplit:
     first_offset: int
     end_offset: int
     is_active: bool
-    """Whether the file's end may be torn."""
+    """Whether the file may end inside a batch: it is the active segment, and the split reaches its end."""
 
 
 class RecordPlan(NamedTuple):
@@ -78,7 +77,7 @@ class RecordPlan(NamedTuple):
 
 
 def expand_paths(paths: Iterable[str]) -> list[Path]:
-    """The directories that paths and patterns mean, each once. Raises LogDirectoryError where a pattern means none."""
+    """The directories of paths and glob patterns, each once. Raises LogDirectoryError for a pattern without matches."""
     found: list[Path] = []
     for path in paths:
         if URL_MARK in path or not has_magic(path) or Path(path).is_dir():
@@ -92,7 +91,7 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
 
 
 def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
-    """Plans a batch read. Raises LogDirectoryError, OSError, ValueError for a start that no record has."""
+    """Plans a batch read. Raises LogDirectoryError, OSError, ValueError for a start timestamp after all records."""
     partitions: list[tuple[Path, PartitionDirectory, int, int]] = []
     unread: list[UnreadPartition] = []
     for directory in expand_paths(options.paths):
@@ -110,9 +109,9 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
 
 
 def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[PartitionDirectory, int, int] | str | None:
-    """A partition as it is now, with the offsets to read; a sentence if that can't be known; None if it is gone.
+    """Returns (partition as it is now, first offset, end offset); a text if it can't be read; None if it is gone.
 
-    A partition whose files vanish under the look is listed again.
+    If a file vanishes meanwhile, lists the partition again.
     """
     now: PartitionDirectory | None = found
     for _ in attempts():
@@ -147,13 +146,13 @@ def _packed_splits(
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
         if len(packed) >= options.min_partitions or len(packed) == len(splits) == before:
-            return packed  # enough, or cut wherever an index allows it
+            return packed  # enough tasks, or the indexes have no positions for more splits
         before = len(splits)
         max_bytes //= 2
 
 
 def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, int]:
-    """The offsets `[first, end)` that the options mean in a partition. Raises ValueError, OSError."""
+    """The offsets `[first, end)` of a partition that the options select. Raises ValueError, OSError."""
     begins = offset_asked_for(found, options.start)
     ends = offset_asked_for(found, options.end)
     ends = END_OF_OFFSETS if ends == LATEST else ends
@@ -163,9 +162,9 @@ def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, 
 
 
 def offset_asked_for(found: PartitionDirectory, bound: Bound) -> int:
-    """The offset that a bound means in a partition, EARLIEST or LATEST; END_OF_OFFSETS behind the youngest record.
+    """The offset of a bound in a partition, EARLIEST or LATEST; END_OF_OFFSETS for a timestamp after all records.
 
-    Raises ValueError for a start that no record is as young as, OSError.
+    Raises ValueError for a start timestamp after all records if the bound is not lenient, OSError.
     """
     timestamp = bound.timestamp_for(found.topic, found.partition)
     if timestamp is None:
@@ -184,9 +183,9 @@ def plan_partition(
     max_bytes: int,
     positions_of: Callable[[SegmentFile], Sequence[int]] = indexed_positions,
 ) -> Iterator[LogSplit]:
-    """The splits of a partition's offsets `[first, end)`, each of about `max_bytes` at most.
+    """Yields splits of a partition's offsets `[first, end)`, each of about `max_bytes` at most.
 
-    `positions_of` names where batches of a segment begin, rising.
+    `positions_of` returns rising positions of batches in a segment.
     """
     for index, segment in enumerate(found.segments):
         is_active = index + 1 == len(found.segments)
@@ -211,11 +210,11 @@ def plan_partition(
         except OSError as error:
             if not (is_gone(error) or is_unreadable(error, segment.path)):
                 raise
-            yield whole  # the task that reads it lists the partition again, or names the file
+            yield whole  # the task that reads it lists the partition again, or reports the error
 
 
 def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[LogSplit]:
-    """The bytes that hold the offsets, as far as the index says, in parts."""
+    """Cuts a split at positions in the index, and leaves out bytes outside of its offsets."""
     segment = whole.segment
     before = position_before(segment, positions, whole.first_offset)
     behind = bisect_right(positions, position_before(segment, positions, whole.end_offset - 1))
@@ -231,7 +230,7 @@ def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[
 
 
 def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> list[int]:
-    """Where to cut, about every `max_bytes`. A position where no batch begins would break the reading there."""
+    """The positions at which to cut, about every `max_bytes`. Skips positions where no batch begins."""
     cuts = [start]
     if not positions:
         return []
@@ -248,7 +247,7 @@ def _base_offset_at(segment: SegmentFile, position: int) -> int:
 
 
 def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[tuple[Item, ...]]:
-    """Neighbours together, up to `max_bytes` with what opening each costs; one that is larger is alone."""
+    """Groups consecutive items up to `max_bytes`, counting OPEN_COST_BYTES for each. A larger item is alone."""
     groups: list[tuple[Item, ...]] = []
     group: list[Item] = []
     size = 0

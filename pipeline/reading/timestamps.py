@@ -1,7 +1,7 @@
-"""Finds the first offset of a partition whose record is as young as a timestamp.
+"""Finds the offset of the first record of a partition at or after a timestamp.
 
-Reads time and offset indexes, then batch headers, and decodes the records of one batch. Without indexes it reads more
-and finds the same. Source: Kafka's UnifiedLog.fetchOffsetByTimestamp, which both bounds of Spark's Kafka source ask.
+Reads time and offset indexes, then batch headers, and decodes the records of one batch. Without indexes it reads more,
+with the same result. Source: Kafka's UnifiedLog.fetchOffsetByTimestamp; Spark's Kafka source uses it for both bounds.
 """
 
 import numpy
@@ -19,7 +19,7 @@ from .positions import position_before
 
 
 def offset_for_timestamp(found: PartitionDirectory, timestamp: int) -> int | None:
-    """The offset of the first record (ms since 1970) from `timestamp` on, None without one. Raises OSError."""
+    """The offset of the first record at or after `timestamp` (ms since 1970); None if there is none. Raises OSError."""
     for index, segment in enumerate(found.segments):
         times = _time_index(segment)
         is_rolled = index + 1 < len(found.segments)
@@ -32,7 +32,7 @@ def offset_for_timestamp(found: PartitionDirectory, timestamp: int) -> int | Non
 
 
 def _time_index(segment: SegmentFile) -> TimeIndex:
-    """The time index; an empty one if it can't be read, and the segment is read from its beginning."""
+    """The time index. If it can't be read, an empty one, so that the segment is read from its start."""
     path = segment_path(segment.path.parent, segment.base_offset, TIME_INDEX_SUFFIX)
     try:
         return TimeIndex(segment.base_offset, read_file(path))
@@ -45,7 +45,10 @@ def _time_index(segment: SegmentFile) -> TimeIndex:
 
 
 def _offset_in(segment: SegmentFile, times: TimeIndex, timestamp: int) -> int | None:
-    """Batches before the entry with the greatest timestamp below are too old; the index knows where that entry lies."""
+    """The offset of the first record of a segment at or after a timestamp; None if there is none.
+
+    Starts at the last entry of the time index with a lower timestamp: all batches before it are too old.
+    """
     _, near = times.lookup(timestamp - 1)
     positions = indexed_positions(segment)
     start = position_before(segment, positions, near)

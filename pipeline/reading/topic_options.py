@@ -1,7 +1,7 @@
-"""Which topics and partitions to read: `subscribe`, `topics`, `subscribePattern`, `assign`.
+"""Parses the options that choose topics and partitions: `subscribe`, `topics`, `subscribePattern`, `assign`.
 
-Pure. Source: Spark's ConsumerStrategy; a pattern leaves out Kafka's internal topics, as a consumer does
-(exclude.internal.topics).
+Pure. A pattern does not match Kafka's internal topics, as in a consumer (exclude.internal.topics). Source: Spark's
+ConsumerStrategy.
 """
 
 import json
@@ -16,7 +16,7 @@ CHOICES = ("subscribe", "topics", "subscribePattern", "assign")
 
 @dataclass(frozen=True, slots=True)
 class TopicChoice:
-    """The topics to read; with nothing chosen all whose names don't begin with ``__``."""
+    """The topics to read. If all fields are None: all whose names do not begin with ``__``."""
 
     names: frozenset[str] | None = None
     pattern: str | None = None
@@ -24,13 +24,13 @@ class TopicChoice:
 
     @property
     def listed(self) -> list[str] | None:
-        """The topics' names, where they are known without looking into a directory."""
+        """The names of the topics; None if they depend on the topics in a directory."""
         if self.partitions is not None:
             return sorted({topic for topic, _ in self.partitions})
         return None if self.names is None else sorted(self.names)
 
     def has(self, topic: str, partition: int) -> bool:
-        """Whether a partition is to be read."""
+        """Whether a partition is chosen."""
         if self.partitions is not None:
             return (topic, partition) in self.partitions
         if self.names is not None:
@@ -41,7 +41,7 @@ class TopicChoice:
 
 
 def parse_topics(options: Mapping[str, str | None]) -> TopicChoice:
-    """Raises ValueError for two choices at once and for what can't be understood."""
+    """Parses the options. Raises ValueError if two of them are given, or if one is malformed."""
     given = [name for name in CHOICES if options[name] is not None]
     if len(given) > 1:
         raise ValueError(f"only one of {', '.join(CHOICES)} can be given, not {' and '.join(given)}")

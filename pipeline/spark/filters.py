@@ -1,6 +1,6 @@
-"""What pushed-down filters rule out before anything is read: partitions, offsets, batches that are too old.
+"""Converts Spark's pushed-down filters to a Pruning: partitions, offsets and timestamps that need not be read.
 
-Pure. Spark applies every filter again, so that what is not understood here costs time and nothing else. Source:
+Pure. Spark applies every filter again, so a filter that is not supported here only costs time. Source:
 pyspark.sql.datasource.Filter.
 """
 
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def prune(filters: Iterable[Filter]) -> Pruning:
-    """What filters that all hold rule out together."""
+    """The Pruning of all filters together (they are combined with AND)."""
     pruning = Pruning()
     for found in filters:
         attribute = getattr(found, "attribute", ())
@@ -67,7 +67,10 @@ def _within_offsets(found: Filter, value: int, pruning: Pruning) -> Pruning:
 
 
 def _from_timestamp(found: Filter, value: datetime, pruning: Pruning) -> Pruning:
-    """A batch knows its greatest timestamp, so that only a lower bound rules one out."""
+    """Uses lower bounds only: a batch header has the maximum timestamp, which shows that all records are too old.
+
+    The bound is 1 ms lower than the filter's, because floats are rounded.
+    """
     if not isinstance(found, (EqualTo, EqualNullSafe, GreaterThan, GreaterThanOrEqual)):
         return pruning
     moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What one Spark task reads, as Spark wants it, and what a Python worker keeps from task to task."""
+"""The input of one Spark task (an InputPartition), and the iteration over it in a Python worker."""
 
 import gc
 from collections.abc import Iterable, Iterator
@@ -9,21 +9,22 @@ from pyspark.sql.datasource import InputPartition
 
 @dataclass
 class ReadPortion(InputPartition):
-    """Splits, tables' tasks or what was lost: read one after the other."""
+    """The items that a Spark task reads in order: splits, tasks of tables, unread partitions or lost offsets."""
 
     items: tuple[object, ...]
 
 
 def portions(groups: Iterable[tuple[object, ...]]) -> list[InputPartition]:
-    """One for each group; a list, which is what Spark's planner takes."""
+    """A ReadPortion for each group of items, in a list, which Spark's planner requires."""
     return [ReadPortion(group) for group in groups]
 
 
 def items_of(partition: InputPartition | None) -> Iterator[object]:
-    """What a task is to read, in order; nothing for None, the partition of an empty plan.
+    """Yields the items of a task in order. `partition` is None for an empty plan.
 
-    PySpark looks for garbage behind every task. What numba, Arrow and numpy brought with the first item stays as long
-    as the worker, and looking through it took 70 ms each time, as long as reading 100 MB: from then on it is left out.
+    PySpark runs the garbage collector after every task. The objects that numba, Arrow and numpy create at import stay
+    as long as the worker, and a collection over them took 70 ms, as long as reading 100 MB. They are therefore frozen
+    after the first item, so that later collections skip them.
     """
     for item in partition.items if isinstance(partition, ReadPortion) else ():
         yield item

@@ -1,8 +1,9 @@
 """The data source ``kafkalog``: ``spark.read.format("kafkalog").load(DIR)`` reads log directories without a broker.
 
-One row for each record, with the columns of Spark's Kafka source; other views with `view`. Splits lie along segments
-and, through the offset index, inside them. Bytes that can't be read never end a PERMISSIVE job: they become a row whose
-`_corrupt_record` says where and what. Source: pyspark.sql.datasource; docs/spark.md.
+One row for each record, with the columns of Spark's Kafka source; the option `view` selects other tables. A split is a
+segment, or a part of one between positions of the offset index. In mode PERMISSIVE, bytes that can't be read never end
+a job: they become a row with the place and the fault in `_corrupt_record`. Source: pyspark.sql.datasource;
+docs/spark.md.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,19 +23,19 @@ from .portion import items_of, portions
 
 
 class KafkaLogDataSource(DataSource):
-    """The data source; options.py has its options."""
+    """The data source. options.py describes its options."""
 
     @classmethod
     def name(cls) -> str:
-        """``kafkalog``."""
+        """The name of the format, ``kafkalog``."""
         return "kafkalog"
 
     def schema(self) -> StructType:
-        """The columns of the view without a schema of the user's."""
+        """The columns of the view if the user gives no schema."""
         return from_arrow_schema(_default_schema(parse_options(self.options, is_stream=None)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns in `schema`: a user's own schema is a projection."""
+        """A reader of the columns in `schema`. A schema given by the user selects columns."""
         options = parse_options(self.options)
         names = _projected(schema, options)
         if options.view != RECORDS:
@@ -54,7 +55,7 @@ class KafkaLogDataSource(DataSource):
 
 
 class RecordReader(DataSourceReader):
-    """Plans splits on the driver, reads them on executors."""
+    """Plans splits on the driver, and reads them on executors."""
 
     def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
         self.options = options
@@ -62,12 +63,12 @@ class RecordReader(DataSourceReader):
         self.pruning = Pruning()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """What each task reads."""
+        """The inputs of the tasks."""
         plan = plan_records(self.options, self.pruning)
         return portions([*plan.tasks, *((unread,) for unread in plan.unread)])
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
-        """Record batches of the task's splits; an empty plan has the partition None."""
+        """Yields record batches of the task's splits. `partition` is None for an empty plan."""
         options = self.options
         reading = Reading(self.names, options.mode, options.is_committed_only, self.pruning.first_timestamp)
         for item in items_of(partition):
@@ -79,13 +80,13 @@ class RecordReader(DataSourceReader):
 
 
 class FilteringReader(RecordReader):
-    """The same, told by Spark which filters follow.
+    """A RecordReader that gets the filters of the query from Spark, and skips what they exclude.
 
-    A class of its own: Spark refuses a reader with this method while spark.sql.python.filterPushdown.enabled is off.
+    A separate class, because Spark refuses a reader with pushFilters if spark.sql.python.filterPushdown.enabled is off.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (pyspark's name)
-        """Notes what needs no reading; all filters are still Spark's to apply."""
+        """Stores what need not be read. Returns all filters, so that Spark applies them again."""
         self.pruning = prune(filters)
         return filters
 
@@ -105,7 +106,7 @@ def _default_schema(options: ReadOptions) -> Any:
 
 
 def _projected(schema: StructType, options: ReadOptions) -> list[str]:
-    """The names in a schema, all of which the view must have, with their types. Raises ValueError."""
+    """The column names of a schema. Raises ValueError for a column that the view does not have with that type."""
     if options.view == RECORDS:
         known = from_arrow_schema(arrow_schema(list(ARROW_TYPES)))
     else:

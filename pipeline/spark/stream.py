@@ -1,9 +1,10 @@
 """Follows log directories that a broker writes: ``spark.readStream.format("kafkalog").load(DIR)``.
 
-Offsets are Kafka's, as JSON of Spark's Kafka source: {"topic": {"0": 23}}, the next to read. Plans by file names and
-batch headers on the driver, up to the last whole batch; the same start and end give the same rows again, as a restart
-from a checkpoint needs. New topics and partitions are read from their beginning; what retention deleted before it was
-read is a row in PERMISSIVE and the end of the query in FAILFAST. Source: Spark's KafkaMicroBatchStream.
+Stream offsets are JSON as in Spark's Kafka source, with the next offset to read: {"topic": {"0": 23}}. The driver plans
+micro-batches from file names and batch headers, up to the last complete batch. The same start and end give the same
+rows again, which a restart from a checkpoint requires. New topics and partitions are read from their start. Offsets
+that were deleted before they were read give a row in mode PERMISSIVE, and end the query in mode FAILFAST. Source:
+Spark's KafkaMicroBatchStream.
 """
 
 import logging
@@ -50,7 +51,7 @@ Offsets = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class LostOffsets:
-    """Offsets `[first_offset, end_offset)` that were gone before they could be read."""
+    """Offsets `[first_offset, end_offset)` that were deleted or truncated before they were read."""
 
     directory: str
     topic: str
@@ -60,7 +61,7 @@ class LostOffsets:
 
     @property
     def text(self) -> str:
-        """The sentence for a row or an error."""
+        """The text in a row or an error."""
         return (
             f"offsets-lost: {self.topic}-{self.partition}: offsets {self.first_offset} to {self.end_offset - 1} were "
             "deleted or truncated before they were read"
@@ -68,19 +69,19 @@ class LostOffsets:
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans micro-batches on the driver, where one reader lives as long as the query; reads them on executors."""
+    """Plans micro-batches on the driver, and reads them on executors. The driver has one reader for the whole query."""
 
     def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
         self.options = options
         self.names = tuple(names)
         self.ends: dict[TopicPartition, LogEnd] = {}
         self.unread: list[UnreadPartition] = []
-        """What could not be listed or followed at the last look; its place in the offsets is kept."""
+        """The partitions that could not be listed or followed last time. Their stream offsets are kept."""
         self.final: dict[TopicPartition, int] | None = None
-        """With Trigger.AvailableNow: the ends when the query began."""
+        """With Trigger.AvailableNow: the end offsets when the query began."""
 
     def initialOffset(self) -> Offsets:  # noqa: N802  (pyspark's names, here and below)
-        """Where a query without a checkpoint begins."""
+        """The start of a query that has no checkpoint."""
         return _as_json({key: self._first(found) for key, (_, found) in self._follow().items()})
 
     def _first(self, found: PartitionDirectory) -> int:
@@ -90,22 +91,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _log_start(found) if offset == EARLIEST else offset
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """maxOffsetsPerTrigger, counted in offsets."""
+        """The limit of a micro-batch: maxOffsetsPerTrigger, if it is set."""
         most = self.options.max_offsets_per_trigger
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Notes how far the logs reach now: the query ends there."""
+        """Stores the current end offsets, at which the query will end."""
         self.final = {key: self._end(found) for key, (_, found) in self._follow().items()}
 
     def reportLatestOffset(self) -> Offsets:  # noqa: N802
-        """How far the logs reach, for the query's progress."""
+        """The current end offsets, for the progress report of the query."""
         return _as_json({key: self._end(found) for key, (_, found) in self._follow().items()})
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """The end of the next micro-batch; a limit is shared out by how much each partition has."""
+        """The end of the next micro-batch. A limit is divided among partitions in proportion to their new offsets."""
         begins = _from_json(start)
-        ends = dict(begins)  # a partition that is gone keeps its place: it may come back in another directory
+        ends = dict(begins)  # a partition that is gone keeps its offset: it may return in another directory
         for key, (_, found) in self._follow().items():
             begins.setdefault(key, _log_start(found))
             ends[key] = self._end(found)
@@ -116,7 +117,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _as_json(ends)
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """What each task reads of a micro-batch."""
+        """The inputs of the tasks of a micro-batch."""
         begins = _from_json(start)
         items: list[LogSplit | LostOffsets | UnreadPartition] = []
         there = self._follow()
@@ -132,7 +133,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, directory: Path, found: PartitionDirectory, first: int, stop: int
     ) -> Iterator[LogSplit | LostOffsets]:
         kept = _log_start(found) if found.segments else END_OF_OFFSETS
-        if stop < first:  # the log was truncated, or its topic deleted and made again
+        if stop < first:  # the log was truncated, or its topic deleted and created again
             yield LostOffsets(str(directory), found.topic, found.partition, stop, first)
         elif first < kept and first < stop:
             yield LostOffsets(str(directory), found.topic, found.partition, first, min(kept, stop))
@@ -141,7 +142,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from plan_partition(directory, found, first, stop, self.options.max_partition_bytes, end.positions)
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
-        """Record batches of a task."""
+        """Yields the record batches of a task."""
         reading = Reading(self.names, self.options.mode, self.options.is_committed_only, names_deleted=True)
         for item in items_of(partition):
             if isinstance(item, LogSplit):
@@ -156,7 +157,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.ends[found.topic, found.partition].readable_offset
 
     def _follow(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
-        """The partitions that are there now, with their ends followed."""
+        """Lists the partitions, and follows the end of each log. Returns those that have segments."""
         there: dict[TopicPartition, tuple[Path, PartitionDirectory]] = {}
         unread: list[UnreadPartition] = []
         for directory in expand_paths(self.options.paths):
@@ -184,10 +185,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return there
 
     def _followed(self, listed: PartitionDirectory) -> tuple[PartitionDirectory | None, str]:
-        """Follows the end of a partition's log: the partition as it was then, and what the system refuses to read.
+        """Follows the end of a partition's log. Returns (the partition as listed then, "" or why it can't be read).
 
-        None if the partition is gone: it keeps its place in the offsets. Raises OSError, also if a file vanished under
-        each attempt.
+        Returns None for a partition that is gone; its stream offset is kept. Raises OSError, also if a file vanished
+        during each attempt.
         """
         key = (listed.topic, listed.partition)
         found: PartitionDirectory | None = listed
@@ -212,7 +213,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def limit_ends(
     begins: dict[TopicPartition, int], ends: dict[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
-    """Ends such that about `most` offsets lie before them, each partition's share by its size (KafkaOffsetReader)."""
+    """End offsets for about `most` offsets in all, divided in proportion to partitions' sizes (KafkaOffsetReader)."""
     sizes = {key: max(end - begins.get(key, end), 0) for key, end in ends.items()}
     total = sum(sizes.values())
     if total <= most:

@@ -1,6 +1,6 @@
-"""The views besides records: tables of what else lies in a directory, out of pipeline/tables.
+"""Reads the views other than `records`: the tables of pipeline/tables, such as batches, groups or indexes.
 
-The tables decide columns and rows; here they are bound to Spark: schema, projection, mode.
+The tables define columns and rows. This module adds what Spark needs: schema, selection of columns, mode.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ OF_ONE_TOPIC = ("groups", "offsets")
 
 
 def view_schema(options: ReadOptions) -> Any:
-    """The columns of the view as an Arrow schema; only PERMISSIVE has `_corrupt_record`."""
+    """The columns of the view as an Arrow schema, with `_corrupt_record` only in mode PERMISSIVE."""
     schema = TABLES[options.view].schema
     if options.mode is Mode.PERMISSIVE:
         return schema
@@ -29,14 +29,14 @@ def view_schema(options: ReadOptions) -> Any:
 
 
 class TableReader(DataSourceReader):
-    """Reads one table: a partition's or a directory's rows are one task, small ones together."""
+    """Reads one table. Each partition or log directory is a task of the table; Spark tasks have several small ones."""
 
     def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
         self.options = options
         self.names = list(names)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The tasks that the table plans, for the topics chosen."""
+        """The inputs of the Spark tasks, for the chosen topics."""
         table = TABLES[self.options.view]
         tasks: list[TableTask] = [
             task
@@ -48,21 +48,27 @@ class TableReader(DataSourceReader):
         return portions(groups)
 
     def _is_wanted(self, task: TableTask) -> bool:
-        """Topics by name were the table's to choose; of groups and offsets the one topic that they are in is read."""
+        """Whether the chosen partitions include the task's. `table.plan` has already applied topics chosen by name.
+
+        Groups and offsets are in one internal topic, which is always read.
+        """
         choice = self.options.topics
         if task.partition is None or self.options.view in OF_ONE_TOPIC or choice == TopicChoice():
             return True
         return choice.has(task.partition.topic, task.partition.partition)
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
-        """Record batches of the view; an empty plan has the partition None."""
+        """Yields record batches of the view. `partition` is None for an empty plan."""
         for task in items_of(partition):
             assert isinstance(task, TableTask)
             yield from read_table(TABLES[self.options.view], task, self.names, self.options.mode)
 
 
 def read_table(table: Table, task: TableTask, names: Sequence[str], mode: Mode) -> Iterator[Any]:
-    """The columns named, with the mode applied. Raises CorruptLogError in mode FAILFAST, OSError."""
+    """Yields the columns `names` of a table's task, and applies the mode to rows of damage.
+
+    Raises CorruptLogError in mode FAILFAST, OSError.
+    """
     for batch in table.read(task):
         kept = batch
         faults = batch.column(CORRUPT_COLUMN)

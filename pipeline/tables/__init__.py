@@ -1,1 +1,1 @@
-"""Rows of what lies in log directories besides records: batches, groups, metadata, indexes and so on."""
+"""Tables of the data in log directories other than records: batches, groups, metadata, indexes and so on."""

@@ -1,7 +1,7 @@
 """The table `batches`: the header of every batch, and whether its CRC is right. No record is decoded.
 
-Column names are DumpLogSegments' in this project's spelling; `controlType` is read from a control batch's first key.
-Batches with a wrong CRC are rows like others with `isCrcValid` false, and say so in `_corrupt_record`, too.
+Columns have the names of DumpLogSegments, in camel case. `controlType` comes from the key of a control batch's first
+record. A batch with a wrong CRC has all columns too; its `isCrcValid` is false and `_corrupt_record` has a text.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ _TRANSACTIONAL, _CONTROL, _APPEND_TIME, _DELETE_HORIZON = 0x10, 0x20, 0x08, 0x40
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The batches of a partition. Raises OSError."""
+    """Yields the rows of a partition's batches. Raises OSError."""
     assert task.partition is not None
     fixed = {"directory": str(task.directory), "topic": task.partition.topic, "partition": task.partition.partition}
     for item in read_batches(task.partition):
@@ -112,7 +112,7 @@ def _rows(chunk: LogChunk, fixed: dict[str, Any]) -> Any:
 
 
 def _control_types(table: BatchTable, matches: NDArray[numpy.bool_]) -> list[str | None]:
-    """The type of each control batch, None for a data batch and where none can be read."""
+    """The type of each control batch; None for a data batch, or if it can't be read."""
     types: list[str | None] = [None] * len(table)
     for index in numpy.flatnonzero(table.is_control & matches & (table.column("records_count") > 0)).tolist():
         position = int(table.positions[index])

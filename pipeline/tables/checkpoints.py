@@ -1,8 +1,9 @@
-"""The table `checkpoints`: the small files that say whose a directory is and how far its logs are.
+"""The table `checkpoints`: the entries of checkpoint files, properties files and producer snapshots.
 
-One row for each fact of: recovery-point-, log-start-, replication- and cleaner-offset-checkpoint, meta.properties,
-.kafka_cleanshutdown (of the log directory); leader-epoch-checkpoint, partition.metadata, quorum-state and the producer
-snapshots (of each partition). A file that can't be understood is one row with `_corrupt_record`.
+One row for each entry. Of a log directory: recovery-point-offset-checkpoint, log-start-offset-checkpoint,
+replication-offset-checkpoint, cleaner-offset-checkpoint, meta.properties, .kafka_cleanshutdown. Of a partition:
+leader-epoch-checkpoint, partition.metadata, quorum-state, producer snapshots. A file that can't be parsed has one row
+with `_corrupt_record`.
 """
 
 import json
@@ -42,7 +43,7 @@ SCHEMA = schema_of(
     coordinatorEpoch=pa.int32(),
     transactionFirstOffset=pa.int64(),
 )
-"""`kind` is the file's name, `snapshot` for producer snapshots; `offset` is the fact's, or the snapshot's."""
+"""`kind`: the name of the file, or `snapshot`. `offset`: that of the entry, for producers that of the snapshot."""
 
 QUORUM_STATE = "quorum-state"
 Facts = Iterator[dict[str, Any]]
@@ -50,7 +51,7 @@ _FILES = PathFiles()
 
 
 def plan(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
-    """Without `topics` the log directory's own files and every partition's, the metadata log's among them."""
+    """A task for each partition of `topics`. If None: for the log directory and all partitions, metadata log too."""
     if topics is not None:
         return [TableTask(directory, found) for found in find_partitions(directory, topics)]
     partitions = find_partitions(directory) + find_partitions(directory, [METADATA_TOPIC])
@@ -58,7 +59,7 @@ def plan(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The files of a log directory, or of a partition. Raises OSError."""
+    """Yields the rows of the files of a log directory, or of a partition. Raises OSError."""
     yield from record_batches(SCHEMA, _directory_rows(task) if task.partition is None else _partition_rows(task))
 
 
@@ -83,17 +84,17 @@ def _partition_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 
 def _snapshot_names(directory: Path) -> list[str]:
-    """The producer snapshots; none if the directory is gone or can't be listed. Raises OSError."""
+    """The names of the producer snapshots; none if the directory is gone or can't be listed. Raises OSError."""
     try:
         return sorted(entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
     except OSError as error:
         if is_gone(error) or is_unreadable(error, directory):
-            return []  # what made the plan, or the next one, names it
+            return []  # a plan, this one or the next, reports the directory
         raise
 
 
 def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> Iterator[tuple[Any, ...]]:
-    """A row for each fact of a file; none if the file does not exist."""
+    """Yields a row for each entry of a file; none if the file does not exist."""
     kind = SNAPSHOT_SUFFIX[1:] if path.name.endswith(SNAPSHOT_SUFFIX) else path.name
     known: dict[str, Any] = {"directory": str(task.directory), "file": str(path), "kind": kind}
     if task.partition is not None:

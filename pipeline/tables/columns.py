@@ -1,6 +1,6 @@
-"""The types of the tables' columns, and rows into Arrow record batches.
+"""Defines the types of the tables' columns, and builds Arrow record batches of rows.
 
-Pure. Types are those that Spark takes as they are: binary, string, int, long, boolean, timestamp in microseconds UTC.
+Pure. Types are those that Spark reads unchanged: binary, string, int, long, boolean, timestamp in microseconds UTC.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,20 +24,23 @@ def schema_of(**types: Any) -> Any:
 
 
 def microseconds(milliseconds: int) -> int | None:
-    """Kafka's time for a column of type TIMESTAMP; None for -1, none. What Spark can't hold becomes the last it can."""
+    """Converts a time in ms to microseconds, for a column of type TIMESTAMP; None for -1 (no timestamp).
+
+    A time that Spark can't represent becomes the nearest one that it can.
+    """
     if milliseconds == NO_TIMESTAMP:
         return None
     return max(-_GREATEST_MS, min(_GREATEST_MS, milliseconds)) * 1000
 
 
 def timestamps(milliseconds: NDArray[numpy.int64]) -> Any:
-    """The same for many."""
+    """As `microseconds`, for an array. Returns an Arrow array of type TIMESTAMP."""
     clipped = numpy.clip(milliseconds, -_GREATEST_MS, _GREATEST_MS) * 1000
     return pa.array(clipped, mask=milliseconds == NO_TIMESTAMP).cast(TIMESTAMP)
 
 
 def record_batches(schema: Any, rows: Iterable[Sequence[Any]]) -> Iterator[Any]:
-    """Record batches of rows that have a value for each column of the schema, in its order."""
+    """Yields record batches of rows. A row has a value for each column of the schema, in its order."""
     iterator = iter(rows)
     while part := list(islice(iterator, ROWS_OF_A_BATCH)):
         columns = zip(*part, strict=True)
@@ -46,6 +49,6 @@ def record_batches(schema: Any, rows: Iterable[Sequence[Any]]) -> Iterator[Any]:
 
 
 def corrupt_row(schema: Any, text: str, **known: Any) -> tuple[Any, ...]:
-    """A row that stands for what can't be understood: `known` columns and what is wrong; the others are null."""
+    """A row for damage: `text` in `_corrupt_record`, and the `known` columns; the others are null."""
     known[CORRUPT_COLUMN] = text
     return tuple(known.get(name) for name in schema.names)

@@ -1,7 +1,7 @@
-"""Records of ``__consumer_offsets`` as messages of the table.
+"""Decodes records of ``__consumer_offsets``.
 
-Pure. Unknown types and versions, and what can't be decoded, are values, never errors: a newer Kafka may have written
-them. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRecordSerde.
+Pure. Never raises: for unknown types and versions, which a newer Kafka may have written, and for malformed records, the
+result has a `fault`. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRecordSerde.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ OFFSET_COMMIT_TYPES = (CoordinatorRecordType.LEGACY_OFFSET_COMMIT, CoordinatorRe
 
 
 class GroupKind(StrEnum):
-    """Which protocol a record type belongs to."""
+    """The type of a group: the protocol that its record types belong to."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
@@ -26,27 +26,27 @@ class GroupKind(StrEnum):
 
 
 class GroupMessage(NamedTuple):
-    """A record's key and value; `value` None: a tombstone, or not decoded."""
+    """A record's decoded key and value. `value` is None for a tombstone, or if it could not be decoded."""
 
     record_type: int
     """The key's version, which is the record's type; -1 for a key without one."""
     key: Any
     value: Any
     value_version: int
-    """As the value says, -1 without one."""
+    """The version in the value; -1 without a value."""
     fault: str | None
-    """Why it can't be decoded, in words."""
+    """Why the record can't be decoded; None if it was decoded."""
     is_unknown: bool
-    """Whether the type or the value's version is only unknown: a newer Kafka may have written it."""
+    """Whether the fault is only an unknown type or version, which a newer Kafka may have written."""
 
     @property
     def is_offset_commit(self) -> bool:
-        """Whether the record says what a group has committed."""
+        """Whether the record is an offset commit, or the tombstone of one."""
         return self.record_type in OFFSET_COMMIT_TYPES
 
     @property
     def group(self) -> str | None:
-        """The group that it is about, None where that can't be told."""
+        """The group id; None if the key can't be decoded."""
         if self.key is None:
             return None
         name: str = self.key.group if hasattr(self.key, "group") else self.key.group_id
@@ -54,7 +54,7 @@ class GroupMessage(NamedTuple):
 
 
 def group_message(record: Record) -> GroupMessage:
-    """What a record of the offsets topic says."""
+    """Decodes a record of the offsets topic."""
     record_type, value_version = _number(record.key), _number(record.value)
     key = value = None
     try:
@@ -73,12 +73,12 @@ def _number(data: bytes | None) -> int:
 
 
 def has_offset_commit_key(key: bytes | None) -> bool:
-    """Whether a record is about a committed offset."""
+    """Whether a key is that of an offset commit."""
     return _number(key) in OFFSET_COMMIT_TYPES
 
 
 def kind_of(name: str) -> GroupKind:
-    """The kind of group that a key's message name (`ShareGroupMetadataKey`) belongs to."""
+    """The type of group to which a key's message belongs, by its name, such as `ShareGroupMetadataKey`."""
     for prefix, kind in (("Consumer", GroupKind.CONSUMER), ("Share", GroupKind.SHARE), ("Streams", GroupKind.STREAMS)):
         if name.startswith(prefix):
             return kind

@@ -1,8 +1,8 @@
-"""The table `groups`: every record of ``__consumer_offsets`` that is about a group or a member.
+"""The table `groups`: every record of ``__consumer_offsets`` about a group or a member, oldest first.
 
-All of them, oldest first: classic groups, consumer groups (KIP-848), share groups (KIP-932), streams groups (KIP-1071).
-`kind` is Kafka's name of the record type; an unknown type has none and is a row like others. `key` and
-`value` are the JSON that Kafka's own tool prints, with embedded subscriptions and assignments decoded.
+It has classic groups, consumer groups (KIP-848), share groups (KIP-932) and streams groups (KIP-1071). `kind` is
+Kafka's name of the record type; null for an unknown type. `key` and `value` are JSON as printed by Kafka's own tool,
+with subscriptions and assignments decoded.
 """
 
 from collections.abc import Iterator
@@ -56,12 +56,12 @@ SCHEMA = schema_of(
     key=pa.string(),
     value=pa.string(),
 )
-"""`epoch` is a classic group's generation, else the first epoch that the value has; `members` are those of a classic
-group, or the one member of a ConsumerGroupMemberMetadata."""
+"""`epoch`: the generation of a classic group, otherwise the first epoch field of the value. `members`: those of a
+classic group, or the member of a ConsumerGroupMemberMetadata record."""
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The groups in one partition of the offsets topic. Raises OSError."""
+    """Yields the rows of one partition of the offsets topic. Raises OSError."""
     yield from record_batches(SCHEMA, _rows(task))
 
 

@@ -1,7 +1,7 @@
 """The table `indexes`: the entries of every offset, time and transaction index, as they are in the files.
 
-Offsets are absolute. The zeros that a broker preallocates behind the last entry are left out. Whether an entry is right
-is the audit's matter. Source: Kafka's OffsetIndex, TimeIndex, TransactionIndex.
+Offsets are absolute. Preallocated zeros after the last entry are left out. Entries are not checked against the log; the
+audit does that. Source: Kafka's OffsetIndex, TimeIndex, TransactionIndex.
 """
 
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ SCHEMA = schema_of(
     lastOffset=pa.int64(),
     lastStableOffset=pa.int64(),
 )
-"""`kind`: offset, time or transaction; `position` is the entry's in its own file. `offset` and `logPosition` are an
-offset index's, `offset` and `timestamp` a time index's, the rest a transaction index's."""
+"""`kind`: offset, time or transaction. `position`: that of the entry in its own file. Entries of an offset index have
+`offset` and `logPosition`, those of a time index `offset` and `timestamp`, those of a transaction index the rest."""
 
 OFFSET_ENTRY = Struct(">ii")
 _KINDS = (
@@ -46,7 +46,7 @@ _KINDS = (
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The indexes of a partition's segments. Raises OSError."""
+    """Yields the rows of the indexes of a partition's segments. Raises OSError."""
     yield from record_batches(SCHEMA, _rows(task))
 
 
@@ -62,7 +62,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 
 def _file_rows(path: Path, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """A row for each entry of an index; one that names the fault if the file can't be read, none if there is none."""
+    """Yields a row for each entry of an index; one row with the fault if it can't be read, none if it is gone."""
     try:
         data = read_file(path)
     except OSError as error:
@@ -91,7 +91,7 @@ def _entries(data: bytes, entry: Struct, base_offset: int, place: tuple[Any, ...
 
 
 def _columns(entry: Struct, fields: tuple[int, ...], base: int, path: str, number: int) -> tuple[Any, ...]:
-    """The columns behind the entry's position."""
+    """The values of the columns after `position`."""
     if entry is OFFSET_ENTRY:
         return base + fields[0], fields[1], *(None,) * 6
     if entry is TIME_ENTRY:

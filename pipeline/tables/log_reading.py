@@ -1,6 +1,6 @@
-"""Batches and records of one partition, for tables: decoded, with the place they have, and what can't be read.
+"""Reads the batches and records of one partition for the tables, with their place in the log, and damage.
 
-Never writes. Memory: one chunk. A torn last batch of the active segment is what a killed broker leaves, no damage.
+Never writes. Memory: one chunk. An incomplete last batch of the active segment is not damage: a killed broker left it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ CONTROL = 0x20
 
 
 class LogRecord(NamedTuple):
-    """A record of a log; `position` is its batch's, in bytes, times are ms since 1970. Headers are left out."""
+    """A record of a log, without headers. `position`: that of its batch, in bytes. `timestamp`: ms since 1970."""
 
     file: str
     position: int
@@ -34,19 +34,19 @@ class LogRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     attributes: int
-    """Of its batch."""
+    """The attributes of its batch."""
     producer_id: int
     producer_epoch: int
     leader_epoch: int
 
     @property
     def plain(self) -> Record:
-        """The record as decoders take it."""
+        """The record in the type that decoders accept."""
         return Record(self.offset, self.timestamp, self.key, self.value, [])
 
 
 class LogDamage(NamedTuple):
-    """Bytes that can't be read; `offset` -1 where that can't be read either."""
+    """Bytes that can't be read. `offset`: the base offset of the batch; -1 if it can't be read either."""
 
     file: str
     position: int
@@ -62,9 +62,9 @@ class LogChunk(NamedTuple):
 
 
 def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage]:
-    """All batches of a partition in chunks, and damage between them. Raises OSError.
+    """Yields all batches of a partition in chunks, and the damage between them. Raises OSError.
 
-    A partition that a running broker changes is listed again (living_log.py); what retention deleted is left out. A
+    If a running broker changes the partition, lists it again (living_log.py). Skips offsets that retention deleted. A
     partition that is gone or can't be listed is damage.
     """
     if partition.fault:
@@ -83,7 +83,7 @@ def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage
 
 
 def read_file_batches(segment: SegmentFile) -> Iterator[LogChunk | LogDamage]:
-    """All batches of one file (a metadata snapshot, too), and damage; nothing if it is gone. Raises OSError."""
+    """Yields all batches and damage of one file, such as a metadata snapshot; none if it is gone. Raises OSError."""
     try:
         for item in read_chunks(segment.path):
             yield LogChunk(segment, item) if not isinstance(item, Damage) else damage_of(segment, item)
@@ -93,12 +93,12 @@ def read_file_batches(segment: SegmentFile) -> Iterator[LogChunk | LogDamage]:
 
 
 def is_torn_tail(damage: Damage, segment: SegmentFile) -> bool:
-    """Whether the bytes are the beginning of a batch at the end of the file, or zeros there."""
+    """Whether the damage is an incomplete batch, or zeros, at the end of the file."""
     return damage.kind in (DamageKind.INCOMPLETE, DamageKind.ZEROS) and damage.position + damage.size >= segment.size
 
 
 def damage_of(segment: SegmentFile, damage: Damage) -> LogDamage:
-    """Damage with its place in words."""
+    """Converts Damage to LogDamage, whose text has the file."""
     return LogDamage(
         str(segment.path), damage.position, damage.base_offset, f"{damage.kind}: {segment.path}: {damage.message}"
     )
@@ -110,7 +110,7 @@ def all_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
 
 
 def data_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
-    """Selects those that are no control batches."""
+    """Selects the batches that are not control batches."""
     is_data: NDArray[numpy.bool_] = ~chunk.is_control
     return is_data
 
@@ -121,12 +121,12 @@ def control_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
 
 
 def read_records(partition: PartitionDirectory, select: Select) -> Iterator[LogRecord | LogDamage]:
-    """The records of a partition's selected batches in order, and damage in its place. Raises OSError."""
+    """Yields the records of a partition's selected batches in order, and damage between them. Raises OSError."""
     return records_of(read_batches(partition), select)
 
 
 def records_of(batches: Iterable[LogChunk | LogDamage], select: Select) -> Iterator[LogRecord | LogDamage]:
-    """The records of the selected batches in order, and damage in its place. Raises what `batches` raises."""
+    """Yields the records of the selected batches in order, and damage between them. Raises the errors of `batches`."""
     for item in batches:
         if isinstance(item, LogDamage):
             yield item

@@ -1,7 +1,7 @@
-"""The table `metadata`: every record of ``__cluster_metadata-0``, its log and its snapshots, as type name and JSON.
+"""The table `metadata`: every record of the log and the snapshots of ``__cluster_metadata-0``, as type name and JSON.
 
-The JSON is what Kafka's own tool prints. Control records (leader changes, voters, kraft.version) are rows, too; an
-unknown type is a row with `_corrupt_record`. Source: Kafka's MetadataRecordSerde, ControlRecordType.
+The JSON is the same as Kafka's own tool prints. Control records (leader changes, voters, kraft.version) have rows too.
+A record of an unknown type has `_corrupt_record`. Source: Kafka's MetadataRecordSerde, ControlRecordType.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def plan(directory: Path, _: object) -> list[TableTask]:
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The metadata log's snapshots, oldest first, then its segments. Raises OSError."""
+    """Yields the rows of the snapshots, oldest first, then those of the log. Raises OSError."""
     yield from record_batches(SCHEMA, _rows(task))
 
 
@@ -66,13 +66,13 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 
 def _snapshots(found: PartitionDirectory) -> list[SegmentFile]:
-    """The snapshots in the directory as files of batches; none if it is gone or can't be listed. Raises OSError."""
+    """The snapshots in the directory; none if it is gone or can't be listed. Raises OSError."""
     try:
         entries = [] if found.fault else list_directory(found.path)
     except OSError as error:
         if not (is_gone(error) or is_unreadable(error, found.path)):
             raise
-        return []  # reading the log says so
+        return []  # the read of the log reports it
     names = sorted(entry for entry in entries if entry.name.endswith(SNAPSHOT_SUFFIX))
     return [SegmentFile(0, found.path / entry.name, entry.size) for entry in names]
 
@@ -111,14 +111,14 @@ def _row(record: LogRecord, known: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _control(record: LogRecord) -> dict[str, Any]:
-    """Raises InvalidRecordError, ProtocolError."""
+    """The columns of a control record. Raises InvalidRecordError, ProtocolError."""
     control = control_of(record.plain)
     found = {"type": control.type.name, "typeId": control.type_id}
     return found | (_typed(control.message) if control.message is not None else {}) | {"type": control.type.name}
 
 
 def _data(record: LogRecord) -> dict[str, Any]:
-    """Raises ProtocolError."""
+    """The columns of a metadata record. Raises ProtocolError."""
     message, version = METADATA_RECORDS.decode(record.value)
     return _typed(Typed(message, message.API_KEY, version))
 

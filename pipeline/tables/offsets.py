@@ -1,7 +1,7 @@
-"""The table `offsets`: every offset that a group has committed, one row for each record of ``__consumer_offsets``.
+"""The table `offsets`: one row for each offset commit in ``__consumer_offsets``, oldest first.
 
-All that the log still has, oldest first, not only the latest of each key. A record of a transaction says how that
-ended; it counts only when that is `committed`.
+It has all commits in the log, not only the latest of each key. For a commit in a transaction, the column `transaction`
+is the outcome; the commit is valid only if that is `committed`.
 """
 
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ SCHEMA = schema_of(
     producerEpoch=pa.int32(),
     valueVersion=pa.int32(),
 )
-"""`offset` is the record's own, `position` its batch's; `transaction` is null outside of one, else `committed`,
-`aborted` or `pending`; `topicId` is known from values of version 4 on (Kafka 4.1)."""
+"""`offset`: that of the record. `position`: that of its batch in the file (bytes). `transaction`: `committed`,
+`aborted` or `pending`; null without a transaction. `topicId`: only in values from version 4 on (Kafka 4.1)."""
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The commits in one partition of the offsets topic. Raises OSError."""
+    """Yields the rows of one partition of the offsets topic. Raises OSError."""
     yield from record_batches(SCHEMA, _rows(task))
 
 
@@ -53,7 +53,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
     directory, partition = str(task.directory), task.partition.partition
     markers = read_markers(task.partition)
-    for record in read_records(task.partition, all_batches):  # so that a marker that can't be read has its row
+    for record in read_records(task.partition, all_batches):  # all: a marker that can't be read also gets a row
         place = {
             "directory": directory,
             "offsetsPartition": partition,
@@ -73,7 +73,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 
 def _columns(record: LogRecord, message: GroupMessage, markers: Markers) -> tuple[Any, ...]:
-    """The columns behind the place."""
+    """The values of the columns after `offset`."""
     group, topic, partition = commit_key(message.key)
     is_transactional = bool(record.attributes & TRANSACTIONAL)
     producer = (record.producer_id, record.producer_epoch) if record.producer_id >= 0 else (None, None)

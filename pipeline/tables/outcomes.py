@@ -1,6 +1,6 @@
-"""How transactions ended: the markers of one partition, by producer.
+"""Finds the outcomes of transactions, from the markers in one partition.
 
-Pure. A record of a transaction is decided by the first marker of its producer id behind it (KIP-98). Source: Kafka's
+Pure. The first marker of a producer id after a record ends the record's transaction (KIP-98). Source: Kafka's
 ProducerStateManager.completeTxn.
 """
 
@@ -15,7 +15,7 @@ from .log_reading import LogRecord, control_batches, read_records
 
 
 class Outcome(StrEnum):
-    """What became of a transaction."""
+    """The outcome of a transaction; PENDING if it has no marker."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -23,11 +23,11 @@ class Outcome(StrEnum):
 
 
 Markers = dict[int, list[tuple[int, bool]]]
-"""Producer id -> (offset of a marker, whether it commits), offsets rising."""
+"""Producer id -> list of (offset of a marker, whether it is a commit marker), with rising offsets."""
 
 
 def outcome(markers: Markers, producer_id: int, offset: int) -> Outcome:
-    """How the transaction ended that the record at `offset` is part of."""
+    """The outcome of the transaction to which a producer's record at `offset` belongs."""
     ends = markers.get(producer_id, [])
     slot = bisect_right(ends, (offset, True))
     if slot == len(ends):
@@ -36,7 +36,7 @@ def outcome(markers: Markers, producer_id: int, offset: int) -> Outcome:
 
 
 def marker_kind(record: LogRecord) -> ControlRecordType:
-    """The type of a control record, UNKNOWN where its key is none."""
+    """The type of a control record; UNKNOWN if its key can't be decoded."""
     try:
         return control_record_type(record.key)
     except KafkaError:
@@ -44,10 +44,10 @@ def marker_kind(record: LogRecord) -> ControlRecordType:
 
 
 def read_markers(partition: PartitionDirectory) -> Markers:
-    """The markers of a partition; reads its control batches only. Raises OSError.
+    """The transaction markers of a partition. Decodes only control batches. Raises OSError.
 
-    A marker that can't be read is left out, and a later one of its producer decides, or none: the caller reads the log
-    once more and gives it a row as damage.
+    Leaves out a marker that can't be read. Its transaction then has the outcome of the producer's next marker, or is
+    pending. The caller reads the log again and returns a row for that damage.
     """
     markers: Markers = {}
     for producer_id, offset, is_commit in _markers(partition):

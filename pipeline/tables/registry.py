@@ -1,4 +1,4 @@
-"""All tables by name: what Spark's views and other jobs choose from.
+"""Lists all tables by name, for Spark's views and other jobs.
 
 Pure. Needs pyarrow, not numba.
 """
@@ -18,4 +18,4 @@ _ALL = (
 )
 
 TABLES: dict[str, Table] = {table.name: table for table in _ALL}
-"""Table by name."""
+"""Name -> table."""

@@ -1,6 +1,6 @@
-"""What one reading of a table is about: a partition's directory, or a log directory itself.
+"""Tables and their tasks. A task reads the rows of one partition's directory, or of a log directory itself.
 
-`plan_*` list directories; nothing else does I/O. Tasks are picklable and travel to executors.
+`plan_*` list directories; nothing else here does I/O. Tasks are picklable, because they are sent to executors.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from .columns import corrupt_row
 
 @dataclass(frozen=True, slots=True)
 class TableTask:
-    """What one call of a table's `read` reads."""
+    """The input of one call of a table's `read`."""
 
     directory: Path
     """The log directory."""
@@ -23,10 +23,10 @@ class TableTask:
 
 
 class Table(NamedTuple):
-    """A table: `plan(log directory, topics)` gives its tasks, `read(task)` record batches of exactly `schema`.
+    """A table. `plan(log directory, topics)` returns its tasks, `read(task)` yields record batches of `schema`.
 
-    `plan` raises LogDirectoryError and OSError, `read` OSError alone: what can't be understood becomes a row whose
-    last column `_corrupt_record` says where and what.
+    `plan` raises LogDirectoryError and OSError, `read` only OSError: data that can't be parsed becomes a row with the
+    place and the fault in its last column, `_corrupt_record`.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Table(NamedTuple):
 
 
 def plan_partitions(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
-    """A task for each partition; without `topics` all but ``__cluster_metadata``."""
+    """A task for each partition of `topics`; if None, of all topics except ``__cluster_metadata``."""
     return [TableTask(directory, partition) for partition in find_partitions(directory, topics)]
 
 
 def unlisted_row(schema: Any, task: TableTask) -> tuple[Any, ...]:
-    """The row of a partition whose directory can't be listed."""
+    """A row with the fault of a partition whose directory can't be listed."""
     assert task.partition is not None
     found = task.partition
     known: dict[str, Any] = {"directory": str(task.directory), "file": str(found.path)}
@@ -49,7 +49,7 @@ def unlisted_row(schema: Any, task: TableTask) -> tuple[Any, ...]:
 
 
 def plan_topic(topic: str) -> Callable[[Path, Sequence[str] | None], list[TableTask]]:
-    """A plan for a table that is about one internal topic, whatever topics are asked for."""
+    """The `plan` of a table of one internal topic. It ignores the requested topics."""
 
     def plan(directory: Path, _: Sequence[str] | None) -> list[TableTask]:
         return plan_partitions(directory, [topic])

@@ -1,8 +1,8 @@
-"""The table `transactions`: what ``__transaction_state`` says of transactional ids, and what each log says of them.
+"""The table `transactions`: the records of ``__transaction_state``, and the transactions in each partition's log.
 
-`source` is `state` for a record of ``__transaction_state`` (all that the log still has, oldest first), `log` for a
-transaction in a partition's log: its data and the marker that ends it. One without a marker is `Open`, last in its
-partition; a marker without data (a coordinator writes one to each partition that was added) has no `firstOffset`.
+`source` is `state` for a record of ``__transaction_state`` (all in the log, oldest first). It is `log` for a
+transaction in a partition's log: its data and its marker. A transaction without a marker is `Open`; these rows come
+last. A marker without data has no `firstOffset`: the coordinator writes one to each partition of the transaction.
 Source: Kafka's TransactionLog, TransactionState, ProducerStateManager.
 """
 
@@ -65,13 +65,13 @@ SCHEMA = schema_of(
     partitions=PARTITIONS_TYPE,
     valueVersion=pa.int32(),
 )
-"""Of a `log` row `offset`, `position` and `timestamp` are its marker's (null while `Open`), `state` is Committed,
-Aborted or Open; of a `state` row they are the record's."""
+"""In a `log` row, `offset`, `position` and `timestamp` are those of the marker (null while Open), and `state` is
+Committed, Aborted or Open. In a `state` row they are those of the record."""
 
 
 @dataclass(slots=True)
 class _TransactionTotals:
-    """A transaction whose marker has not come; sizes are bytes."""
+    """The sums of a transaction whose marker has not been read yet. `size` is in bytes."""
 
     producer_epoch: int
     file: str
@@ -83,7 +83,7 @@ class _TransactionTotals:
 
 
 def read(task: TableTask) -> Iterator[Any]:
-    """The transactions in a partition. Raises OSError."""
+    """Yields the rows of a partition. Raises OSError."""
     assert task.partition is not None
     is_state = task.partition.topic == TRANSACTION_TOPIC
     rows = _state_rows(task) if is_state else _log_rows(task)
@@ -209,7 +209,7 @@ def _chunk_rows(
 def _marker_rows(
     known: dict[str, Any], chunk: LogChunk, index: int, transaction: _TransactionTotals | None
 ) -> Iterator[tuple[Any, ...]]:
-    """The row of the transaction that a control batch ends; none for a batch that is empty or no marker."""
+    """Yields the row of the transaction that a control batch ends; nothing if the batch is empty or not a marker."""
     table = chunk.batches
     position = int(table.positions[index])
     header = read_header(table.view, position)

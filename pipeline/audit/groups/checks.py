@@ -122,9 +122,9 @@ def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms
 
 
 def consumer(one: Judged) -> Iterator[Finding]:
-    """The findings about one committed offset's consumer: whether it went back, and whether it falls behind.
+    """The findings about the consumer of one partition: its committed offset decreased, or it does not keep up.
 
-    Burrow's rules decide whether it falls behind; they need COMMITS_KEPT commits.
+    Burrow's rules decide whether it keeps up; they need COMMITS_KEPT commits.
     """
     offset, row = one.offset, one.row
     commits = [commit.offset for commit in offset.commits]

@@ -1,6 +1,6 @@
 """Computes the numbers of the page and the summary from the result of an audit.
 
-Pure. Most numbers are aggregated to stay readable. Does not import pyarrow, whose import is half of a small audit.
+Pure. Most numbers are aggregated to stay readable. Does not import pyarrow, which takes half the time of a small audit.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
