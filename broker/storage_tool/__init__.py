@@ -1,1 +1,1 @@
-"""The commands of ``odradek storage`` that know configurations and metadata."""
+"""The commands of ``odradek storage`` that need the broker's configuration or the cluster metadata."""

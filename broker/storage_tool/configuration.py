@@ -1,4 +1,4 @@
-"""The configuration file of a storage command, and its directories."""
+"""Loads the configuration file of a storage command, and lists its log directories."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from ..config.server_config import ServerConfig
 
 
 def load_configuration(path: Path) -> ServerConfig:
-    """The configuration in a properties file, with ``ODRADEK_...`` of the environment. Raises click.ClickException."""
+    """Loads a properties file, with the environment variables ``ODRADEK_...``. Raises click.ClickException."""
     try:
         return ServerConfig.load(path.read_text(), (), os.environ)
     except OSError as error:
@@ -25,5 +25,5 @@ def metadata_directory(config: ServerConfig) -> Path:
 
 
 def all_directories(config: ServerConfig) -> list[Path]:
-    """Every directory of the configuration, without duplicates. That of the metadata log comes first."""
+    """Every log directory of the configuration, without duplicates. The one of the metadata log comes first."""
     return list(dict.fromkeys([metadata_directory(config), *map(Path, config.log_dirs)]))

@@ -54,7 +54,7 @@ def explain(arguments: list[str]) -> int:
 def command(
     directories: tuple[Path, ...], path: Path | None, server: str | None, topics: tuple[str, ...], as_json: bool
 ) -> int:
-    """Explains. Returns the exit code."""
+    """Prints the explanation of each partition. Returns the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
     if path is None and server is None and not directories:
         raise click.UsageError("give the log directories, --config or --bootstrap-server")
@@ -75,10 +75,10 @@ def command(
 
 @contextmanager
 def _hide_repair_warnings() -> Iterator[None]:
-    """Hides the loader's warnings: it repairs only in memory, but the warnings read as if it changed the disk.
+    """Hides the warnings of the log loader, which say that it repairs files: here it does so only in memory.
 
-    A running broker writes leader epochs only when it flushes, so nearly every log would have a warning. `odradek
-    storage check` and `repair --dry-run` report damage.
+    A running broker writes leader epochs only when it flushes, so nearly every log would cause a warning. `odradek
+    storage check` and `repair --dry-run` report real damage.
     """
     logger = logging.getLogger("odradek.storage")
     level = logger.level

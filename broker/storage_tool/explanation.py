@@ -14,11 +14,11 @@ from ..log_dirs.disk_space import in_words
 
 DAY_MS = 86_400_000
 LONG_MS = 100 * 365 * DAY_MS
-"""A later time is shown in ms, because a date would not help."""
+"""100 years. Longer durations are shown as "forever" or "never", and dates far after that as a number of ms."""
 
 
 class SegmentOnDisk(NamedTuple):
-    """A segment. `waited_ms`: how long it has been open, as counted for segment.ms."""
+    """A segment. `waited_ms`: for the active segment, the time that counts against segment.ms."""
 
     base_offset: int
     end_offset: int
@@ -59,8 +59,8 @@ class PartitionOnDisk(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The sentences about a partition, and the time of its oldest segment's deletion by age; None if that never happens
-    or depends on more than age.
+    """The sentences about a partition, and the time (ms since 1970) when retention.ms deletes its oldest segment; None
+    if retention.ms does not apply.
     """
 
     sentences: list[str]
@@ -224,14 +224,14 @@ def _transactions(facts: PartitionOnDisk) -> Iterator[str]:
 
 
 def moment(timestamp_ms: int) -> str:
-    """A time as a date in UTC."""
+    """A timestamp as a date in UTC; one that is too large for a date as a number of ms."""
     if timestamp_ms > LONG_MS + 60 * 365 * DAY_MS:
         return f"{timestamp_ms} ms since 1970"
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def duration(milliseconds: int) -> str:
-    """A length of time for people, rounded down to its two largest units."""
+    """A duration as text, rounded down to its two largest units: `1 day 2 hours`."""
     if milliseconds > LONG_MS:
         return "forever"
     units = (("day", DAY_MS), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000), ("ms", 1))

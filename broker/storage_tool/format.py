@@ -1,7 +1,7 @@
-"""``odradek storage format`` and ``odradek storage random-uuid``: do the same as ``kafka-storage.sh``, with its flags.
+"""``odradek storage format`` and ``odradek storage random-uuid``, with the options of ``kafka-storage.sh``.
 
-Apache Kafka 4.3 accepts a directory formatted by this command, and Odradek one formatted by Kafka. ``odradek serve``
-formats a new directory by itself: use format to choose the cluster id, features or users.
+Apache Kafka 4.3 accepts a directory formatted by this command, and Odradek accepts one formatted by Kafka. ``odradek
+serve`` formats a new directory by itself; use ``format`` to choose the cluster id, feature levels or SCRAM users.
 """
 
 import os
@@ -39,7 +39,7 @@ from .scram import scram_record
 
 SALT_BYTES = 16
 KAFKA_ONLY = ("share.version", "streams.version")
-"""Features of Kafka 4.3 that this broker does not finalise, since it does not serve them yet."""
+"""Features of Kafka 4.3 that can't be finalized here, because this broker does not serve them yet."""
 
 
 def random_uuid(arguments: list[str]) -> int:
@@ -90,7 +90,7 @@ def format_command(
     no_controllers: bool,
     controllers: str | None,
 ) -> int:
-    """Formats. Returns the exit code."""
+    """Formats the directories that are not formatted yet. Returns the exit code."""
     if sum([standalone, no_controllers, controllers is not None]) > 1:
         raise click.UsageError(
             "only one of --standalone, --no-initial-controllers and --initial-controllers is possible"
@@ -132,7 +132,9 @@ def format_command(
 
 
 def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
-    """Whether the voter is written into the directory: requested, or not named in the configuration."""
+    """Whether the quorum is dynamic: this node is written into the directory as voter, since the configuration names
+    no voters. Raises click.ClickException if options and configuration contradict each other.
+    """
     has_voters = bool(config["controller.quorum.voters"])
     if standalone and has_voters:
         raise click.ClickException("You cannot specify --standalone when controller.quorum.voters is set.")
@@ -151,7 +153,9 @@ def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
 
 
 def _given_directory_id(config: ServerConfig, controllers: str | None) -> bytes | None:
-    """The directory id of ``--initial-controllers``, which must name only this node."""
+    """The directory id in ``--initial-controllers``; None without it. Raises click.ClickException if the option names
+    any other node than this one.
+    """
     if controllers is None:
         return None
     node, _, address = controllers.partition("@")
@@ -167,7 +171,7 @@ def _given_directory_id(config: ServerConfig, controllers: str | None) -> bytes 
 
 
 def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynamic: bool) -> dict[str, int]:
-    """The feature levels to finalise. Raises click.ClickException."""
+    """The feature levels to finalize, from the options. Raises click.ClickException."""
     try:
         level = LATEST_METADATA_VERSION if release_version is None else release_level(release_version)
     except ValueError as problem:
@@ -178,7 +182,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
         if not number.isdecimal():
             raise click.ClickException(f"Can't parse feature=level string {text}: a number after = is expected.")
         _check_feature(name, int(number), release_version, is_dynamic=is_dynamic)
-        if name != KRAFT_VERSION:  # it is in the first checkpoint
+        if name != KRAFT_VERSION:  # kraft.version has no feature record: it is in the checkpoint with the voter
             levels[name] = int(number)
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION) and levels[METADATA_VERSION] < ELR_DEFAULT_SINCE - 3:
         raise click.ClickException(f"{ELIGIBLE_LEADER_REPLICAS_VERSION} 1 needs {METADATA_VERSION} 4.0-IV1 or later.")
@@ -206,7 +210,9 @@ def _check_feature(name: str, level: int, release_version: str | None, *, is_dyn
 
 
 def _unformatted(config: ServerConfig, cluster_id: str, *, ignore_formatted: bool) -> list[Path]:
-    """The directories to format. Raises click.ClickException if existing files contradict the request."""
+    """The directories to format. Raises click.ClickException if one belongs to another cluster, is damaged, or is
+    formatted already without ``ignore_formatted``.
+    """
     new = []
     for directory in all_directories(config):
         try:

@@ -1,11 +1,12 @@
 """Writes the files of a newly formatted log directory, as Kafka's Formatter does.
 
-    meta.properties                                                  each directory; written last, then it counts as
-    formatted bootstrap.checkpoint                                             each directory: feature levels, SCRAM
-    users __cluster_metadata-0/00000000000000000000-0000000000.checkpoint  with --standalone: kraft.version 1, the voter
+    bootstrap.checkpoint     each directory: feature levels, SCRAM users
+    __cluster_metadata-0/00000000000000000000-0000000000.checkpoint
+                             with --standalone: kraft.version 1, the voter
+    meta.properties          each directory; written last: with it the directory counts as formatted
 
-Owns: the bytes and their order. Never does: reading options. Invariant: after an interrupted format, directories count
-as not formatted. Source: Kafka's Formatter, BootstrapDirectory; KIP-853.
+Owns: the content of the files and the order of writing. Never does: reading options. Invariant: after an interrupted
+format, a directory counts as not formatted. Source: Kafka's Formatter, BootstrapDirectory; KIP-853.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ def feature_records(features: Mapping[str, int]) -> list[Message]:
 
 
 def bootstrap_snapshot(records: Sequence[Message], metadata_version: int, now_ms: int) -> bytes:
-    """The bytes of ``bootstrap.checkpoint``: the records that the first controller of the cluster writes into its
+    """The bytes of ``bootstrap.checkpoint``: the records that the cluster's first controller copies into the metadata
     log.
     """
     header = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=0), 0))]
@@ -63,9 +64,10 @@ def format_directory(
     voter_endpoint: tuple[str, str, int] | None,
     now_ms: int,
 ) -> None:
-    """Formats one directory. ``voter_endpoint``: this directory keeps the metadata log of a dynamic quorum of one.
+    """Formats one directory. ``voter_endpoint``: (listener, host, port) of this node if the directory keeps the
+    metadata log of a dynamic quorum, which has this node as only voter; else None.
 
-    Raises OSError; the directory counts as not formatted then.
+    Raises OSError; the directory then counts as not formatted.
     """
     files.make_directory(directory)
     files.write_file(directory / BOOTSTRAP, bootstrap)

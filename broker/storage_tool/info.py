@@ -1,7 +1,7 @@
-"""``odradek storage info``: the log directories, their ids, and their problems.
+"""``odradek storage info``: prints the log directories, their ids, and their problems.
 
-Prints the output of ``kafka-storage.sh info``, then the running process, whether the last stop was clean, and the
-space.
+Prints the same as ``kafka-storage.sh info``, then for each directory the process of a running broker or whether the
+last stop was clean, and the disk space.
 """
 
 import json
@@ -36,7 +36,7 @@ def info(arguments: list[str]) -> int:
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> int:
-    """Describes them. Returns the exit code."""
+    """Describes the log directories. Returns the exit code."""
     if path is not None and directories:
         raise click.UsageError("give --config or directories, not both")
     if path is None and not directories:

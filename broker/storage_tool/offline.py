@@ -1,7 +1,7 @@
 """Opens log directories without a lock and without changing a byte, even those of a running broker.
 
-Owns: the overlay through which the code of a start opens logs and metadata. Never does: writing to the disk. Invariant:
-nothing is recovered: the files are read as a broker left them or is writing them.
+Owns: the overlay that keeps in memory what opening logs and metadata writes. Never does: writing to the disk.
+Invariant: no recovery: the files are read as a broker has left them or is writing them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from ..metadata.voter_log import VoterLog
 
 
 def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> MetadataImage:
-    """The metadata in a directory. Raises MetadataLogError, MetadataCorruption, KafkaError."""
+    """Loads the cluster metadata in a directory. Raises MetadataLogError, MetadataCorruption, KafkaError."""
     assert directory.meta is not None
     log = VoterLog.open(directory, directory.meta.node_id, controller_endpoint(config), config, now_ms)
     image, delta = MetadataImage(), MetadataDelta()
@@ -36,13 +36,13 @@ def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> Me
 
 
 def effective_config(config: ServerConfig, image: MetadataImage, node_id: int) -> ServerConfig:
-    """The configuration with the metadata's dynamic broker configs applied."""
+    """The configuration, with the dynamic broker configs in the metadata applied (cluster default, then this node)."""
     cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
     return config.with_dynamic(cluster, own) if cluster or own else config
 
 
 class OfflineDirectories:
-    """Some log directories of one node; use it in a ``with``."""
+    """The log directories of one node, opened for reading. Use it in a ``with`` block, which closes them."""
 
     def __init__(self, paths: list[Path], config: ServerConfig, now_ms: int) -> None:
         """Raises StorageError for a path that is not a log directory, and the errors of :func:`load_image`."""
@@ -74,17 +74,17 @@ class OfflineDirectories:
             directory.abort()
 
     def config_of(self, topic: str) -> LogConfig:
-        """A topic's configuration: its own in the metadata, over the broker's."""
+        """The log configuration of a topic: its configs in the metadata, with the broker's as defaults."""
         return log_config_for(self.config, self.topic_overrides(topic))
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        """The topic's own configs."""
+        """The configs of a topic in the metadata, without the broker's defaults."""
         return self.image.config_of(ResourceType.TOPIC, topic)
 
     def logs(self, topics: frozenset[str]) -> Iterator[tuple[LogDirectory, str, int, Log | str]]:
-        """(directory, topic, partition, log or why it can't be read) of each partition; all topics if none is named.
+        """Yields (directory, topic, partition, log) of each partition of ``topics``; empty means all topics.
 
-        Each log is closed when the iteration continues.
+        If a log can't be read, an error message takes its place. Each log is closed when the iteration continues.
         """
         for directory in self.directories:
             directory.find_logs(self.now_ms)

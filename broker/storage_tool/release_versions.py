@@ -1,4 +1,4 @@
-"""The features that a format finalises for each level of metadata.version.
+"""The feature levels that ``format`` finalizes for each level of metadata.version.
 
 Pure. Source: Kafka's MetadataVersion, Feature.
 """
@@ -22,7 +22,7 @@ SCRAM_SINCE = LEVELS["3.5-IV2"]
 
 
 def default_features(level: int) -> dict[str, int]:
-    """The levels of the supported features that are finalised at a level of metadata.version."""
+    """Feature -> the level that is finalized by default at a level of metadata.version. Only supported features."""
     assert MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION
     features = {METADATA_VERSION: level}
     if level >= ELR_DEFAULT_SINCE:

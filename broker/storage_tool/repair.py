@@ -1,8 +1,9 @@
-"""``odradek storage repair``: repairs damage as a start does; with ``--dry-run`` it only reports.
+"""``odradek storage repair``: repairs damage as a broker does when it starts; with ``--dry-run`` it only reports.
 
-The loader itself does it (storage/log/log_loader.py): it finishes interrupted operations, checks logs after their
-recovery points, cuts them at the first damage there, and rebuilds indexes, snapshots and epochs. Other damaged indexes
-are rebuilt, too. A dry run works on an overlay, and shows its differences from the disk.
+The log loader repairs (storage/log/log_loader.py): it finishes interrupted operations, checks each log from its
+recovery point on, truncates it at the first damage, and rebuilds indexes, producer snapshots and leader epochs. This
+command also rebuilds damaged indexes before the recovery point. A dry run works on an overlay in memory, and shows its
+changes.
 """
 
 import logging
@@ -41,8 +42,8 @@ from .configuration import all_directories, load_configuration
 from .offline import effective_config, load_image
 
 REBUILT = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
-"""Files that are removed if damaged, and then rebuilt. This excludes a damaged transaction index: without it no
-transaction would count as aborted, so the loader recovers its segment instead.
+"""Files that are removed if damaged, and then rebuilt. A transaction index is not among them: if it were removed, no
+transaction would count as aborted. The loader recovers its segment instead.
 """
 WRITTEN_BY_STARTS = (*REBUILT, LEADER_EPOCH_CHECKPOINT)
 
@@ -68,7 +69,7 @@ def repair(arguments: list[str]) -> int:
     " records of that partition are lost: use --dry-run first.",
 )
 def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, from_start: bool) -> int:
-    """Repairs. Returns the exit code."""
+    """Repairs the log directories, or shows the changes with ``dry_run``. Returns the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
     chosen = list(directories) or (all_directories(config) if path is not None else [])
     if not chosen:
@@ -100,34 +101,34 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
 
 
 class _WarningPrinter(logging.Handler):
-    """Prints the loader's warnings, which are the reasons for its changes."""
+    """Prints the warnings of the log loader: they give the reasons for its changes."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.is_silent = True
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line."""
+        """Prints a warning of the loader."""
         self.show(record.getMessage())
 
     def show(self, text: str) -> None:
-        """One line about damage."""
+        """Prints a line about damage."""
         self.is_silent = False
         click.echo(text)
 
 
 def _absolute(path: Path) -> Path:
-    """An absolute path without `..`, as in the overlay."""
+    """An absolute path without `..`, the form of paths in the overlay."""
     return Path(os.path.abspath(path))
 
 
 def _is_repair(change: Change, directories: list[Path], left_well: set[Path]) -> bool:
-    """Whether a change is a repair. Checkpoints, the marker and the lock in a directory's root are not: every start and
-    stop writes them.
+    """Whether a change is a repair, not one that every start makes.
 
-    Neither are the changes of a normal start in partitions of an undamaged, cleanly stopped directory: it removes the
-    producer snapshot of an earlier stop, and epochs without a record (LogLoader.load), and checks the end of the
-    metadata log again.
+    Every start and stop writes the files in the root of a log directory: checkpoints, the clean shutdown marker, the
+    lock. In the partitions of a cleanly stopped, undamaged directory (``left_well``) a normal start also removes the
+    producer snapshot of the last stop and leader epochs without a record (LogLoader.load), and rewrites indexes at the
+    end of the metadata log.
     """
     roots = {_absolute(directory) for directory in directories}
     if change.path.parent in roots:
@@ -144,8 +145,8 @@ def _repair_directory(
     *,
     from_start: bool,
 ) -> MetadataImage:
-    """Repairs one directory, and reports the damage. Returns the metadata found so far, which directories without a
-    metadata log need, too.
+    """Repairs one directory, and reports the damage. Returns the cluster metadata of this directory, or ``image`` if it
+    has none: the directories after it need the topic configs in it.
     """
     damaged = list(_damaged_small_files(path))
     directory = LogDirectory.open(path, files)
@@ -175,10 +176,10 @@ def _repair_directory(
 
 
 def _damaged_small_files(path: Path) -> Iterator[Path]:
-    """The indexes and producer snapshots that are inconsistent in themselves or with the log."""
+    """The indexes and producer snapshots that are damaged or contradict the log."""
     for task in partition_tasks(path, is_deep=False):
         if task.is_running:
-            continue  # the lock will be refused, or this is a dry run, which ignores files in flux
+            continue  # a broker runs: either the lock will be refused, or a dry run ignores files that change now
         seen = set()
         for problem in check_partition(task).problems:
             file = Path(problem.file)
@@ -189,7 +190,7 @@ def _damaged_small_files(path: Path) -> Iterator[Path]:
 
 
 def _rebuild(directory: LogDirectory, file: Path) -> None:
-    """Rebuilds and writes an index that was removed."""
+    """Rebuilds an index that was removed, and writes it. Producer snapshots are rebuilt by the loader."""
     offset = base_offset_of(file.name)
     log = next((log for log in directory.logs.values() if log.directory == file.parent), None)
     segment = None if log is None or offset is None else log.segments.floor(offset)
@@ -200,7 +201,7 @@ def _rebuild(directory: LogDirectory, file: Path) -> None:
 
 
 def _save_all(directory: LogDirectory) -> None:
-    """Writes into the overlay the files that a stop writes into the partitions' directories."""
+    """Writes the files that a stop writes into the partition directories (into the overlay)."""
     for log in directory.logs.values():
         _save(log)
 

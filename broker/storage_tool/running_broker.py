@@ -1,6 +1,6 @@
-"""Asks a running broker for its log directories: one request, one answer.
+"""Asks a running broker for the paths of its log directories, with one request.
 
-Never does: reading them. Any Kafka broker answers; its directories are useful only on its own machine. Source:
+Never does: reading the directories. Any Kafka broker answers; the paths are valid only on the broker's machine. Source:
 DescribeLogDirs (KIP-113).
 """
 
@@ -16,8 +16,8 @@ from ...protocol.framing import SIZE
 from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1
-"""The oldest version, which every Kafka since 0.11 serves. It is not flexible, so the answer's header is only the
-correlation id.
+"""The lowest version that Kafka 4 serves; older brokers serve it, too. It is not flexible, so the response header is
+only the correlation id.
 """
 CORRELATION_ID_BYTES = 4
 TIMEOUT_S = 30.0
@@ -47,7 +47,7 @@ def directories_of(server: str) -> list[Path]:
 
 
 def _ask(host: str, port: int) -> bytes:
-    """The answer, without its size. Raises OSError, ProtocolError."""
+    """Sends the request; returns the response frame without its size. Raises OSError, ProtocolError."""
     with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection:
         connection.sendall(encode_request(DescribeLogDirsRequest(None), VERSION, 1, "odradek-storage"))
         size = SIZE.unpack(_exactly(connection, SIZE.size))[0]

@@ -1,4 +1,4 @@
-"""A SCRAM credential from the text of ``--add-scram``.
+"""Makes a SCRAM credential from the text of the option ``--add-scram``.
 
     SCRAM-SHA-256=[name=alice,password=alice-secret]
     SCRAM-SHA-512=[name=alice,iterations=8192,salt="N3E=",saltedpassword="YCE="]
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...protocol.messages.metadata_records import UserScramCredentialRecord
 
 MECHANISMS = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
-"""Name -> (the type in the record, the hash)."""
+"""SCRAM mechanism -> (its number in the record, the hash algorithm)."""
 LEAST_ITERATIONS = 4096
 MOST_ITERATIONS = 16384
 KNOWN = {"name", "password", "salt", "saltedpassword", "iterations"}
@@ -24,14 +24,14 @@ _PART = re.compile(r"\s*([a-z]+)=(\"[^\"]*\"|[^,\"]*)\s*(?:,|$)")
 
 
 class ScramText(NamedTuple):
-    """The parts of the text."""
+    """The parsed text: the mechanism and the ``name=value`` parts."""
 
     mechanism: str
     parts: dict[str, str]
 
 
 def scram_record(text: str, salt: bytes) -> UserScramCredentialRecord:
-    """The record. ``salt`` is used if the text has none. Raises ValueError with the problem."""
+    """The metadata record of the credential. ``salt`` is used if the text has none. Raises ValueError."""
     mechanism, parts = _parse(text)
     kind, algorithm = MECHANISMS[mechanism]
     iterations = int(parts.get("iterations", LEAST_ITERATIONS))
@@ -55,7 +55,7 @@ def scram_record(text: str, salt: bytes) -> UserScramCredentialRecord:
 
 
 def _parse(text: str) -> ScramText:
-    """The mechanism and the parts, checked against each other."""
+    """Parses the text, and checks that it has the required parts. Raises ValueError."""
     matched = _TEXT.fullmatch(text.strip())
     if matched is None:
         raise ValueError(f"Failed to parse --add-scram '{text}': expected MECHANISM=[name=...,password=...]")

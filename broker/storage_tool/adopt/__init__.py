@@ -1,1 +1,1 @@
-"""Rescue: the disks of a dead broker without its cluster metadata, served again (``odradek storage adopt``)."""
+"""``odradek storage adopt``: serves the log directories of a dead broker whose cluster metadata is lost."""

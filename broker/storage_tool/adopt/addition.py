@@ -1,8 +1,8 @@
 """Adds topics to the metadata of a log directory that already has their partitions.
 
-`odradek import` wrote the partitions, or they were copied here. A directory without metadata starts a new cluster.
-Owns: the order of writing. Invariants: the directory is locked; existing files are neither removed nor changed; the
-records are one commit of the metadata log. Source: StorageTool format, KafkaMetadataLog.
+`odradek import` wrote the partitions, or they were copied there. A directory without metadata becomes a new cluster.
+Owns: the order of writing. Invariants: the directory is locked; existing files are neither removed nor changed; all
+records are appended to the metadata log at once. Source: StorageTool format, KafkaMetadataLog.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,9 @@ def add_topics(
 
 
 def check_configs(configs: Mapping[str, Mapping[str, str]], server: ServerConfig) -> None:
-    """Checks configs of topics as CreateTopics does. Raises AdoptionRefusedError with all problems."""
+    """Validates topic configs (topic -> key -> value) as CreateTopics does. Raises AdoptionRefusedError with all
+    problems.
+    """
     problems = config_problems(configs, server)
     if problems:
         raise AdoptionRefusedError(problems)
@@ -82,7 +84,7 @@ def _plan(
     configs: Mapping[str, Mapping[str, str]],
     random_uuid: Callable[[], bytes],
 ) -> AdoptionPlan:
-    """The plan of an adoption of these topics only."""
+    """The plan of an adoption with only these topics. Raises AdoptionRefusedError, StorageError."""
     internal = sorted(set(names) & set(INTERNAL_TOPICS))
     if internal:
         raise AdoptionRefusedError([f"{', '.join(internal)}: the brokers' own topics can't be added"])

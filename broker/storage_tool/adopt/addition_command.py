@@ -1,6 +1,6 @@
-"""``odradek storage add-topics``: adds topics to the metadata whose partitions a log directory already has.
+"""``odradek storage add-topics``: adds topics to the metadata of a log directory that already has their partitions.
 
-Only click is imported at first; the broker is imported after the arguments are checked.
+The module imports only click and small modules; the command imports the broker after it has checked the arguments.
 """
 
 import os

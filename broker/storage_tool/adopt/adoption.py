@@ -1,8 +1,8 @@
 """Carries out an adoption: writes the plan into the directories (or into an overlay).
 
 Owns: the order of writing. Never does: deciding, serving. Invariants: every directory is locked while it is read;
-existing files are not removed: cluster metadata is renamed, a stray gets its name back; the metadata log is written
-last. Source: StorageTool format, KafkaMetadataLog.
+existing files are not removed: old cluster metadata is renamed, and an adopted stray directory is renamed to
+``<topic>-<partition>``; the metadata log is written last. Source: StorageTool format, KafkaMetadataLog.
 """
 
 import errno
@@ -29,11 +29,11 @@ FilesFor = Callable[[Path], Files]
 
 
 class Locks:
-    """Holds every directory's lock, so that no broker runs on it."""
+    """Holds the lock of every log directory, so that no broker can run on them."""
 
     def __init__(self, paths: Sequence[Path], *, read_only: bool) -> None:
-        """``read_only``: no lock file is created or changed. Raises DirectoryLockedError with the directory,
-        OSError.
+        """``read_only``: takes shared locks, and creates or changes no lock file. Raises DirectoryLockedError, with the
+        directory, if another process has the lock; OSError.
         """
         self._files = Files()
         self._held: list[DirectoryLock] = []
@@ -49,7 +49,7 @@ class Locks:
             raise
 
     def _share(self, path: Path) -> None:
-        """Takes the lock for reading, which excludes a broker. Without a lock file no broker runs."""
+        """Takes a shared lock, which excludes a broker. Does nothing without a lock file, since no broker runs then."""
         lock_file = path / LOCK_FILE
         if not self._files.exists(lock_file):
             return
@@ -58,9 +58,9 @@ class Locks:
         self._lock_shared(path, descriptor)
 
     def relock(self) -> None:
-        """Takes the locks for reading again: a process loses a POSIX lock when it closes the file anywhere.
+        """Takes the shared locks again. A process loses a POSIX lock when it closes any descriptor of the file.
 
-        Raises DirectoryLockedError if another process has taken one.
+        Raises DirectoryLockedError if another process has taken a lock.
         """
         for path, descriptor in self._shared:
             self._lock_shared(path, descriptor)
@@ -94,10 +94,10 @@ def adopt(
     now_ms: int,
     random_uuid: Callable[[], bytes],
 ) -> None:
-    """Writes meta.properties, topic ids and the cluster metadata of a plan made for these directories.
+    """Writes meta.properties, topic ids and the cluster metadata of a plan that was made for the directories ``paths``.
 
-    ``config`` has the plan's node id and the directories; no other process has them open. Raises OSError, KafkaError,
-    StorageError, ConfigError.
+    ``config`` must have the plan's node id and these directories. No other process may have them open. Raises OSError,
+    KafkaError, StorageError, ConfigError.
     """
     for path, directory_id in zip(paths, plan.directory_ids, strict=True):
         files = files_for(path)

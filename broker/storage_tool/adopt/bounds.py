@@ -1,7 +1,7 @@
-"""The checks before a topic is added to the metadata without a request: its configs, its offsets and epochs.
+"""Checks a topic before a storage command adds it to the metadata: its configs, offsets and leader epochs.
 
-Pure. Source: ``LogConfig.validate`` for configs, as for CreateTopics. Kafka has no bound for offsets and epochs: the
-formats only require values below 2^63 and 2^31, and the next append or election could exceed them.
+Pure. Source: ``LogConfig.validate`` for configs, as for CreateTopics. The bounds of offsets and epochs are ours: the
+formats allow values up to 2^63 - 1 and 2^31 - 1, but near these the next append or election would overflow.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ from ...config.topic_config import validate_topic_configs
 from .found import FoundPartition
 
 MAX_ADOPTED_EPOCH = 1 << 30
-"""The highest leader epoch that is accepted. It leaves 2^30 elections."""
+"""The highest leader epoch that is accepted. It leaves room for 2^30 more elections."""
 
 
 def config_problems(configs: Mapping[str, Mapping[str, str]], server: ServerConfig) -> list[str]:
-    """The problems with the configs of topics (topic -> key -> text), with topic, key and value."""
+    """The problems of the configs of topics (topic -> key -> text); each message names topic, key and value."""
     problems = []
     for topic, given in configs.items():
         alone = [
@@ -42,7 +42,7 @@ def _refusal(configs: Mapping[str, str], server: ServerConfig) -> str | None:
 
 
 def bound_problems(partition: FoundPartition) -> Iterator[str]:
-    """Why the log of a partition can't be served: no append or no election would be possible."""
+    """The problems of a log whose offsets or leader epochs are too high for further appends or elections."""
     highest = partition.log_end_offset - 1
     if partition.log_end_offset > MAX_ADOPTED_OFFSET:
         yield (

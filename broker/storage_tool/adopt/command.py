@@ -1,6 +1,6 @@
-"""``odradek storage adopt``: serves the disks of a dead broker without its cluster metadata.
+"""``odradek storage adopt``: serves the log directories of a dead broker whose cluster metadata is lost.
 
-Only click is imported at first; the broker is imported after the arguments are checked.
+The module imports only click; the command imports the broker when it runs, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 NEVER_MINUTES = 2**31 - 1
 KEPT_OFFSETS = f"offsets.retention.minutes={NEVER_MINUTES}"
-"""The groups are gone with their broker. Without this, their committed offsets would expire soon after the start."""
+"""Keeps committed offsets: the groups have no members after the start, so their offsets would otherwise expire."""
 READ_ONLY_SETTINGS = ("auto.create.topics.enable=false", "log.cleaner.enable=false")
 REFUSAL = "These are the disks of a dead broker, served read-only (odradek storage adopt --read-only)"
 
@@ -106,7 +106,7 @@ def command(
 
 
 def topic_configs(texts: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """``topic:key=value`` options by topic. Raises UsageError."""
+    """Parses ``topic:key=value`` options: topic -> key -> value. Raises UsageError."""
     configs: dict[str, dict[str, str]] = defaultdict(dict)
     for text in texts:
         topic, colon, setting = text.partition(":")
@@ -118,7 +118,7 @@ def topic_configs(texts: tuple[str, ...]) -> dict[str, dict[str, str]]:
 
 
 def partition_counts(texts: tuple[str, ...]) -> dict[str, int]:
-    """``topic=N`` options by topic. Raises UsageError."""
+    """Parses ``topic=N`` options: topic -> N. Raises UsageError."""
     counts = {}
     for text in texts:
         topic, _, number = text.partition("=")
@@ -129,7 +129,7 @@ def partition_counts(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def print_plan(plan: AdoptionPlan) -> None:
-    """The findings and the notes about them."""
+    """Prints the topics and partitions of the plan, and its notes."""
     lying = sum(len(topic.partitions) for topic in plan.topics)
     click.echo(
         f"adopts {lying} partitions of {len(plan.topics)} topics as node {plan.node_id} of cluster {plan.cluster_id}"

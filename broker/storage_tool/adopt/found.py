@@ -1,4 +1,4 @@
-"""The contents of the log directories of a dead broker, as plain facts for the plan.
+"""The contents of the log directories of a dead broker, as the survey hands them to the plan.
 
 Pure. Owns: nothing. Never does: I/O, deciding. Source: the names and files of Kafka's log directories, 2.8 to 4.x.
 """
@@ -18,8 +18,8 @@ class FoundIdentity:
 
 @dataclass(frozen=True, slots=True)
 class FoundPartition:
-    """One partition's directory. ``leader_epoch``: the highest in its log, or -1. ``keys``: some of the groups or
-    transactional ids with records here (internal topics only).
+    """The directory of one partition. ``leader_epoch``: the highest in its log, or -1. ``keys``: some of the group ids
+    or transactional ids in its records (only for ``__consumer_offsets`` and ``__transaction_state``).
     """
 
     path: str
@@ -28,7 +28,7 @@ class FoundPartition:
     topic_id: bytes | None = None
     leader_epoch: int = -1
     has_gaps: bool = False
-    """Whether offsets are missing at its beginning, as after compaction."""
+    """Whether offsets are missing among its first batches, as after compaction."""
     keys: frozenset[str] = frozenset()
     log_end_offset: int = 0
     """The offset after the last batch that was found."""
@@ -43,10 +43,10 @@ class FoundDirectory:
     has_metadata: bool
     partitions: tuple[FoundPartition, ...] = ()
     cleaned: frozenset[str] = frozenset()
-    """Topics that Kafka's cleaner has cleaned here (cleaner-offset-checkpoint)."""
+    """Topics that the log cleaner has cleaned in this directory (in cleaner-offset-checkpoint)."""
     strays: tuple[FoundPartition, ...] = ()
-    """Partitions in directories that a Kafka has set aside (``-stray``), since its metadata did not know them."""
+    """Partitions whose directory a Kafka broker renamed to ``…-stray``, because its metadata did not have them."""
     left_alone: tuple[str, ...] = field(default=())
-    """Names of directories with incomplete partitions: ``-future``."""
+    """Names of directories that hold incomplete copies of partitions (``…-future``); they are not adopted."""
     old_formats: tuple[str, ...] = field(default=())
-    """Partitions with message format 0 or 1, which Kafka 4 and later can't read."""
+    """Names of partitions with message format 0 or 1, which Kafka 4 and later can't read."""

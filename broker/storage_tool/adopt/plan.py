@@ -1,8 +1,8 @@
-"""The plan of an adoption, from the contents of the directories: topics, ids, partition counts, epochs, and notes.
+"""Plans an adoption from the contents of the directories: topics, ids, partition counts, epochs, notes for the user.
 
-Pure. Owns: the decisions of an adoption. Invariants: a value that can be read is never invented; a partition count
-is never below the partitions found, and that of ``__consumer_offsets`` fits every group found; each unknown value has
-a note; data is kept forever unless the user sets a config. Source: KIP-858 (directories), GroupCoordinatorService
+Pure. Owns: the decisions of an adoption. Invariants: a value is made up only if it can't be read; a partition count
+includes every partition found, and that of ``__consumer_offsets`` fits every group found; each made-up value has a
+note; data is kept forever unless the user sets a config. Source: KIP-858 (directories), GroupCoordinatorService
 .partitionFor and TransactionStateManager.partitionFor (hash of the key modulo the number of partitions).
 """
 
@@ -23,15 +23,15 @@ Said = TypeVar("Said", int, str)
 
 DEFAULT_NODE_ID = 1
 USUAL_PARTITIONS = 50
-"""``offsets.topic.num.partitions`` and ``transaction.state.log.num.partitions`` as Kafka has them by default."""
+"""Kafka's default of ``offsets.topic.num.partitions`` and ``transaction.state.log.num.partitions``."""
 MOST_PARTITIONS = 10_000
 HASHED_TOPICS = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
 KEPT_FOR_EVER: Mapping[str, str] = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""The configs of a topic whose own are lost: no record is deleted before the user has set others."""
+"""The configs of adopted topics, whose own configs are lost: nothing is deleted until the user sets other values."""
 
 
 class AdoptionRefusedError(Exception):
-    """The directories can't be adopted as they are; ``problems`` say why and what to do."""
+    """The directories can't be adopted as they are. ``problems``: each reason, with what to do about it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -40,7 +40,7 @@ class AdoptionRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AdoptionWishes:
-    """The options of the command line. ``configs`` and ``partition_counts`` are by topic."""
+    """The user's options on the command line. ``configs`` and ``partition_counts`` have the topic as key."""
 
     node_id: int | None = None
     cluster_id: str | None = None
@@ -52,18 +52,18 @@ class AdoptionWishes:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedPartition:
-    """A partition in a directory. ``leader_epoch``: its future leader epoch in the metadata."""
+    """A partition to adopt. ``leader_epoch``: the leader epoch that it gets in the metadata."""
 
     path: str
     directory: int
-    """The index of its directory."""
+    """The index of its log directory."""
     leader_epoch: int
     lacks_topic_id: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptedTopic:
-    """A topic with ``partition_count`` partitions, of which ``partitions`` were found. ``configs``: its configs."""
+    """A topic to adopt, with ``partition_count`` partitions, of which ``partitions`` were found."""
 
     name: str
     topic_id: bytes
@@ -80,7 +80,7 @@ class AdoptedTopic:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPlan:
-    """The data to write (or only to serve), and the notes for the user."""
+    """The metadata of an adoption, to be written or only served, and the notes for the user (``remarks``)."""
 
     cluster_id: str
     node_id: int
@@ -98,8 +98,10 @@ def plan_adoption(
     internal_topics: Iterable[str],
     committed_topic_ids: Mapping[str, bytes] = MappingProxyType({}),
 ) -> AdoptionPlan:
-    """The plan. ``random_uuid`` returns ids for topics without one; ``committed_topic_ids`` are the ids in committed
-    offsets of groups. Raises AdoptionRefusedError with every problem.
+    """Plans the adoption. Raises AdoptionRefusedError with every problem.
+
+    ``random_uuid`` makes missing cluster, directory and topic ids. ``committed_topic_ids``: topic -> the id in
+    committed offsets, used for a topic without an id.
     """
     problems: list[str] = []
     remarks: list[str] = []
@@ -164,7 +166,9 @@ def _one_of(
     wished: Said | None,
     problems: list[str],
 ) -> Said | None:
-    """The value in every meta.properties. If they differ, or the options want another value, adds a problem."""
+    """The value in the meta.properties files, or ``wished`` if none has it. Adds a problem if the files differ from
+    each other or from ``wished``.
+    """
     said: dict[Said, str] = {}
     for directory in directories:
         value = None if directory.identity is None else of(directory.identity)
@@ -201,7 +205,7 @@ def _directory_ids(
 
 
 Located = tuple[int, FoundPartition]
-"""A partition and the number of its directory."""
+"""(index of the log directory, partition)."""
 
 
 def _by_topic(directories: Sequence[FoundDirectory], problems: list[str]) -> dict[str, dict[int, Located]]:
@@ -226,7 +230,7 @@ def _strays(
     problems: list[str],
     remarks: list[str],
 ) -> None:
-    """Notes the directories that a Kafka has set aside, and adopts them if the options say so."""
+    """Adds the stray directories to ``found`` with ``adopt_strays``; otherwise only adds a remark about each."""
     taken: dict[tuple[str, int], str] = {}
     for number, directory in enumerate(directories):
         for stray in directory.strays:
@@ -301,7 +305,9 @@ def _topic(
 def _partition_count(
     name: str, found: Mapping[int, Located], wishes: AdoptionWishes, problems: list[str], remarks: list[str]
 ) -> int:
-    """The number of the topic's partitions: from the options, from the keys in it, or from the directories."""
+    """The partition count of a topic: from the options; for internal topics from the keys in their records; else from
+    the highest partition found.
+    """
     lowest = max(found) + 1
     wished = wishes.partition_counts.get(name)
     if wished is not None and wished < lowest:
@@ -340,7 +346,7 @@ def _fits(keys: Mapping[int, frozenset[str]], count: int) -> bool:
 def _add_remarks(
     directory: FoundDirectory, internal_topics: frozenset[str], wishes: AdoptionWishes, remarks: list[str]
 ) -> None:
-    """The notes about a directory."""
+    """Adds the remarks about a directory."""
     if directory.identity is None:
         remarks.append(f"{directory.path}: meta.properties is missing; cluster id and directory id are new")
     elif directory.identity.version == 0:
@@ -366,7 +372,7 @@ def _add_remarks(
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """``0-3, 7``: numbers for people."""
+    """Numbers as text with ranges, such as ``0-3, 7``."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:

@@ -1,9 +1,9 @@
 """The metadata records of an adoption, as a controller would have written them for these topics.
 
-Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition has the
-state that an unclean stop of its last leader leaves, so that the broker that starts next is elected before it serves
-(Kafka elects no leader if an unknown broker is in sync), or, before KIP-966, that of a clean stop; a missing partition
-belongs to a broker that does not exist, so that it has no leader and no broker creates an empty one.
+Pure. Invariants: the leader epoch of a partition is not below the highest in its log, or Kafka would truncate the log.
+An adopted partition has the state after an unclean stop of its leader (empty ISR, last known ELR), so that this broker
+is elected when it starts; with a metadata.version before KIP-966, the state after a clean stop (the broker in the ISR).
+A missing partition is assigned to a broker that does not exist: it has no leader, and no broker creates an empty log.
 Source: ReplicationControlManager, PartitionChangeBuilder; KIP-631, KIP-858, KIP-966.
 """
 
@@ -24,9 +24,11 @@ def adoption_records(
     next_producer_id: int,
     metadata_version: int = LATEST_METADATA_VERSION,
 ) -> list[Message]:
-    """All records. ``internal_configs``: the configs of the broker's internal topics; producer ids are assigned from
-    ``next_producer_id`` on, above those in the logs. ``metadata_version``: the level that was finalised when the
-    directory was formatted, so that a Kafka of that release can read it.
+    """All metadata records of the plan.
+
+    ``internal_configs``: the configs of internal topics. ``next_producer_id``: the first producer id to assign, above
+    those in the logs; 0 writes no record. ``metadata_version``: the finalized level of the directory, so that a Kafka
+    broker of that release can read the records.
     """
     records: list[Message] = []
     for topic in plan.topics:
@@ -49,7 +51,7 @@ def _partitions(topic: AdoptedTopic, node_id: int, directory_ids: Sequence[bytes
         partition = topic.partitions.get(index)
         if partition is not None:
             yield _record(topic, index, node_id, partition.leader_epoch, directory_ids[partition.directory])
-        elif topic.name in HASHED_TOPICS:  # later groups are mapped to this partition
+        elif topic.name in HASHED_TOPICS:  # this broker serves it empty: new keys may be hashed to it
             yield _record(topic, index, node_id, 0, DIRECTORY_UNASSIGNED)
         else:
             yield PartitionRecord(

@@ -1,7 +1,7 @@
-"""One rescue from the survey of the directories to the running broker: the shell around plan and adoption.
+"""Runs one adoption: locks and surveys the directories, plans, writes the metadata, serves.
 
-Owns: the locks during survey and writing, the overlay over the directories with ``--read-only``. Never does: printing.
-Invariant: with ``read_only`` nothing below the overlay is written, not even a lock file.
+Owns: the locks during survey and writing; with ``--read-only``, the overlay that keeps all writes in memory. Never
+does: printing. Invariant: with ``read_only`` nothing is written to the disk, not even a lock file.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from .survey import survey
 
 
 class Rescue:
-    """The rescue of some directories."""
+    """The adoption of the log directories of one broker."""
 
     def __init__(self, paths: Sequence[Path], *, read_only: bool, refusal: str) -> None:
-        """``refusal``: the error text for clients that write with ``read_only``."""
+        """``refusal``: with ``read_only``, the error message for clients that try to write."""
         self._paths = list(paths)
         self._refusal = refusal
         overlay: Files = OverlayFiles() if read_only else Files()
@@ -52,9 +52,9 @@ class Rescue:
         no_serve: bool,
         show_plan: Callable[[AdoptionPlan], None],
     ) -> list[str]:
-        """Surveys, plans, prints the plan, writes. Returns the problems, if any.
+        """Surveys the directories, plans, calls ``show_plan``, writes. Returns the problems; empty if it succeeded.
 
-        ``settings`` are ``key=value``. With ``no_serve`` and ``read_only`` it ends with the plan.
+        ``settings`` are configs as ``key=value``. With ``no_serve`` and ``read_only`` nothing is done after the plan.
         """
         try:
             self._locks = Locks(self._paths, read_only=self._read_only)
@@ -73,7 +73,7 @@ class Rescue:
             if self._read_only and no_serve:
                 return []
             if not self._read_only:
-                self._locks.release()  # the log directories take them again
+                self._locks.release()  # adopt() opens the log directories, which takes the locks again
             adopt(
                 plan,
                 self._paths,
@@ -96,7 +96,7 @@ class Rescue:
         return []
 
     def serve(self, ready_file: str | None, log_level: str) -> str | None:
-        """Serves until SIGTERM or SIGINT. Returns the failure, or None after a clean stop."""
+        """Serves until SIGTERM or SIGINT. Returns an error message, or None after a clean stop."""
         assert self._config is not None, "prepare comes first"
         assert self._locks is not None
         set_up_logging(log_level, "text")

@@ -1,8 +1,8 @@
 """Surveys the log directories of a dead broker. Only reads.
 
-Owns: nothing. Never does: deciding (:mod:`.plan` does), writing, reading more than necessary: of each partition the
-headers of its last segment and the beginning of its first one, of internal topics also the records. Reading a file ends
-at damage; recovery finds the damage again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
+Owns: nothing. Never does: deciding (:mod:`.plan` does), writing. From each partition it reads only the batch headers of
+the last segment and of the beginning of the first one; from internal topics also records. Reading a file ends at
+damage; recovery finds the damage again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
 """
 
 import errno
@@ -50,7 +50,7 @@ FIRST_BATCHES = 1000
 INTERNAL_BYTES = 8 << 20
 """Bytes of each segment of an internal topic that are read for its keys."""
 OFFSET_KEY_VERSIONS = range(16)
-"""Versions of the keys of __consumer_offsets: each begins with the group's id as a string."""
+"""The versions of record keys that are read: in each, the group id or transactional id follows the version."""
 
 _INT16 = Struct(">h")
 _INT64 = Struct(">q")
@@ -62,16 +62,16 @@ class Survey:
 
     directories: list[FoundDirectory] = field(default_factory=list)
     committed_topic_ids: dict[str, bytes] = field(default_factory=dict)
-    """Topic -> the latest id in committed offsets of groups."""
+    """Topic -> the latest topic id in committed offsets."""
     highest_producer_id: int = NO_PRODUCER_ID
-    """The highest in any log, snapshot or transaction."""
+    """The highest producer id in the last segments, producer snapshots and transaction states."""
 
 
 def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
     """Surveys each directory.
 
-    Raises OSError (NotRegularFileError for a FIFO, a device, a link out of the directory), CorruptCheckpointError (a
-    file with the identity of the data).
+    Raises OSError (NotRegularFileError for a FIFO, a device, a symbolic link out of the directory);
+    CorruptCheckpointError if a file with an id (meta.properties, partition.metadata) is damaged.
     """
     result = Survey()
     for path in paths:
@@ -80,9 +80,9 @@ def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
 
 
 def _refuse_links(files: Files, directory: Path) -> None:
-    """Raises NotRegularFileError for a link to a target outside of the log directory.
+    """Raises NotRegularFileError for a symbolic link to a target outside of the log directory.
 
-    A recovery could cut a file there, and a broker would serve its bytes. Links inside the directory are followed.
+    Recovery could truncate the target, and a broker would serve its bytes. Links inside the directory are followed.
     """
     root = os.path.realpath(directory)
     for entry in files.list(directory):
@@ -116,7 +116,7 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
     try:
         cleaned = {topic for topic, _ in read_offset_checkpoint(files, path / CLEANER_OFFSET_CHECKPOINT)}
     except CorruptCheckpointError:
-        cleaned = set()  # as in a broker: nothing counts as cleaned
+        cleaned = set()  # a broker also treats everything as not cleaned then
     return FoundDirectory(
         path=str(path),
         identity=read_identity(files, path),
@@ -130,7 +130,7 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
 
 
 def read_identity(files: Files, directory: Path) -> FoundIdentity | None:
-    """meta.properties of any age, None without the file. Raises CorruptCheckpointError, OSError."""
+    """Reads meta.properties of version 0 or 1; None without the file. Raises CorruptCheckpointError, OSError."""
     path = directory / META_PROPERTIES
     try:
         text = files.read_file(path).decode(errors="replace")
@@ -159,7 +159,7 @@ def _partition(
     try:
         epochs = [epoch for epoch, _ in read_epoch_checkpoint(files, found.path / LEADER_EPOCH_CHECKPOINT)]
     except CorruptCheckpointError:
-        epochs = []  # the batches have them, too
+        epochs = []  # the batch headers have the epochs, too
     segments = sorted(
         found.path / entry.name
         for entry in files.list(found.path)
@@ -216,7 +216,7 @@ def _has_gaps(headers: Iterator[BatchHeader]) -> bool:
 
 
 def _keys(files: Files, segment: Path, topic: str, result: Survey) -> set[str]:
-    """The groups or transactional ids of the records in a segment."""
+    """The group ids or transactional ids in the records of a segment; adds topic ids and producer ids to ``result``."""
     keys: set[str] = set()
     for record in _records(files, segment):
         key = _hashed_key(record.key, topic)
@@ -225,7 +225,7 @@ def _keys(files: Files, segment: Path, topic: str, result: Survey) -> set[str]:
         if topic == OFFSETS_TOPIC and record.key is not None:
             _learn_topic_id(record.key, record.value, result)
         if topic == TRANSACTION_STATE_TOPIC and record.value is not None and len(record.value) >= 10:
-            producer_id = _INT64.unpack_from(record.value, 2)[0]  # after the version: the producer id, in every one
+            producer_id = _INT64.unpack_from(record.value, 2)[0]  # in every version, the producer id comes first
             result.highest_producer_id = max(result.highest_producer_id, producer_id)
     return keys
 
@@ -240,14 +240,14 @@ def _records(files: Files, segment: Path) -> Iterator[Record]:
     except UnsupportedForMessageFormatError:
         raise
     except KafkaError:
-        return  # torn or damaged: the records so far count
+        return  # torn or damaged: the records before are used
     finally:
         files.close(descriptor)
 
 
 def _learn_topic_id(key: bytes, value: bytes | None, result: Survey) -> None:
-    """Stores the topic id of a committed offset (since Kafka 4.2). With another id, the offset would not apply to the
-    topic.
+    """Adds the topic id of a committed offset (since Kafka 4.2) to ``result``. If the topic got another id, the broker
+    would ignore the offset.
     """
     try:
         record = decode_record(key, value)
@@ -263,8 +263,9 @@ def _learn_topic_id(key: bytes, value: bytes | None, result: Survey) -> None:
 
 
 def _hashed_key(key: bytes | None, topic: str) -> str | None:
-    """The part of a record's key that chose its partition. Every such key begins with a version and a string of 16-bit
-    length.
+    """The group id or transactional id in a record key, whose hash chose the partition; None if there is none.
+
+    Every such key begins with a version (int16) and this string with an int16 length.
     """
     if key is None or len(key) < 4 or _INT16.unpack_from(key)[0] not in OFFSET_KEY_VERSIONS:
         return None
@@ -278,7 +279,7 @@ def _hashed_key(key: bytes | None, topic: str) -> str | None:
 
 
 def _learn_producers(files: Files, directory: Path, result: Survey) -> None:
-    """Reads the producers in the partition's snapshots: a new producer must not get an id that a log has."""
+    """Adds the producer ids in a partition's snapshots to ``result``: new producers must get other ids."""
     for entry in files.list(directory):
         if entry.name.endswith(SNAPSHOT_SUFFIX):
             try:
