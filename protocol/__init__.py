@@ -1,1 +1,1 @@
-"""The Kafka protocol: message table, codecs, framing, record batches. The only I/O: the table reads its data."""
+"""The Kafka protocol: message table, codecs, framing, record batches. Its only I/O is reading the table's files."""

@@ -1,6 +1,6 @@
-"""Kafka's API keys, and what is known of each API.
+"""Kafka's API keys, and a description of each API.
 
-Owns: numbers and names (Kafka's ``ApiKeys``). Never does: importing a message family before a class of it is asked for.
+Owns: numbers and names (Kafka's ``ApiKeys``). Never does: importing a module of message classes before it is needed.
 """
 
 from enum import IntEnum
@@ -109,35 +109,35 @@ class ApiKey(IntEnum):
 
 
 class ApiDescription(NamedTuple):
-    """What the table says of one API."""
+    """The description of one API, from the message table."""
 
     name: str
-    """Kafka's name of the API, ``OffsetCommit``."""
+    """Kafka's name of the API, such as ``OffsetCommit``."""
     key: ApiKey
     versions: tuple[int, int]
-    """Lowest and highest version of the table, with those that only Kafka 3.9 and older served; ``(0, -1)`` when there
-    is none any more (LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown)."""
+    """Lowest and highest version in the table, including versions that only Kafka 3.9 and older served; ``(0, -1)`` for
+    APIs without any version left (LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown)."""
     flexible_since: int
     """The first flexible version, 32767 for never."""
     listeners: tuple[str, ...]
-    """Where Kafka serves it: ``broker``, ``controller``."""
+    """The kinds of listeners on which Kafka serves the API: ``broker``, ``controller``."""
     latest_version_unstable: bool
-    """The highest version is not announced unless ``unstable.api.versions.enable`` says so."""
+    """Whether the highest version is announced only with ``unstable.api.versions.enable``."""
 
     @property
     def stable_versions(self) -> tuple[int, int]:
-        """:attr:`versions` without a latest version that is unstable, as Kafka announces them."""
+        """:attr:`versions` without an unstable latest version: the versions that Kafka announces by default."""
         lowest, highest = self.versions
         return lowest, highest - self.latest_version_unstable
 
     def request_class(self) -> type[Any]:
-        """The class of its requests; imports their family."""
+        """The class of the API's requests; imports its module on first use."""
         from .messages import message_class
 
         return message_class(f"{self.name}Request")
 
     def response_class(self) -> type[Any]:
-        """The class of its responses; imports their family."""
+        """The class of the API's responses; imports its module on first use."""
         from .messages import message_class
 
         return message_class(f"{self.name}Response")

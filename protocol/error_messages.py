@@ -1,7 +1,7 @@
-"""What Kafka 4.3.1 says for each error code, and which errors a client may retry.
+"""The message of each error code in Kafka 4.3.1, and the error codes that a client may retry.
 
-Pure. Owns: the texts of Kafka's class ``Errors``; they go over the wire in ``error_message`` fields. Taken from its
-jar.
+Pure. Owns: the texts of Kafka's class ``Errors``, which responses carry in ``error_message`` fields. Source: the jar of
+Kafka 4.3.1.
 """
 
 MESSAGES: dict[int, str] = {

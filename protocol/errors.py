@@ -1,4 +1,4 @@
-"""Kafka's error codes, and the two exceptions that everything above the codec speaks.
+"""Kafka's error codes, and the two exceptions of the protocol: KafkaError and ProtocolError.
 
 Pure. Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
 names and numbers are Kafka's; texts and retriability are in :mod:`.error_messages`, imported at the first use.
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """The error codes of Kafka 4.3.1, as they stand in responses (int16)."""
+    """The error codes of Kafka 4.3.1, with the numbers that responses carry (int16)."""
 
     NONE = 0
     UNKNOWN_SERVER_ERROR = -1
@@ -148,7 +148,7 @@ class ErrorCode(IntEnum):
 
     @property
     def message(self) -> str:
-        """Kafka's sentence for this error, which clients and tools show; empty for NONE."""
+        """Kafka's message for this error, which clients and tools show; empty for NONE."""
         from .error_messages import MESSAGES
 
         return MESSAGES[self.value]
@@ -162,7 +162,7 @@ class ErrorCode(IntEnum):
 
 
 def error_of(code: int) -> ErrorCode:
-    """The error that another node answers; UNKNOWN_SERVER_ERROR for a code of a newer Kafka (``Errors.forCode``)."""
+    """The ErrorCode of a number from the wire; UNKNOWN_SERVER_ERROR for an unknown number (``Errors.forCode``)."""
     try:
         return ErrorCode(code)
     except ValueError:
@@ -170,7 +170,7 @@ def error_of(code: int) -> ErrorCode:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code, or its number if a newer Kafka has sent it."""
+    """The name of an error code; ``error 999`` for a number that Kafka 4.3.1 does not have."""
     try:
         return ErrorCode(code).name
     except ValueError:
@@ -178,7 +178,7 @@ def error_name(code: int) -> str:
 
 
 class KafkaError(Exception):
-    """A domain error with Kafka's code, raised where a return value would be clumsy; its text is Kafka's by default."""
+    """An error with one of Kafka's error codes; ``message`` is Kafka's text unless another one is given."""
 
     def __init__(self, error_code: ErrorCode, message: str | None = None) -> None:
         self.error_code = error_code
@@ -190,9 +190,10 @@ class KafkaError(Exception):
 
 
 class ProtocolError(Exception):
-    """Bytes that are not a message, or a message that a version cannot carry: what is wrong, and where.
+    """Bytes that are not a valid message, or a message that a version cannot carry.
 
-    ``where`` is a field's path (``topics.partitions.index``) or a position in bytes (``byte 17``), empty if unknown.
+    ``what``: the problem. ``where``: the path of the field (``topics.partitions.index``) or the position of the byte
+    (``byte 17``); empty if unknown.
     """
 
     def __init__(self, what: str, where: str = "") -> None:

@@ -1,12 +1,12 @@
 """Cuts a byte stream into Kafka's frames: an int32 size, then that many bytes.
 
-Pure. Owns: the bytes of a frame that has not wholly arrived. Never does: I/O, decoding. Invariant: no size is believed
-before it is held against the limit, and no memory is taken for a frame beyond it. Source: Kafka's protocol guide,
-"Common Request and Response Structure", and ``NetworkReceive``.
+Pure. Owns: the bytes of a frame that has not arrived completely. Never does: I/O, decoding. Invariant: a size is
+checked against the limit before it is used, and no memory is allocated for a frame beyond the limit. Source: Kafka's
+protocol guide, "Common Request and Response Structure", and ``NetworkReceive``.
 
-What a frame costs: one that lies wholly in the bytes received is a view of them (no copy). One that ends in a later
-read is copied once. Of a large one only the part that was received together with its size is copied; the rest is read
-straight into its place through :meth:`FrameReader.target`.
+Copies: a frame that lies completely in the received bytes is a view of them, without a copy. A frame that ends in a
+later read is copied once. Of a large frame (LARGE_FRAME_BYTES), only the part that was received together with its size
+is copied; the rest is received directly into the frame's buffer (:meth:`FrameReader.target`).
 """
 
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -17,45 +17,47 @@ from .errors import ProtocolError
 
 SIZE = Struct(">i")
 LARGE_FRAME_BYTES = 16 * 1024
-"""From this size on an unfinished frame gets a buffer of its own, into which the rest is received."""
+"""An unfinished frame of at least this size gets its own buffer, into which the rest is received."""
 FIRST_BUFFER_BYTES = 64 * 1024
 BUFFER_GROWTH = 4
-"""A large frame's buffer begins small and grows as its bytes arrive: a size is a promise that costs its sender nothing
-(300 connections that each announce 100 MB would otherwise take 30 GB). A frame of 1 MiB is copied by a third."""
+"""The factor by which the buffer of a large frame grows as its bytes arrive. The buffer begins small, because a sender
+can announce any size without sending it (300 connections that each announce 100 MB would otherwise take 30 GB). For a
+frame of 1 MiB, growing copies a third of its bytes."""
 MAPPED_BYTES = 4 * 1024 * 1024
-"""The buffer of a frame larger than this is mapped once MAPPED_FROM_BYTES have arrived: the system gives it memory page
-by page as bytes arrive, so it needs no clearing and grows no more. To grow from 64 to 100 MB took 64 ms in one go, to
-map 100 MB takes 3 ms."""
+"""A frame larger than this gets an anonymous memory map as its buffer when MAPPED_FROM_BYTES have arrived. The system
+provides its pages as bytes arrive, so it is not cleared and does not grow any more. Growing a bytearray from 64 to
+100 MB took 64 ms at once; mapping 100 MB takes 3 ms."""
 MAPPED_FROM_BYTES = 512 * 1024
-"""A buffer of 4 MiB that is left for the mapping stays in the heap of the C library, which keeps such blocks."""
+"""The received bytes of a frame from which its buffer is mapped. Not later: the C library would keep a freed buffer of
+4 MiB in its heap."""
 
 
 class Frames(NamedTuple):
-    """A kind of frames."""
+    """The settings for one kind of frames."""
 
     max_key: str
-    """The configuration key that limits their size, for the log."""
+    """The config that limits their size, for error messages."""
     first_buffer_bytes: int
-    """The least memory for a large unfinished frame."""
+    """The smallest first buffer of a large unfinished frame, in bytes."""
 
 
 REQUESTS = Frames("socket.request.max.bytes", FIRST_BUFFER_BYTES)
 UNAUTHENTICATED = Frames("sasl.server.max.receive.size", 1024)
-"""Frames of clients that have not authenticated. They get next to no memory for a size that is only announced."""
+"""Frames of clients that have not authenticated: an announced size alone makes the reader allocate only 1 KiB."""
 
 
 class FrameReader:
-    """The receiving half of one connection's framing."""
+    """Cuts the received bytes of one connection into frames."""
 
     __slots__ = ("_kind", "_large_filled", "_large_size", "_max_frame_bytes", "_small", "large")
 
     def __init__(self, max_frame_bytes: int, kind: Frames = REQUESTS) -> None:
-        """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size."""
+        """``max_frame_bytes``: the largest frame that is accepted, without its 4 bytes of size."""
         self._max_frame_bytes = max_frame_bytes
         self._kind = kind
         self._small = bytearray()
         self.large: bytearray | mmap | None = None
-        """The buffer of a large unfinished frame: while there is one, bytes are received into :meth:`target`."""
+        """The buffer of a large unfinished frame, or None. If it is set, receive the next bytes into :meth:`target`."""
         self._large_filled = 0
         self._large_size = 0
 
@@ -70,18 +72,18 @@ class FrameReader:
         return buffer[4:count] if size == count - 4 and size <= self._max_frame_bytes else None
 
     def limit(self, max_frame_bytes: int, kind: Frames) -> None:
-        """Sets the limit for the frames whose size is not known yet."""
+        """Sets the limit and the kind of the frames whose size has not been read yet."""
         self._max_frame_bytes = max_frame_bytes
         self._kind = kind
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes of an unfinished frame are held."""
+        """The number of bytes that have arrived of an unfinished frame."""
         return len(self._small) if self.large is None else self._large_filled
 
     @property
     def held_bytes(self) -> int:
-        """The memory that an unfinished frame has taken."""
+        """The bytes of memory that are allocated for an unfinished frame."""
         return len(self._small) if self.large is None else len(self.large)
 
     @property
@@ -90,15 +92,15 @@ class FrameReader:
         return self._large_size
 
     def target(self) -> memoryview:
-        """Where the next bytes should be received while there is a :attr:`large` frame.
+        """The buffer to receive the next bytes into, while there is a :attr:`large` frame.
 
-        After receiving n bytes into it call :meth:`received`; never :meth:`feed` while a target is out.
+        After receiving n bytes into it, call ``received(n)``. Do not call :meth:`feed` in between.
         """
         assert self.large is not None, "target() without a large frame"
         return memoryview(self.large)[self._large_filled :]
 
     def received(self, count: int) -> memoryview | None:
-        """Notes ``count`` bytes received into :meth:`target`; the frame, where that completes it (to keep)."""
+        """Notes ``count`` bytes received into :meth:`target`. Returns the frame if it is complete; it stays valid."""
         assert self.large is not None, "received() without target()"
         self._large_filled += count
         if self._large_filled < len(self.large):
@@ -111,22 +113,22 @@ class FrameReader:
         return frame
 
     def _grow(self) -> None:
-        """More room for the large frame. A new buffer: the transport may still hold a view of the old one."""
+        """Moves the large frame to a larger, new buffer. The transport may still hold a view of the old one."""
         assert self.large is not None
         grown: bytearray | mmap
         if self._large_size > MAPPED_BYTES and self._large_filled >= MAPPED_FROM_BYTES:
             grown = mmap(-1, self._large_size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
         else:
             grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self.large)))
-        # Views copy once. A bytearray copies what is assigned to a slice of it first, unless that is a bytearray too.
+        # Between views, bytes are copied once. Assigning a view to a slice of a bytearray would copy them twice.
         memoryview(grown)[: self._large_filled] = memoryview(self.large)[: self._large_filled]
         self.large = grown
 
     def feed(self, data: memoryview) -> list[memoryview]:
-        """Takes bytes received; the frames (without their size) that they complete, in order.
+        """Takes received bytes; returns the frames (without their size) that they complete, in order.
 
-        A frame may be a view of ``data``: it is valid only until the caller reuses that buffer.
-        Raises ProtocolError for a negative size or one beyond the limit; the connection can't be used any more.
+        A frame may be a view of ``data``: it is valid only until the caller reuses that buffer. Raises ProtocolError
+        for a negative size or one beyond the limit; the caller must then close the connection.
         """
         if self.large is not None:
             return self._feed_large(data)
@@ -173,7 +175,7 @@ class FrameReader:
         return position + missing
 
     def _keep(self, rest: memoryview) -> None:
-        """Keeps the beginning of a frame whose end has not arrived; its size, where known, was checked."""
+        """Keeps the beginning of an unfinished frame. If its size has arrived, the caller has checked it."""
         if len(rest) >= 4:
             size = SIZE.unpack_from(rest)[0]
             if size >= LARGE_FRAME_BYTES:
@@ -185,7 +187,7 @@ class FrameReader:
         self._small += rest
 
     def _feed_large(self, data: memoryview) -> list[memoryview]:
-        """:meth:`feed` while a large frame is unfinished: for callers that don't use :meth:`target`."""
+        """:meth:`feed` for an unfinished large frame, if the caller does not use :meth:`target`."""
         frame = None
         position = 0
         while self.large is not None and position < len(data):
@@ -201,7 +203,7 @@ class FrameReader:
 
 
 def describe_size(size: int, max_frame_bytes: int, max_key: str = REQUESTS.max_key) -> str:
-    """Returns why a frame's size is refused; recognises other protocols' first bytes read as a size."""
+    """The reason why a frame's size is refused. Recognizes HTTP, TLS and SSH, whose first bytes were read as a size."""
     first = SIZE.pack(size)
     if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
         return "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol"

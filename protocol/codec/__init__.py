@@ -1,10 +1,10 @@
-"""The fast codec: messages to bytes and back, by functions made from the table on first use.
+"""The fast codec: encodes and decodes messages with functions that it generates from the message table on first use.
 
 Owns: the cache of these functions. Never does: I/O. Invariant: malformed bytes, and values that a version cannot carry,
 raise ProtocolError and nothing else. The source of each function is kept in linecache, so that tracebacks and debuggers
-show it; making one costs about a millisecond. :mod:`.decode` and :mod:`.encode` say what is made.
-:func:`step_decoder`, :func:`step_encoder` and :func:`element_counter` are for large messages of untrusted size: they
-are generators, each step of which is short (:mod:`.steps`, :mod:`.count`).
+show it. Generating one takes about 1 ms (:mod:`.decode`, :mod:`.encode`). :func:`step_decoder`, :func:`step_encoder`
+and :func:`element_counter` are for large messages of untrusted size: they are generators that yield after short steps,
+so that the event loop can serve other requests in between (:mod:`.steps`, :mod:`.count`).
 """
 
 import linecache
@@ -50,9 +50,9 @@ _COUNTERS: dict[tuple[type[Message], int], Any] = {}
 
 
 def decode(cls: type[AnyMessage], version: int, buffer: Buffer, position: int = 0) -> tuple[AnyMessage, int]:
-    """The message of ``version`` at ``position`` of ``buffer`` and the position after it.
+    """Decodes the message at ``position`` of ``buffer``; returns it and the position after it.
 
-    Later bytes are not read. Fields of type ``records`` are memoryviews into ``buffer``. Raises
+    Bytes after the message are not read. Fields of type ``records`` are memoryviews into ``buffer``. Raises
     ProtocolError for malformed bytes, and for a version that the message does not have.
     """
     function: Decoder[AnyMessage] = _DECODERS.get((cls, version)) or decoder(cls, version)
@@ -60,24 +60,25 @@ def decode(cls: type[AnyMessage], version: int, buffer: Buffer, position: int = 
 
 
 def encode(message: Message, version: int) -> bytes:
-    """The bytes of ``message`` in ``version``.
+    """Encodes ``message`` in ``version``.
 
-    Raises ProtocolError for what the version cannot carry: a field that it lacks with a value other than the default
-    (unless Kafka calls it ignorable), null where there is none, a number out of range, a string too long.
+    Raises ProtocolError if the version cannot carry a value: a field that the version lacks is set to another value
+    than its default (unless Kafka marks it ignorable), a field that is not nullable is None, a number is out of range,
+    a string is too long.
     """
     function: Encoder[Message] = _ENCODERS.get((message.__class__, version)) or encoder(type(message), version)
     return function(message)
 
 
 def encode_parts(message: Message, version: int) -> list[Any]:
-    """As :func:`encode`, in parts to be sent one after the other: the objects in ``records`` fields pass through."""
+    """As :func:`encode`, but returns buffers to send one after the other: ``records`` values are not copied."""
     key = (message.__class__, version)
     function: PartsEncoder[Message] = _PARTS_ENCODERS.get(key) or parts_encoder(type(message), version)
     return function(message)
 
 
 def decoder(cls: type[AnyMessage], version: int) -> Decoder[AnyMessage]:
-    """The function ``(buffer, position) -> (message, end)`` that :func:`decode` uses; for hot paths."""
+    """Returns the function ``(buffer, position) -> (message, end)`` that :func:`decode` calls; for hot paths."""
     known: Decoder[AnyMessage] | None = _DECODERS.get((cls, version))
     if known is None:
         known = _DECODERS[cls, version] = _compile(decode_source(_spec(cls, version), cls, version))
@@ -85,7 +86,7 @@ def decoder(cls: type[AnyMessage], version: int) -> Decoder[AnyMessage]:
 
 
 def encoder(cls: type[AnyMessage], version: int) -> Encoder[AnyMessage]:
-    """The function ``(message) -> bytes`` that :func:`encode` uses; for hot paths."""
+    """Returns the function ``(message) -> bytes`` that :func:`encode` calls; for hot paths."""
     known: Encoder[AnyMessage] | None = _ENCODERS.get((cls, version))
     if known is None:
         known = _ENCODERS[cls, version] = _compile(encode_source(_spec(cls, version), cls, version))
@@ -93,7 +94,7 @@ def encoder(cls: type[AnyMessage], version: int) -> Encoder[AnyMessage]:
 
 
 def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessage]:
-    """The function ``(message) -> [buffer, …]`` that :func:`encode_parts` uses; for hot paths."""
+    """Returns the function ``(message) -> [buffer, …]`` that :func:`encode_parts` calls; for hot paths."""
     known: PartsEncoder[AnyMessage] | None = _PARTS_ENCODERS.get((cls, version))
     if known is None:
         if carries_records(cls, version):
@@ -105,7 +106,7 @@ def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessag
 
 
 def step_decoder(cls: type[Message], version: int) -> StepDecoder:
-    """:func:`decoder` as a generator: it yields between steps and returns ``(message, end)``.
+    """Like :func:`decoder`, but the function is a generator: it yields between steps and returns ``(message, end)``.
 
     Unknown tagged fields are skipped, not kept. The buffer must stay valid until the generator has returned.
     """
@@ -118,7 +119,7 @@ def step_decoder(cls: type[Message], version: int) -> StepDecoder:
 
 
 def step_encoder(cls: type[Message], version: int) -> StepEncoder:
-    """:func:`parts_encoder` as a generator: it yields between steps and returns the parts."""
+    """Like :func:`parts_encoder`, but the function is a generator: it yields between steps and returns the parts."""
     known: StepEncoder | None = _STEP_ENCODERS.get((cls, version))
     if known is None:
         from .steps import encode_steps_source
@@ -128,8 +129,10 @@ def step_encoder(cls: type[Message], version: int) -> StepEncoder:
 
 
 def element_counter(cls: type[Message], version: int) -> ElementCounter:
-    """The generator ``(buffer, position, most)``, which returns (elements, end) without decoding: what is needed to
-    reserve memory before :func:`step_decoder` begins. Counting stops above ``most``, and where the bytes are malformed.
+    """Returns a generator function ``(buffer, position, most) -> (elements, end)``, which counts without decoding.
+
+    A caller uses it to reserve memory before it decodes with :func:`step_decoder`. Counting stops above ``most``
+    elements, and at malformed bytes.
     """
     known: ElementCounter | None = _COUNTERS.get((cls, version))
     if known is None:
@@ -140,7 +143,7 @@ def element_counter(cls: type[Message], version: int) -> ElementCounter:
 
 
 def carries_records(cls: type[Message], version: int) -> bool:
-    """Whether the message has fields of type ``records`` in that version, and so may be encoded in several parts."""
+    """Whether the message has fields of type ``records`` in that version; it may then be encoded in several parts."""
     return has_records(_spec(cls, version).layout(version))
 
 
@@ -159,7 +162,7 @@ def _spec(cls: type[Message], version: int) -> MessageSpec:
 
 
 def _compile(source: FunctionSource) -> Any:
-    """The function that the source defines."""
+    """Compiles the source, and returns the function that it defines."""
     text = source.text()
     file_name = f"<odradek {source.function}>"
     linecache.cache[file_name] = (len(text), None, text.splitlines(keepends=True), file_name)

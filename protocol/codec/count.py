@@ -1,11 +1,11 @@
-"""Makes the source of functions that count what decoding a message would make, without making it.
+"""Generates the source of functions that count the elements of a message without decoding it.
 
-Pure. Owns: the form of these counters. Never does: I/O, compiling. Invariant of what it makes: the count is that of the
-elements of all arrays and of all tagged fields, as far as the bytes are well-formed, and at least ``most + 1`` if there
-are more than ``most``; nothing is allocated for them. Malformed bytes end the count: the decoder then refuses them at
-the same place. So memory for a request is reserved before its decoding begins.
+With the count, memory for a request is reserved before it is decoded. Pure. Owns: the form of these functions. Never
+does: I/O, compiling. Invariants of a generated function: it counts the elements of all arrays and all tagged fields, up
+to the first malformed byte (where the decoder refuses the message), or until the count exceeds ``most``; it allocates
+nothing for them.
 
-Counting costs 0.1 to 0.2 us for each string or structure, and nothing for each number of an array of numbers.
+Counting takes 0.1 to 0.2 us for each string or structure, and no time for each number in an array of numbers.
 """
 
 from struct import error
@@ -19,7 +19,7 @@ from .steps import begin_steps, count_step
 
 
 def count_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The generator ``count_<message>_v<version>(buffer, position, most)``; returns ``(elements, end)``."""
+    """The source of the generator ``count_<message>_v<version>(buffer, position, most) -> (elements, end)``."""
     return _CounterSource(spec, cls, version, "count").make()
 
 
@@ -46,7 +46,7 @@ class _CounterSource(FunctionSource):
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str) -> None:
         super().__init__(spec, cls, version, verb)
         self._fixed_size = 0
-        """Bytes of fixed size that are not skipped yet."""
+        """Bytes of fields of fixed size for which no source is written yet."""
         self._depth = 0
 
     def _runtime(self, name: str) -> str:
@@ -58,7 +58,7 @@ class _CounterSource(FunctionSource):
             self._fixed_size = 0
 
     def _length(self, compact: bool, wide: bool, target: str) -> None:
-        """Reads a length or count; -1 is null."""
+        """Writes source that reads a length or count into ``target``; -1 is null."""
         self._skip()
         if not compact:
             code, size = ("i", 4) if wide else ("h", 2)

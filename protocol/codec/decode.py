@@ -1,9 +1,9 @@
-"""Makes the source of the function that decodes one version of a message.
+"""Generates the source of the function that decodes one version of a message.
 
-Pure. Owns: the form of decoders. Never does: I/O, compiling. Invariants of what it makes: no slice, list or number is
-made from a length before it was compared with the bytes left; malformed bytes raise ProtocolError and nothing else;
-structures are never recursive. Neighbouring fields of fixed size, and the length that follows them, are unpacked in one
-call; a message is made without ``__init__``, its slots assigned directly (each measured as the fastest way).
+Pure. Owns: the form of decoders. Never does: I/O, compiling. Invariants of a generated decoder: it compares each length
+or count with the bytes left before it uses it to slice or allocate; malformed bytes raise ProtocolError and nothing
+else; structures are never recursive. For speed, it unpacks neighbouring fields of fixed size, with a length that
+follows them, in one call, and assigns the slots of a message without calling ``__init__``. Both were measured.
 """
 
 from codecs import utf_8_decode
@@ -16,20 +16,20 @@ from .source import FORMATS, FunctionSource, default_source, has_records, least_
 
 
 def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The function ``decode_<message>_v<version>(buffer, position) -> (message, end)``."""
+    """The source of the function ``decode_<message>_v<version>(buffer, position) -> (message, end)``."""
     return DecoderSource(spec, cls, version).make()
 
 
 class DecoderSource(FunctionSource):
-    """The source of a decoder while it grows; :mod:`.steps` makes a generator of it."""
+    """Writes the source of a decoder; the subclass in :mod:`.steps` makes it a generator."""
 
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str = "decode") -> None:
         super().__init__(spec, cls, version, verb)
         self._run: list[tuple[str, int, str]] = []
-        """Fields of fixed size not unpacked yet: format, size, where the value goes."""
+        """Neighbouring fields of fixed size for which no source is written yet: (format, size, target expression)."""
 
     def make(self) -> FunctionSource:
-        """Writes the function."""
+        """Writes the source of the whole function; returns self."""
         root = self.layout.structures[self.spec.name]
         for name, value in (("new", object.__new__), ("utf_8_decode", utf_8_decode), ("struct_error", error)):
             self.name(name, value)
@@ -66,7 +66,7 @@ class DecoderSource(FunctionSource):
         self._run.append((code, size, target))
 
     def _flush(self) -> None:
-        """Unpacks the run, if there is one."""
+        """Writes source that unpacks the run of fixed fields, if there is one."""
         if not self._run:
             return
         codes = "".join(code for code, _, _ in self._run)
@@ -82,7 +82,7 @@ class DecoderSource(FunctionSource):
         self._run = []
 
     def _length(self, compact: bool, wide: bool, target: str) -> None:
-        """Reads a length or count; in compact form it stays one larger than it means."""
+        """Writes source that reads a length or count into ``target``; a compact one stays one larger than it means."""
         if not compact:
             self._fixed("i" if wide else "h", 4 if wide else 2, target)
             self._flush()
@@ -95,7 +95,7 @@ class DecoderSource(FunctionSource):
     # Structures
 
     def _structure(self, structure: StructureSpec, target: str, path: str, depth: int) -> None:
-        """A structure's fields into a new object called ``target``. Leaves a run open."""
+        """Writes source that reads a structure into a new object named ``target``. May leave a run to be flushed."""
         self.line(f"{target} = new({self.structure_class(structure.name)})")
         self._constants(structure, target)
         for field in structure.plain_fields(self.version):
@@ -104,7 +104,7 @@ class DecoderSource(FunctionSource):
             self._tagged_fields(structure, target, path, depth)
 
     def _constants(self, structure: StructureSpec, target: str) -> None:
-        """Gives the fields that these bytes do not hold their defaults."""
+        """Writes source that sets the defaults of fields that this version lacks, and of tagged fields."""
         absent = [*self.absent_fields(structure), *structure.tagged_fields(self.version)]
         by_value: dict[str, list[str]] = {}
         for field in absent:
@@ -151,7 +151,7 @@ class DecoderSource(FunctionSource):
         self.dedent()
 
     def _each_tagged_field(self) -> None:
-        """Opens the loop over the tagged fields; ``count`` holds the first byte of their number."""
+        """Opens the loop over the tagged fields; the variable ``count`` holds the first byte of their count."""
         self.line("if count > 127:")
         self.line(f"    count, position = {self._runtime('read_unsigned_varint')}(buffer, position - 1)")
         self.line(f"{self._runtime('check_tagged_field_count')}(count, position, end)")
@@ -159,7 +159,7 @@ class DecoderSource(FunctionSource):
         self.indent()
 
     def _only_unknown_tagged_fields(self, unknown: str) -> None:
-        """The tagged fields of a structure that defines none."""
+        """Writes source that reads the tagged fields of a structure that defines none."""
         read = self._runtime("read_unknown_tagged_fields")
         self.line(f"{unknown}, position = {read}(buffer, position - 1)")
 
@@ -189,7 +189,7 @@ class DecoderSource(FunctionSource):
             self._flush()
             self.line(f"{target} = {inner}")
             return
-        if field.is_tagged(self.version):  # there Kafka writes a varint, 0 for null, instead of a byte, -1 for null
+        if field.is_tagged(self.version):  # null is the varint 0 in a tagged field, the byte -1 in others
             self._length(compact=True, wide=True, target="marker")
             self.line("if marker == 0:")
         else:
@@ -205,10 +205,10 @@ class DecoderSource(FunctionSource):
         self.dedent()
 
     def _variable(self, kind: str, compact: bool, nullable: bool, target: str, path: str) -> None:
-        """A string, bytes or records."""
+        """Writes source that reads a string, bytes or records."""
         self._length(compact, kind != "string", "size")
         if compact and kind == "string":
-            # Only a varint of more than one byte can be too large: this stands in its branch.
+            # Only a varint of more than one byte can be too large, so the check stands in the branch for these.
             self.line(f"    if size > {runtime.MAX_STRING_BYTES + 1}:")
             self.line(f"        raise {self._runtime('string_refusal')}({path!r}, size - 1)")
         if nullable:

@@ -1,8 +1,9 @@
-"""Makes the source of the functions that encode one version of a message.
+"""Generates the source of the functions that encode one version of a message.
 
-Pure. Owns: the form of encoders. Never does: I/O, compiling. Invariants of what it makes: a value that the version
-cannot carry, null where there is none, a number out of range, all raise ProtocolError; a tagged field is written only
-when it differs from its default, and by rising tag. Neighbouring fields of fixed size are packed in one call.
+Pure. Owns: the form of encoders. Never does: I/O, compiling. Invariants of a generated encoder: it raises ProtocolError
+for a value that the version cannot carry, for None in a field that is not nullable, and for a number out of range; it
+writes only tagged fields that differ from their default, in the order of their tags. It packs neighbouring fields of
+fixed size in one call.
 """
 
 from struct import error
@@ -15,17 +16,17 @@ from .source import FORMATS, FunctionSource, default_source
 
 
 def encode_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The function ``encode_<message>_v<version>(message) -> bytes``."""
+    """The source of the function ``encode_<message>_v<version>(message) -> bytes``."""
     return EncoderSource(spec, cls, version, parts=False).make()
 
 
 def encode_parts_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The function ``encode_parts_<message>_v<version>(message) -> list``: records are parts of their own."""
+    """The source of ``encode_parts_<message>_v<version>(message) -> list``; each ``records`` value is its own part."""
     return EncoderSource(spec, cls, version, parts=True).make()
 
 
 class EncoderSource(FunctionSource):
-    """The source of an encoder while it grows; :mod:`.steps` makes a generator of it."""
+    """Writes the source of an encoder; the subclass in :mod:`.steps` makes it a generator."""
 
     def __init__(
         self, spec: MessageSpec, cls: type[Message], version: int, *, parts: bool, verb: str | None = None
@@ -34,11 +35,11 @@ class EncoderSource(FunctionSource):
         self._parts = parts
         self._out = "out"
         self._pending: list[tuple[str | None, str]] = []
-        """Pending output: format and value of a field of fixed size, or None and an expression of bytes."""
+        """Output for which no source is written yet: (format, value) of a fixed field, or (None, bytes expression)."""
         self._variables = 0
 
     def make(self) -> FunctionSource:
-        """Writes the function."""
+        """Writes the source of the whole function; returns self."""
         for name, value in (("struct_error", error), ("ProtocolError", ProtocolError), ("VARINTS", runtime.VARINTS)):
             self.name(name, value)
         self.line(f"def {self.function}(message):")
@@ -73,7 +74,7 @@ class EncoderSource(FunctionSource):
     def _runtime(self, name: str) -> str:
         return self.name(name, getattr(runtime, name))
 
-    # What is pending
+    # Pending output
 
     def _fixed(self, code: str, value: str) -> None:
         self._pending.append((code, value))
@@ -82,7 +83,7 @@ class EncoderSource(FunctionSource):
         self._pending.append((None, expression))
 
     def _flush(self) -> None:
-        """Writes the pending output; neighbouring fields of fixed size are packed in one call."""
+        """Writes source for the pending output; neighbouring fields of fixed size are packed in one call."""
         expressions: list[str] = []
         run: list[tuple[str, str]] = []
         for code, value in [*self._pending, (None, "")]:
@@ -103,12 +104,12 @@ class EncoderSource(FunctionSource):
             self.line(f"{self._out} += ({', '.join(expressions)})")
 
     def _variable_name(self, stem: str) -> str:
-        """A name that no other value has: what is pending may be written much later."""
+        """A unique variable name: pending output may refer to the variable after other fields were written."""
         self._variables += 1
         return f"{stem}{self._variables}"
 
     def _length(self, compact: bool, wide: bool, length: str) -> None:
-        """Writes a length that is in a variable; in compact form it is one larger already."""
+        """Adds the length in the variable ``length`` to the output; a compact one must already be one larger."""
         if compact:
             self._bytes(f"VARINTS[{length}] if {length} < 128 else {self._runtime('unsigned_varint')}({length})")
         else:
@@ -117,7 +118,7 @@ class EncoderSource(FunctionSource):
     # Structures
 
     def _structure(self, structure: StructureSpec, value: str, path: str, depth: int) -> None:
-        """The fields of the structure in the variable ``value``. Leaves what it can pending."""
+        """Writes source that encodes the structure in the variable ``value``. May leave output pending."""
         for field in self.absent_fields(structure):
             if not field.ignorable:
                 self.line(f"if {self._differs(field, f'{value}.{field.attribute}')}:")
@@ -132,12 +133,12 @@ class EncoderSource(FunctionSource):
             self.line(f"    raise {self._runtime('version_refusal')}({where!r}, {self.version})")
 
     def _differs(self, field: FieldSpec, value: str) -> str:
-        """The condition that a field has a value other than its default."""
+        """The source of a condition: the field has another value than its default."""
         if field.default is None:
             return f"{value} is not None"
         if not field.is_structure or field.is_array:
             return f"{value} != {default_source(self, field)}"
-        # Field by field: making a structure of defaults to compare with would cost ten times as much.
+        # Compares field by field: building a structure of defaults to compare with would take ten times as long.
         inner = [self._differs(f, f"{value}.{f.attribute}") for f in self.union[field.type].fields]
         return " or ".join([f"{value} is None", *inner, f"{value}.unknown_tagged_fields"])
 
@@ -193,7 +194,7 @@ class EncoderSource(FunctionSource):
             self.line(f"    raise {self._runtime('null_refusal')}({path!r})")
             self._structure(structure, inner, f"{path}.", depth + 1)
             return
-        # Among tagged fields Kafka marks null by the varint 0 instead of the byte -1; otherwise 1 in both cases.
+        # Null is the varint 0 in a tagged field, the byte -1 in others. 1 means not null in both.
         pending, null = self._pending, "0" if field.is_tagged(self.version) else "-1"
         self.indent()
         self._pending = [*pending, ("b", null)]
@@ -207,7 +208,7 @@ class EncoderSource(FunctionSource):
         self.dedent()
 
     def _variable(self, kind: str, compact: bool, nullable: bool, value: str, path: str) -> None:
-        """A string, bytes or records."""
+        """Writes source that encodes a string, bytes or records."""
         data, size = self._variable_name("data"), self._variable_name("size")
         self.line(f"{data} = {value}")
         self.line(f"if {data} is None:")

@@ -1,9 +1,9 @@
-"""The headers before requests and responses, and whole frames of both.
+"""Encodes and decodes the headers of requests and responses, and whole frames.
 
-Pure. Owns: which version of the header goes with which version of an API. Never does: I/O. Invariants: a request's
-header is flexible (version 2) from the API's first flexible version on, a response's (version 1) too, but for
-ApiVersions, whose responses always carry header version 0: a client must be able to read the answer to a version that
-the broker does not know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and
+Pure. Owns: the header version for each version of an API. Never does: I/O. Invariants: from the first flexible version
+of an API on, request headers have version 2 and response headers version 1; before, 1 and 0. The exception is
+ApiVersions: its response header always has version 0, because a client must be able to read the answer to a version
+that the broker does not know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and
 ``responseHeaderVersion``.
 """
 
@@ -28,7 +28,7 @@ _RESPONSE_HEAD = Struct(">ii")
 _NO_TAGGED_FIELDS = b"\0"
 _MAX_CLIENT_ID_BYTES = 32767
 _PARTS_JOINED = 32
-"""How many parts of a step encoder, of some KB each, are joined into one buffer to be sent."""
+"""The number of parts of a step encoder, each of a few KB, that are joined into one buffer."""
 
 
 @cache
@@ -40,21 +40,24 @@ def _flexible_since(api_key: int) -> int:
 
 
 def request_header_version(api_key: int, version: int) -> int:
-    """The version of the header before a request: 1 or 2. Raises ProtocolError for an API key that is not Kafka's.
+    """The version of a request's header: 1 or 2. Raises ProtocolError for an API key that is not Kafka's.
 
-    A version that the table lacks counts as the nearest one in the table. The header can then be read, and the request
-    refused by name.
+    Works for any API version, also one that is not in the table. So the header of such a request can be read, and the
+    request refused with its name.
     """
     return 2 if version >= _flexible_since(api_key) else 1
 
 
 def response_header_version(api_key: int, version: int) -> int:
-    """The version of the header before a response: 0 or 1. Raises ProtocolError for an API key that is not Kafka's."""
+    """The version of a response's header: 0 or 1. Raises ProtocolError for an API key that is not Kafka's."""
     return 1 if version >= _flexible_since(api_key) and api_key != ApiKey.API_VERSIONS else 0
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """The header at the start of a frame (without its size), and the position of the body. Raises ProtocolError."""
+    """Decodes the header at the start of a frame (without the size); returns it and the body's position.
+
+    Raises ProtocolError.
+    """
     try:
         api_key, version = _API_KEY_AND_VERSION.unpack_from(frame)
     except struct_error:
@@ -63,10 +66,10 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 
 def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple[int, str | None, int]]:
-    """The function ``frame -> (correlation id, client id, position of the body)``; for hot paths.
+    """Returns a function ``frame -> (correlation id, client id, position of the body)``; for hot paths.
 
-    It raises ProtocolError as :func:`decode_request_header` does. Most headers have a client id and no tagged field:
-    these are read without making a header of them.
+    It raises ProtocolError as :func:`decode_request_header` does. For a header with a client id and without tagged
+    fields, as most are, it does not create a RequestHeader.
     """
     header_version = request_header_version(api_key, version)
     decode_any = decoder(RequestHeader, header_version)
@@ -80,7 +83,7 @@ def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple
             if 0 <= size <= len(frame) - 10 and not (tail_size and frame[stop]):
                 return correlation_id, str(frame[10:stop], "utf-8"), stop + tail_size
         except (IndexError, struct_error, UnicodeDecodeError):
-            pass  # which says what is wrong
+            pass  # decode_any() below raises ProtocolError with the reason
         header, position = decode_any(frame, 0)
         return header.correlation_id, header.client_id, position
 
@@ -88,14 +91,14 @@ def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple
 
 
 def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """A request as a whole frame, its 4-byte size included. Raises ProtocolError for what cannot be written."""
+    """Encodes a request as a whole frame, including its 4-byte size. Raises ProtocolError as :func:`encode` does."""
     return _request_frame(message, version, correlation_id, client_id, [encoder(type(message), version)(message)])
 
 
 def encode_request_steps(
     message: Message, version: int, correlation_id: int, client_id: str | None
 ) -> Generator[None, None, bytes]:
-    """:func:`encode_request` as a generator, for large requests: it yields between steps and returns the frame."""
+    """Like :func:`encode_request`, but a generator for large requests: yields between steps, returns the frame."""
     parts = yield from step_encoder(type(message), version)(message)
     return _request_frame(message, version, correlation_id, client_id, parts)
 
@@ -116,16 +119,17 @@ def _request_frame(
 
 
 def encode_response_parts(message: Message, version: int, correlation_id: int) -> list[Any]:
-    """A response as a whole frame in parts to be sent one after the other, the 4-byte size in the first.
+    """Encodes a response as a whole frame, in parts to send one after the other. The first has the 4-byte size.
 
-    What stands in ``records`` fields passes through as parts of their own. Raises ProtocolError for what cannot be
-    written.
+    The values of ``records`` fields are parts of their own, not copied. Raises ProtocolError as :func:`encode` does.
     """
     return response_encoder(type(message), version)(message, correlation_id)
 
 
 def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
-    """The function ``(message, correlation_id) -> [buffer, …]`` of :func:`encode_response_parts`; for hot paths."""
+    """Returns the function ``(message, correlation_id) -> [buffer, …]`` of :func:`encode_response_parts`; for hot
+    paths.
+    """
     tail = _NO_TAGGED_FIELDS if response_header_version(cls.API_KEY, version) == 1 else b""
     head_size = 4 + len(tail)
     pack = _RESPONSE_HEAD.pack
@@ -153,7 +157,9 @@ def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
 
 
 def response_step_encoder(cls: type[Message], version: int) -> ResponseStepEncoder:
-    """:func:`response_encoder` as a generator, for large responses: it yields between steps and returns the parts."""
+    """Like :func:`response_encoder`, but returns a generator function, for large responses: it yields between steps and
+    returns the parts.
+    """
     tail = _NO_TAGGED_FIELDS if response_header_version(cls.API_KEY, version) == 1 else b""
     encode_in_steps = step_encoder(cls, version)
     joins = not carries_records(cls, version)

@@ -1,7 +1,7 @@
-"""Functions that the generated codecs call: varints, tagged fields, and the texts of errors.
+"""Functions that the generated codecs call: varints, tagged fields, arrays of numbers, and the errors.
 
-Pure. Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: no function
-reads beyond the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``,
+Pure. Owns: the slow and rare parts of decoding and encoding, as ordinary functions. Never does: I/O. Invariant: no
+function reads beyond the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``,
 ``RawTaggedFieldWriter``.
 """
 
@@ -17,17 +17,18 @@ Buffer = bytes | bytearray | memoryview
 UnknownTaggedFields = list[tuple[int, bytes]] | None
 
 MAX_STRING_BYTES: Final = 32767
-"""A string is never longer, in compact form neither (Kafka's ``Readable.readString``)."""
+"""The longest string, also in compact form (Kafka's ``Readable.readString``)."""
 
 SMALL_ARRAY: Final = 16
-"""Shorter arrays of numbers have their format compiled in advance."""
+"""Arrays with fewer numbers use a ``Struct`` that was compiled in advance."""
 
 UUID_BYTES: Final = 16
 
 
 def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """The number at ``position`` and the position after it; raises ProtocolError above five bytes, IndexError at the
-    buffer's end. As in Kafka, bits above the 32nd are dropped."""
+    """The number at ``position`` and the position after it. As in Kafka, bits above the 32nd are dropped.
+
+    Raises ProtocolError for a varint of more than 5 bytes, IndexError if the buffer ends inside it."""
     value = shift = 0
     for at in range(position, position + 5):
         byte = buffer[at]
@@ -49,11 +50,11 @@ def unsigned_varint(value: int) -> bytes:
 
 
 VARINTS: Final = tuple(unsigned_varint(value) for value in range(128))
-"""The varints of one byte, by value."""
+"""The varints of the values 0 to 127, which have one byte; the index is the value."""
 
 
 def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tuple[int, bytes]], int]:
-    """The tagged fields of a structure that defines none itself; ``position`` is that of their count."""
+    """Reads the tagged fields of a structure that defines none; ``position`` is where their count begins."""
     count, position = read_unsigned_varint(buffer, position)
     check_tagged_field_count(count, position, len(buffer))
     fields = []
@@ -65,7 +66,7 @@ def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tupl
 
 
 def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
-    """A tagged field's tag, the position of its value and the position after it."""
+    """Reads the tag and size of a tagged field; returns (tag, start, end), the positions of its value."""
     tag, position = read_unsigned_varint(buffer, position)
     size, position = read_unsigned_varint(buffer, position)
     end = position + size
@@ -77,13 +78,13 @@ def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
 
 
 def check_tagged_field_count(count: int, position: int, end: int) -> None:
-    """Refuses more tagged fields than the bytes left can hold: each needs a tag and a size."""
+    """Raises ProtocolError for more tagged fields than the bytes left can hold: each has at least a tag and a size."""
     if count * 2 > end - position:
         raise ProtocolError(f"{count} tagged fields cannot be in {end - position} bytes", f"byte {position}")
 
 
 def check_tagged_field_end(tag: int, position: int, end: int) -> None:
-    """Refuses a tagged field whose size does not fit its value."""
+    """Raises ProtocolError if the value of a tagged field does not end at ``end``, as its size says."""
     if position != end:
         raise ProtocolError(
             f"the value of tagged field {tag} ends {position - end:+d} bytes off its size", f"byte {end}"
@@ -91,9 +92,9 @@ def check_tagged_field_end(tag: int, position: int, end: int) -> None:
 
 
 def tagged_fields(known: list[tuple[int, bytes]], unknown: UnknownTaggedFields, defined: frozenset[int]) -> bytes:
-    """The tagged section: the known fields that have a value, and the unknown ones where their tags stand.
+    """Encodes the tagged fields of a structure: the ``known`` ones to write and the ``unknown`` ones, sorted by tag.
 
-    Raises ProtocolError for unknown fields out of order or with the tag of a defined one, as Kafka refuses them.
+    Like Kafka, raises ProtocolError if unknown fields are not sorted by tag, or have the tag of a ``defined`` field.
     """
     fields = known
     if unknown:
@@ -119,34 +120,36 @@ def _tag(field: tuple[int, bytes]) -> int:
 
 @cache
 def fixed_format(codes: str) -> Struct:
-    """The compiled form of a run of fields of fixed size."""
+    """The compiled ``Struct`` (big-endian) of a run of fields of fixed size."""
     return Struct(f">{codes}")
 
 
 @cache
 def array_unpackers(code: str) -> tuple[Callable[[Buffer, int], tuple[Any, ...]], ...]:
-    """For arrays of fewer than ``SMALL_ARRAY`` numbers of a ``struct`` format: how to unpack them, by count."""
+    """The functions that unpack arrays of 0 to ``SMALL_ARRAY`` - 1 numbers of a ``struct`` format; the index is the
+    count.
+    """
     return tuple(Struct(f">{count}{code}").unpack_from for count in range(SMALL_ARRAY))
 
 
 @cache
 def array_packers(code: str) -> tuple[Callable[..., bytes], ...]:
-    """The counterpart of :func:`array_unpackers`."""
+    """The functions that pack such arrays, see :func:`array_unpackers`."""
     return tuple(Struct(f">{count}{code}").pack for count in range(SMALL_ARRAY))
 
 
 def unpack_array(code: str, count: int, buffer: Buffer, position: int) -> tuple[Any, ...]:
-    """A large array of numbers; the caller has compared ``count`` with the bytes left."""
+    """Unpacks an array of numbers; the caller has checked that ``count`` fits into the bytes left."""
     return Struct(f">{count}{code}").unpack_from(buffer, position)
 
 
 def pack_array(code: str, values: list[Any]) -> bytes:
-    """A large array of numbers."""
+    """Packs an array of numbers."""
     return Struct(f">{len(values)}{code}").pack(*values)
 
 
 def pack_uuids(values: list[bytes], where: str) -> bytes:
-    """An array of ids."""
+    """Packs an array of uuids. Raises ProtocolError for one that is not 16 bytes long."""
     for value in values:
         if len(value) != UUID_BYTES:
             raise uuid_refusal(where, value)
@@ -154,49 +157,49 @@ def pack_uuids(values: list[bytes], where: str) -> bytes:
 
 
 def length_refusal(where: str, size: int, left: int) -> ProtocolError:
-    """For a string, bytes or records of an impossible length."""
+    """The error for a string, bytes or records with a negative length or more bytes than are left."""
     if size < 0:
         return null_refusal(where)
     return ProtocolError(f"{size} bytes are announced, {left} are left", where)
 
 
 def count_refusal(where: str, count: int, left: int) -> ProtocolError:
-    """For an array whose elements cannot all be in the bytes left."""
+    """The error for an array with a negative count or more elements than the bytes left can hold."""
     if count < 0:
         return null_refusal(where)
     return ProtocolError(f"an array of {count} elements cannot be in {left} bytes", where)
 
 
 def null_refusal(where: str) -> ProtocolError:
-    """For null where there is none."""
+    """The error for null in a field that is not nullable."""
     return ProtocolError("null in a field that is not nullable", where)
 
 
 def uuid_refusal(where: str, value: bytes) -> ProtocolError:
-    """For an id that is not 16 bytes long."""
+    """The error for a uuid that is not 16 bytes long."""
     return ProtocolError(f"an id has {UUID_BYTES} bytes, not {len(value)}", where)
 
 
 def version_refusal(where: str, version: int) -> ProtocolError:
-    """For a value that the version cannot carry (Kafka's UnsupportedVersionException)."""
+    """The error for a value that the version cannot carry (Kafka's UnsupportedVersionException)."""
     return ProtocolError(f"version {version} cannot carry this field, and it has a value other than the default", where)
 
 
 def foreign_tag_refusal(where: str, tag: int, version: int) -> ProtocolError:
-    """For a tag that the structure defines, but not in this version (Kafka's generated classes refuse it too)."""
+    """The error for a tag that the structure defines only in other versions; Kafka's classes refuse it, too."""
     return ProtocolError(f"tag {tag} is not valid in version {version}", where.removesuffix("."))
 
 
 def string_refusal(where: str, size: int) -> ProtocolError:
-    """For a string longer than Kafka's, to be written or read."""
+    """The error for a string longer than MAX_STRING_BYTES, read or to be written."""
     return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
 
 
 def truncation(buffer: Buffer) -> ProtocolError:
-    """For bytes that end inside a field."""
+    """The error for bytes that end inside a field."""
     return ProtocolError("the bytes end inside the message", f"byte {len(buffer)}")
 
 
 def utf8_refusal(position: int) -> ProtocolError:
-    """For a string that is not UTF-8."""
+    """The error for a string that is not UTF-8."""
     return ProtocolError("a string is not valid UTF-8", f"byte {position}")

@@ -1,6 +1,6 @@
-"""Shared by the generators of decoders and encoders: wire formats of fixed size, least sizes, and lines of source.
+"""The base of the modules that generate codecs: wire formats of fixed size, least sizes, and the source text.
 
-Pure. Owns: the source text while it grows. Never does: I/O, compiling.
+Pure. Owns: the lines of source written so far. Never does: I/O, compiling.
 """
 
 from typing import Any, Final
@@ -23,7 +23,7 @@ FORMATS: Final = {
 
 
 class FunctionSource:
-    """Source text of one function for one version of a message, and the names that it needs."""
+    """The source text of one function for one version of a message, and the global names that it uses."""
 
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str) -> None:
         self.spec = spec
@@ -38,7 +38,7 @@ class FunctionSource:
         self._indent = 0
 
     def line(self, text: str) -> None:
-        """Adds a line at the present indentation."""
+        """Adds a line at the current indentation."""
         self.lines.append("    " * self._indent + text)
 
     def indent(self) -> None:
@@ -50,18 +50,18 @@ class FunctionSource:
         self._indent -= 1
 
     def name(self, name: str, value: Any) -> str:
-        """Makes ``value`` known to the function under ``name``."""
+        """Makes ``value`` a global of the function under ``name``; returns ``name``."""
         known = self.names.setdefault(name, value)
         assert known is value or known == value, f"two things are called {name}"
         return name
 
     def structure_class(self, name: str) -> str:
-        """The name under which the function knows the class of a structure."""
+        """Makes the class of a structure a global of the function; returns its name there."""
         cls: type[Structure] = self._classes if name == self.spec.name else getattr(self._classes, name)
         return self.name(name, cls)
 
     def text(self) -> str:
-        """The source so far."""
+        """The source text."""
         return "\n".join(self.lines) + "\n"
 
     def absent_fields(self, structure: StructureSpec) -> list[FieldSpec]:
@@ -71,22 +71,22 @@ class FunctionSource:
         return [f for f in self.union[structure.name].fields if f.name not in present]
 
     def foreign_tags(self, structure: StructureSpec) -> list[int]:
-        """The tags that the structure defines in other versions only: Kafka refuses them here, known or not."""
+        """The tags that the structure defines only in other versions. Kafka refuses them in this one."""
         here = {field.tag for field in structure.tagged_fields(self.version)}
         tags = {field.tag for field in self.union[structure.name].fields if field.tag is not None}
         return sorted(tags - here)
 
     def compact(self, field: FieldSpec) -> bool:
-        """Whether the field's length is a varint here."""
+        """Whether the field's length is a varint in this version (compact form)."""
         if field.flexible_versions is not None:
             return self.version in field.flexible_versions
         return self.flexible
 
 
 def least_size(source: FunctionSource, field: FieldSpec) -> int:
-    """The fewest bytes that an element of the array ``field`` can have; 1 where it could have none at all.
+    """The smallest size of an element of the array ``field`` in bytes, at least 1.
 
-    Kafka refuses a count above the bytes left whatever the element, which bounds elements without bytes too.
+    It is 1 also for elements that may have no bytes: Kafka refuses any count greater than the bytes left.
     """
     return max(1, _least(source, field.element, source.compact(field)))
 
@@ -109,7 +109,7 @@ def _least(source: FunctionSource, kind: str, compact: bool) -> int:
 
 
 def default_source(source: FunctionSource, field: FieldSpec) -> str:
-    """The field's default as an expression: a new value each time it is evaluated."""
+    """The source of an expression for the field's default; each evaluation creates a new list or structure."""
     if field.default is None:
         return "None"
     if field.is_array:
@@ -120,5 +120,5 @@ def default_source(source: FunctionSource, field: FieldSpec) -> str:
 
 
 def has_records(layout: Layout) -> bool:
-    """Whether a field of type ``records`` is in it."""
+    """Whether a structure of the layout has a field of type ``records``."""
     return any(field.type == "records" for structure in layout.structures.values() for field in structure.fields)

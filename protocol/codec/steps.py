@@ -1,11 +1,11 @@
-"""Makes the source of decoders and encoders that work in steps: generators that yield every STEP_ELEMENTS elements.
+"""Generates the source of decoders and encoders that are generators: they yield every STEP_ELEMENTS elements.
 
-Pure. Owns: what they do otherwise than the plain functions. Never does: I/O, compiling. Invariants of what it makes: a
-step handles STEP_ELEMENTS elements (structures, strings, tagged fields) or NUMBERS_A_STEP numbers of an array at most;
-messages and bytes are those of the plain functions, except that unknown tagged fields are skipped when decoding. No
-request handler reads them, and a frame may hold one for every three bytes.
+Pure. Owns: their differences from the plain functions. Never does: I/O, compiling. Invariants of a generated function:
+a step handles at most STEP_ELEMENTS elements (structures, strings, tagged fields) or NUMBERS_A_STEP numbers of an
+array; the results are those of the plain functions, except that the decoder skips unknown tagged fields. No request
+handler reads them, and a frame could hold one in every three bytes.
 
-A step of 64 elements takes 50 to 200 us. The counter costs 30 ns an element.
+A step of 64 elements takes 50 to 200 us. Counting the elements takes 30 ns for each.
 """
 
 from ..messages.structure import Message
@@ -19,12 +19,12 @@ NUMBERS_A_STEP = 4096
 
 
 def decode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The generator ``decode_steps_<message>_v<version>(buffer, position)``, which returns ``(message, end)``."""
+    """The source of the generator ``decode_steps_<message>_v<version>(buffer, position) -> (message, end)``."""
     return _StepDecoderSource(spec, cls, version, "decode_steps").make()
 
 
 def encode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
-    """The generator ``encode_steps_<message>_v<version>(message)``, which returns the parts, records among them."""
+    """The source of the generator ``encode_steps_<message>_v<version>(message) -> parts``; see :func:`encode_parts`."""
     return _StepEncoderSource(spec, cls, version, parts=True, verb="encode_steps").make()
 
 
@@ -83,14 +83,14 @@ class _StepEncoderSource(EncoderSource):
 
 
 def begin_steps(source: FunctionSource) -> None:
-    """Begins to count; the unreachable ``yield`` makes a generator of a function without arrays too."""
+    """Writes source that sets up the count. Its unreachable ``yield`` makes the function a generator in any case."""
     source.line(f"left = {STEP_ELEMENTS}")
     source.line("if end < 0:")
     source.line("    yield")
 
 
 def count_step(source: FunctionSource) -> None:
-    """Counts an element, and ends a step with every STEP_ELEMENTS-th."""
+    """Writes source that counts an element, and yields after every STEP_ELEMENTS-th."""
     source.line("left -= 1")
     source.line("if not left:")
     source.line(f"    left = {STEP_ELEMENTS}")

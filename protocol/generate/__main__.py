@@ -1,4 +1,4 @@
-"""``python -m odradek.protocol.generate``: writes ``protocol/messages/`` anew from the table."""
+"""``python -m odradek.protocol.generate``: generates the modules in ``protocol/messages/`` from the message table."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -12,7 +12,7 @@ DIRECTORY = Path(__file__).parent.parent / "messages"
 
 
 def generated() -> dict[str, str]:
-    """Every generated file: name -> text."""
+    """The generated files: name -> text."""
     members: dict[str, list[MessageSpec]] = defaultdict(list)
     for spec in messages():
         members[family_of(spec)].append(spec)
@@ -23,7 +23,7 @@ def generated() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes the files."""
+    """Writes the generated files."""
     for name, text in generated().items():
         (DIRECTORY / name).write_text(text, encoding="utf-8")
 

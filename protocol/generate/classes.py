@@ -1,6 +1,7 @@
-"""The source text of the message classes.
+"""Generates the source text of the message classes.
 
-Owns: the form of a class: slots, ``__init__``, docstring. Never does: I/O. Invariant: what comes out is formatted.
+Owns: the form of a class: slots, ``__init__``, docstring. Never does: I/O. Invariant: the text is already formatted as
+the project's formatter would.
 """
 
 import textwrap
@@ -23,7 +24,7 @@ LINE_LENGTH = 120
 
 
 def module_source(about: str, specs: Iterable[MessageSpec]) -> str:
-    """The module of a family."""
+    """The source of a module with the classes of one family of messages."""
     classes = [class_source(spec) for spec in sorted(specs, key=lambda spec: spec.name)]
     body = "\n\n\n".join(classes)
     imported = [
@@ -53,7 +54,7 @@ def _words(text: str) -> set[str]:
 
 
 def class_source(spec: MessageSpec) -> str:
-    """The class of a message, its structures nested in it."""
+    """The source of the class of a message; the classes of its structures are nested in it."""
     structures = spec.structures()
     lines = [f"class {spec.name}(Message):", *_docstring(_about_message(spec), spec, structures[spec.name])]
     for name, structure in structures.items():
@@ -87,7 +88,7 @@ def _about_structure(structure: StructureSpec) -> str:
 
 
 def _docstring(about: str, spec: MessageSpec, structure: StructureSpec) -> list[str]:
-    """The docstring: what it is, then a line for each field with its wire type and what its versions are."""
+    """The lines of a docstring: ``about``, then for each field its wire type, versions and meaning."""
     wrapped = textwrap.wrap(about, LINE_LENGTH - 12)
     if not structure.fields:
         if len(wrapped) == 1:
@@ -141,7 +142,7 @@ def _constants(spec: MessageSpec) -> list[str]:
 
 def _init(spec: MessageSpec, structure: StructureSpec) -> list[str]:
     if not structure.fields:
-        return []  # that of `Structure`
+        return []  # inherits the one of `Structure`
     lines = ["", f"{INDENT}def __init__(", f"{INDENT * 2}self,"]
     for field in structure.fields:
         lines += _parameter(spec, field, nested=structure.name != spec.name)
@@ -153,13 +154,13 @@ def _init(spec: MessageSpec, structure: StructureSpec) -> list[str]:
 
 
 def python_type(spec: MessageSpec, field: FieldSpec) -> str:
-    """The type of a field's values, None not counted."""
+    """The Python type of a field's values, without ``| None``."""
     element = PYTHON_TYPES.get(field.element) or f"{spec.name}.{field.element}"
     return f"list[{element}]" if field.is_array else element
 
 
 def may_be_null(field: FieldSpec) -> bool:
-    """Whether None is a value of the field in some version."""
+    """Whether the field can be None in some version."""
     return bool(field.nullable_versions) or field.default is None
 
 
@@ -176,12 +177,12 @@ def _parameter(spec: MessageSpec, field: FieldSpec, nested: bool) -> list[str]:
 
 
 def is_fresh(field: FieldSpec) -> bool:
-    """Whether the default is a new list or structure, which cannot stand as a parameter's default."""
+    """Whether the default is a list or a structure: it is mutable, so it can't be the default of a parameter."""
     return field.default is not None and (field.is_array or field.is_structure)
 
 
 def default_source(field: FieldSpec) -> str:
-    """The parameter's default as source."""
+    """The source of the default of the field's parameter in ``__init__``."""
     if is_fresh(field):
         if not may_be_null(field):
             return "None"
@@ -194,7 +195,7 @@ def default_source(field: FieldSpec) -> str:
 
 
 def _assignment(attribute: str, value: str, nested: bool) -> list[str]:
-    """``self.attribute = value``, in parentheses where the line would be too long."""
+    """The source of ``self.attribute = value``; the value is in parentheses if the line would be too long."""
     line = f"{INDENT * 2}self.{attribute} = {value}"
     if len(line) + len(INDENT) * nested <= LINE_LENGTH:
         return [line]

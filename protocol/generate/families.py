@@ -1,4 +1,4 @@
-"""Assigns each message to a module of ``protocol/messages``.
+"""Assigns each message to a family: the module of ``protocol/messages`` that has its class.
 
 Owns: the families. Invariant: every message of the table is in exactly one (checked when generating).
 """
@@ -61,7 +61,7 @@ APIS: Final[dict[str, tuple[str, str]]] = {
         "LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown",
     ),
 }
-"""Family -> what it is about, and the names of its APIs (each a request and a response)."""
+"""Family -> (its subject for the module docstring, the names of its APIs, each with a request and a response)."""
 
 RECORDS: Final[dict[str, str]] = {
     "headers": "The headers before each request and response",
@@ -72,11 +72,11 @@ RECORDS: Final[dict[str, str]] = {
     "remote_log_records": "Records of ``__remote_log_metadata``",
     "snapshots": "Snapshots and control records of the quorum, producer snapshots of a log",
 }
-"""Family of messages that belong to no API -> what it is about."""
+"""Family of messages that are not requests or responses -> its subject for the module docstring."""
 
 
 def family_of(spec: MessageSpec) -> str:
-    """The family of a message."""
+    """The family (module name) of a message."""
     if spec.type in ("request", "response"):
         api = spec.name.removesuffix("Request").removesuffix("Response")
         return next(family for family, (_, apis) in APIS.items() if api in apis.split())
@@ -103,5 +103,5 @@ def _coordinator_family(name: str) -> str:
 
 
 def families() -> dict[str, str]:
-    """Every family and what it is about."""
+    """Family -> its subject for the module docstring, for all families."""
     return {**{family: about for family, (about, _) in APIS.items()}, **RECORDS}

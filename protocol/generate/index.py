@@ -1,6 +1,7 @@
-"""The source text of the tables that answer at start what would otherwise need the whole message table.
+"""Generates two small modules that hold facts of the message table, so that a start need not load the table.
 
-Owns: ``protocol/messages/__init__.py`` (which class stands in which module) and ``apis.py``. Never does: I/O.
+Owns: ``protocol/messages/__init__.py`` (the module of each class) and ``apis.py`` (the facts of each API). Never does:
+I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ def message_class(name: str) -> type[Any]:
 
 
 def index_source(members: Mapping[str, Sequence[MessageSpec]]) -> str:
-    """The module that names every message's family."""
+    """The source of ``messages/__init__.py``, which names the module of every message."""
     entries = sorted((spec.name, family) for family, specs in members.items() for spec in specs)
     return _TEMPLATE % "\n".join(f'    "{name}": "{family}",' for name, family in entries)
 
@@ -51,7 +52,7 @@ version is not stable yet."""
 
 
 def apis_source(specs: Iterable[MessageSpec]) -> str:
-    """The module with the facts of every API."""
+    """The source of ``messages/apis.py``, with the facts of every API."""
     requests = sorted((spec for spec in specs if spec.type == "request"), key=lambda spec: spec.api_key)
     return _APIS_TEMPLATE % "\n".join(_api_line(spec) for spec in requests)
 

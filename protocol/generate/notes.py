@@ -1,6 +1,6 @@
-"""What fields of one name mean in every message, in a few words. Pure.
+"""Short meanings of fields by name, for the docstrings of generated classes. Pure.
 
-A name that stands for different things in different messages is left out.
+Only names that mean the same in every message are listed.
 """
 
 FIELD_NOTES = {
@@ -28,4 +28,4 @@ FIELD_NOTES = {
     "transactional_id": "the name of a transactional producer, the same after its restart",
     "validate_only": "checks the request and changes nothing",
 }
-"""Field -> what it is, as the end of a sentence."""
+"""Field name -> its meaning, as the end of a sentence."""
