@@ -1,8 +1,8 @@
-"""Java's hash codes and the order in which its hash maps walk through strings: answers of Kafka depend on both.
+"""Java's hash codes, and the order in which a Java HashMap iterates over strings. Kafka's answers depend on both.
 
-Pure. Owns: ``String.hashCode``, the bucket rule of ``HashMap``. Never does: I/O. Invariant: within a bucket the order
-of insertion stays, through growth too. Source: ``java.lang.String``, ``java.util.HashMap`` (16 buckets, load factor
-0.75).
+Pure. Owns: ``String.hashCode``, the bucket rule of ``HashMap``. Never does: I/O. Invariant: keys in the same bucket
+stay in the order of insertion, also when the map grows. Source: ``java.lang.String``, ``java.util.HashMap`` (16
+buckets, load factor 0.75).
 """
 
 from collections.abc import Iterable
@@ -37,12 +37,12 @@ def grown_buckets(buckets: int, size: int) -> int:
 
 
 def in_hash_map_order(names: Iterable[str]) -> list[str]:
-    """The names in the order of a ``HashMap`` into which they were put one after the other."""
+    """The names without duplicates, in the order in which a ``HashMap`` iterates that they were put into."""
     return run_to_end(hash_map_order_steps(names))
 
 
 def hash_map_order_steps(names: Iterable[str]) -> Steps[list[str]]:
-    """:func:`in_hash_map_order` in steps."""
+    """:func:`in_hash_map_order` as a generator, for many names (:mod:`.steps`)."""
     put = list(dict.fromkeys(names))
     buckets = grown_buckets(INITIAL_BUCKETS, len(put))
     places: list[int] = []

@@ -1,7 +1,6 @@
-"""Names of a package that are imported when they are first used (PEP 562).
+"""Lets a package export names whose modules are imported when a name is first used (PEP 562).
 
-The start of a broker and of a command depends on it: a package that exports its classes this way costs nothing until
-one of them is used.
+This keeps the start of the broker and of commands fast: importing such a package does not import its modules.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,9 +1,9 @@
-"""Messages of the table as the JSON that Kafka's own tools print.
+"""Converts messages to the JSON that Kafka's own tools print, and back.
 
-Pure. Owns: the rules of Kafka's generated ``*JsonConverter`` classes (which fields a version shows, how bytes and ids
-look) and of Jackson's text. Never does: I/O, decoding of records. Invariants: `kafka_json(document(m, v))` is what
-Kafka's converter prints for the same message, unknown tagged fields apart, which have no place there;
-`read_document(type(m), v, document(m, v))` equals `m` in what version `v` carries.
+Pure. Owns: the rules of Kafka's generated ``*JsonConverter`` classes (the fields of each version, the form of bytes and
+ids) and of Jackson's output. Never does: I/O, decoding of records. Invariants: `kafka_json(document(m, v))` is what
+Kafka's converter prints for the same message (without unknown tagged fields, which it does not print);
+`read_document(type(m), v, document(m, v))` equals `m` in all fields that version `v` carries.
 """
 
 import base64
@@ -27,13 +27,13 @@ _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)} | {
     ord("\f"): "\\f",
     ord("\r"): "\\r",
 }
-"""What Jackson escapes in a text, and how."""
+"""Code point -> the escape sequence that Jackson writes for it in a string."""
 
 
 def document(of: Message, version: int) -> Document:
-    """The message's fields by Kafka's names, in the table's order; bytes and ids as base64 text.
+    """A message as a dict: its fields by Kafka's names, in the table's order; bytes and ids as base64 text.
 
-    A tagged field stands there only when it is not the default. Raises KeyError for a version that the message lacks.
+    Tagged fields with their default value are left out. Raises KeyError for a version that the message does not have.
     """
     spec = message(of.NAME)
     layout = spec.layout(version)
@@ -71,10 +71,11 @@ def _element(layout: Layout, field: FieldSpec, value: Any, version: int) -> Any:
 
 
 def read_document(cls: type[AnyMessage], version: int, found: Document) -> AnyMessage:
-    """The message that :func:`document` has shown.
+    """Reverses :func:`document`: returns the message of a document.
 
-    As Kafka's converters do, it needs every field of the version but the tagged ones. Raises ProtocolError, with the
-    field's path, for one that is missing, unknown or of another type; KeyError for a version that the message lacks.
+    Like Kafka's converters, requires every field of the version except tagged ones. Raises ProtocolError, with the
+    field's path, for a field that is missing, unknown or of another type; KeyError for a version that the message does
+    not have.
     """
     spec = message(cls.NAME)
     read = cls()
@@ -130,7 +131,7 @@ def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version:
 
 
 def _bytes_of(value: Any, path: str, size: int | None = None) -> bytes:
-    """The bytes of base64 text: Kafka's ids are URL-safe and without padding."""
+    """Decodes base64 text, standard or URL-safe, with or without padding (Kafka's ids are URL-safe without padding)."""
     try:
         text = value.replace("-", "+").replace("_", "/")
         found = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -152,10 +153,10 @@ def uuid_text(uuid: bytes) -> str:
 
 
 def kafka_json(value: Any) -> str:
-    """A document as Jackson prints it: no spaces, other letters than ASCII as they are, control characters as \\u001F.
+    """A document as Jackson prints it: without spaces, non-ASCII characters as they are, control characters as \\u001F.
 
-    Floating-point numbers look as Java's Double.toString has them (10000000.0 is 1.0E7), NaN and infinities are texts.
-    Raises TypeError for a value that can't be a document.
+    Floats have the form of Java's Double.toString (10000000.0 is 1.0E7); NaN and infinities are strings.
+    Raises TypeError for a value that is not JSON.
     """
     match value:
         case None:

@@ -14,15 +14,15 @@ _RELEASES = (
     *(("4.0", 3), ("4.1", 0), ("4.1", 1), ("4.2", 0), ("4.2", 1), ("4.3", 0)),
 )
 LEVELS = {f"{release}-IV{step}": level for level, (release, step) in enumerate(_RELEASES, LOWEST_LEVEL)}
-"""``3.3-IV3`` -> 7 and so on, rising."""
+"""Name of a metadata.version -> its level: ``3.3-IV3`` -> 7, and so on in rising order."""
 
 
 def release_level(text: str) -> int:
-    """The level of a release: ``4.3-IV0``, or ``4.3`` for its last one. Raises ValueError in Kafka's words."""
+    """The level of ``4.3-IV0``; for ``4.3``, the last level of that release. Raises ValueError with Kafka's message."""
     if text in LEVELS:
         return LEVELS[text]
     levels = [level for name, level in LEVELS.items() if name.partition("-")[0] == text]
-    # A release of fixes, 3.9.1, has the level of 3.9.
+    # A patch release such as 3.9.1 has the level of 3.9.
     levels = levels or [level for name, level in LEVELS.items() if text.startswith(name.partition("-")[0] + ".")]
     if not levels:
         supported = ", ".join(LEVELS)
@@ -31,12 +31,14 @@ def release_level(text: str) -> int:
 
 
 def level_name(level: int) -> str:
-    """The name of a level; its number if it has no name."""
+    """The name of a level; its number as text if it has no name."""
     return next((name for name, number in LEVELS.items() if number == level), str(level))
 
 
 class FeatureLevel(NamedTuple):
-    """``default_since``: the first metadata.version whose release finalises this level. ``needs``: feature -> level."""
+    """One level of a feature. ``default_since``: the first metadata.version that finalizes it by default. ``needs``:
+    other feature -> the level that it must have.
+    """
 
     default_since: int
     needs: dict[str, int]
@@ -55,11 +57,11 @@ FEATURE_LEVELS: dict[str, tuple[FeatureLevel, ...]] = {
     "share.version": (FIRST, FeatureLevel(LEVELS["4.2-IV0"], {})),
     "streams.version": (FIRST, FeatureLevel(LEVELS["4.2-IV1"], {})),
 }
-"""Feature -> its levels from 0 on, in Kafka's order."""
+"""Feature -> its levels; the index is the level. In Kafka's order."""
 
 
 def default_levels(metadata_version: int) -> dict[str, int]:
-    """The level of each feature that a release with this metadata.version finalises; 0 for none."""
+    """Feature -> the level that is finalized by default with this metadata.version; 0 if none is."""
     return {
         name: max(number for number, level in enumerate(levels) if level.default_since <= metadata_version)
         for name, levels in FEATURE_LEVELS.items()

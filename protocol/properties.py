@@ -25,7 +25,7 @@ class Entry:
 
 
 def parse_properties(text: str) -> list[Entry]:
-    """The entries of a properties text in their order; a key that is given twice has two entries (the last one counts).
+    """The entries of a properties text in order. A key that occurs twice has two entries; the last one takes effect.
 
     Raises ValueError, with the line, for a ``\\u`` without four hexadecimal digits.
     """
@@ -47,7 +47,7 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     naturals = _LINE_END.split(text)
     for number, natural in enumerate(naturals, 1):
         line = natural.lstrip(_BLANK)
-        # As in Java, a line may still be a comment after backslashes alone, but not after other text.
+        # As in Java, a continuation line is a comment only if the lines before had nothing but the backslash.
         if not so_far and (not line or line[0] in "#!"):
             continue
         first = first if so_far else number
@@ -62,8 +62,8 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
-    # Java's characters are UTF-16 units: two escapes may make one character.
-    # Half of one raises UnicodeDecodeError, a ValueError.
+    # Java's characters are UTF-16 code units: two escapes may be the surrogate pair of one character.
+    # An unpaired surrogate raises UnicodeDecodeError, a ValueError.
     return _ESCAPE.sub(_character, text).encode("utf-16", "surrogatepass").decode("utf-16")
 
 

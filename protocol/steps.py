@@ -1,6 +1,6 @@
-"""Long work as a generator: the caller may do other work after each step.
+"""Long work as a generator, so that the caller (an event loop) can do other work between the steps. Pure.
 
-A step takes less than 1 ms. What the generator yields is ignored; what it returns is the result. Pure.
+Each step takes less than 1 ms. The yielded values are ignored; the return value is the result.
 """
 
 from collections.abc import Generator
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 Steps = Generator[None, None, Result]
-"""Work as its steps, with a result at the end."""
+"""A generator that does work in steps, and returns the result."""
 
 
 def run_to_end(steps: Generator[object, None, Result]) -> Result:

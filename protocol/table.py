@@ -96,10 +96,10 @@ class FieldSpec(NamedTuple):
     """Kafka's default as a value of ours: an int, bool, float, str, bytes or None; ``[]`` for an array; for a structure
     ``{}`` (a structure of defaults) or None."""
     ignorable: bool
-    """In a version that lacks the field, a value other than the default is dropped silently instead of refused."""
+    """Whether a version without the field silently drops a non-default value; otherwise encoding it is an error."""
     map_key: bool
     flexible_versions: VersionRange | None
-    """Only where a field does not follow its message (the client id in RequestHeader, which stays non-compact)."""
+    """Only set if they differ from those of the message (the client id in RequestHeader, which is never compact)."""
     entity_type: str | None
     zero_copy: bool
 
@@ -159,9 +159,9 @@ class MessageSpec(NamedTuple):
     type: str
     """``request``, ``response``, ``header``, ``metadata``, ``coordinator-key``, ``coordinator-value`` or ``data``."""
     api_key: int
-    """-1 for what has none."""
+    """The API key; for records the record type; -1 if the message has none."""
     versions: VersionRange
-    """Of 4.3.1 and of 3.9.1 together."""
+    """The versions of Kafka 4.3.1 and of 3.9.1 together."""
     flexible_versions: VersionRange
     deprecated_versions: VersionRange
     listeners: tuple[str, ...]
@@ -225,7 +225,7 @@ def _text(file_name: str) -> str:
 
 
 def _definition(file_name: str, name: str) -> dict[str, Any] | None:
-    """One message of a file, which has a line for each: to parse a few takes far less time at start than all."""
+    """Parses one message of a file, which has one line for each. Parsing all at the start would take much longer."""
     text = _text(file_name)
     start = f'\n"{name}": '
     at = text.find(start)
@@ -301,7 +301,7 @@ def _field(field: dict[str, Any]) -> FieldSpec:
 def _default(field: dict[str, Any]) -> Any:
     """The default as a value; the table has it as JSON text, JSON value or (mostly) not at all."""
     kind: str = field["type"]
-    # JSON's null means that no default is given, unlike the text "null". Kafka's FieldSpec reads both so.
+    # JSON null means "no default given"; the string "null" means that the default is null, as in Kafka's FieldSpec.
     given = "" if field.get("default") is None else field["default"]
     if given == "null" or kind == "records":
         return None

@@ -1,4 +1,4 @@
-"""The key of a partition wherever its topic is known by name. Pure."""
+"""The type of a partition's key: topic name and partition index. Pure."""
 
 TopicPartition = tuple[str, int]
 """Topic name and partition index."""

@@ -1,6 +1,6 @@
-"""The states of a transaction: numbers in the records of ``__transaction_state``, names for people and in answers.
+"""The states of a transaction, with their numbers in ``__transaction_state`` records and their names in responses.
 
-Which may follow which is the coordinator's (:mod:`..broker.transactions.states`). Source: ``TransactionState``. Pure.
+The allowed transitions are in :mod:`..broker.transactions.states`. Source: ``TransactionState``. Pure.
 """
 
 from enum import IntEnum

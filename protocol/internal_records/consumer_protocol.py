@@ -1,4 +1,4 @@
-"""What consumers of the classic protocol put into JoinGroup and SyncGroup, and so into the records of their groups.
+"""The consumer protocol: subscriptions and assignments in JoinGroup, SyncGroup and the group metadata records.
 
     int16   version
     ...     ConsumerProtocolSubscription or ConsumerProtocolAssignment
@@ -20,12 +20,12 @@ Buffer = bytes | memoryview
 
 
 def encode_embedded(message: ConsumerProtocolAssignment | ConsumerProtocolSubscription, version: int) -> bytes:
-    """A subscription or an assignment. Raises ProtocolError for what the version can't carry."""
+    """Encodes a subscription or an assignment. Raises ProtocolError if the version can't carry a value."""
     return _VERSION.pack(version) + encode(message, version)
 
 
 def embedded_version(data: Buffer) -> int:
-    """The version that bytes are read as. Raises ProtocolError for bytes without a version or with a negative one."""
+    """The version as which to read the bytes, at most ours. Raises ProtocolError for a missing or negative version."""
     if len(data) < _VERSION.size:
         raise ProtocolError(f"{len(data)} bytes are no consumer protocol data", "version")
     version: int = _VERSION.unpack_from(data)[0]
@@ -35,5 +35,5 @@ def embedded_version(data: Buffer) -> int:
 
 
 def decode_embedded(cls: type[Embedded], data: Buffer) -> Embedded:
-    """A subscription or an assignment. Raises ProtocolError."""
+    """Decodes a subscription or an assignment. Raises ProtocolError."""
     return decode(cls, embedded_version(data), data, _VERSION.size)[0]

@@ -1,9 +1,9 @@
 """The records of coordinators: ``__consumer_offsets``, ``__transaction_state``, ``__share_group_state``.
 
     key     int16 record type (the API key of its messages), then the key message, version 0
-    value   int16 version, then the value message; no value is a tombstone
+    value   int16 version, then the value message; a null value is a tombstone
 
-Pure. Owns: this framing, and which message classes a record type has. Never does: state, interpreting a message.
+Pure. Owns: this framing, and the message classes of each record type. Never does: state, interpreting a message.
 Invariant: malformed bytes raise ProtocolError and nothing else; the codec compares every length and count with the
 bytes left before it allocates. Bytes after the last field are ignored, as Kafka does. Source: Kafka's
 CoordinatorRecordSerde, GroupCoordinatorRecordSerde, TransactionCoordinatorRecordSerde, ShareCoordinatorRecordSerde.
@@ -23,7 +23,7 @@ from .errors import UnknownRecordError
 KEY_VERSION: Final = 0
 """The version of every key message."""
 PREFIX_BYTES: Final = 2
-"""The size of the type before a key and of the version before a value."""
+"""The size in bytes of the type before a key, and of the version before a value."""
 
 _INT16 = Struct(">h")
 Buffer = bytes | memoryview
@@ -57,24 +57,24 @@ class CoordinatorRecordType(IntEnum):
 
 
 def record_type_of(key: Buffer | None) -> int:
-    """The record type that a key begins with. Raises ProtocolError for a key without one."""
+    """The record type, with which a key begins. Raises ProtocolError for null or a key that is too short."""
     if key is None:
         raise ProtocolError("The record has no key.")
     return _int16(key, "key")
 
 
 def encode_key(key: Message) -> bytes:
-    """A record's key. Raises ProtocolError for what the message can't carry."""
+    """Encodes a record's key. Raises ProtocolError if the message can't carry a value."""
     return _INT16.pack(key.API_KEY) + encode(key, KEY_VERSION)
 
 
 def encode_value(value: Message, version: int) -> bytes:
-    """A record's value. Raises ProtocolError for what the version can't carry."""
+    """Encodes a record's value. Raises ProtocolError if the version can't carry a field's value."""
     return _INT16.pack(version) + encode(value, version)
 
 
 class CoordinatorRecordSerde:
-    """The record types of one coordinator's topic."""
+    """Decodes the records of one coordinator's topic."""
 
     def __init__(self, family: str) -> None:
         """``family``: the module of :mod:`..messages` that has the classes."""
@@ -82,13 +82,13 @@ class CoordinatorRecordSerde:
 
     @cached_property
     def types(self) -> dict[int, tuple[type[Message], type[Message]]]:
-        """Record type -> classes of key and value. Imports the family on first use."""
+        """Record type -> (key class, value class). Imports their module on first use."""
         names = [name for name, family in FAMILIES.items() if family == self._family and name.endswith("Key")]
         pairs = [(message_class(name), message_class(f"{name.removesuffix('Key')}Value")) for name in names]
         return {key.API_KEY: (key, value) for key, value in pairs}
 
     def decode_key(self, key: Buffer | None) -> Message:
-        """The key message. Raises UnknownRecordError for an unknown type, ProtocolError for malformed bytes."""
+        """Decodes a key. Raises UnknownRecordError for an unknown type, ProtocolError for malformed bytes."""
         record_type = record_type_of(key)
         assert key is not None, "record_type_of() has refused it"
         classes = self.types.get(record_type)
@@ -97,7 +97,7 @@ class CoordinatorRecordSerde:
         return decode(classes[0], KEY_VERSION, key, PREFIX_BYTES)[0]
 
     def decode_value(self, record_type: int, value: Buffer) -> tuple[Message, int]:
-        """The value message of a record type, and its version.
+        """Decodes the value of a record type; returns the message and its version.
 
         Raises UnknownRecordError for an unknown type or version, ProtocolError for malformed bytes.
         """
@@ -121,8 +121,8 @@ def _int16(data: Buffer, where: str) -> int:
 
 
 GROUP_RECORDS: Final = CoordinatorRecordSerde("group_records")
-"""``__consumer_offsets``."""
+"""The records of ``__consumer_offsets``."""
 TRANSACTION_RECORDS: Final = CoordinatorRecordSerde("transaction_records")
-"""``__transaction_state``."""
+"""The records of ``__transaction_state``."""
 SHARE_RECORDS: Final = CoordinatorRecordSerde("share_records")
-"""``__share_group_state``."""
+"""The records of ``__share_group_state``."""

@@ -1,12 +1,12 @@
-"""The records of ``__cluster_metadata`` and of ``__remote_log_metadata``: values; the keys are null.
+"""The record values of ``__cluster_metadata`` and ``__remote_log_metadata``. The keys are null.
 
     unsigned varint   frame version, 1
     unsigned varint   record type (the message's API key), 0 to 32767
     unsigned varint   version of the message, 0 to 32767
     ...               the message
 
-Pure. Owns: this framing, and which message class a record type has. Never does: interpreting a message. Invariant:
-malformed bytes, also bytes after the last field, raise ProtocolError and nothing else; the codec compares every length
+Pure. Owns: this framing, and the message class of each record type. Never does: interpreting a message. Invariant:
+malformed bytes, and bytes after the last field, raise ProtocolError and nothing else; the codec compares every length
 and count with the bytes left before it allocates. Source: ``AbstractApiMessageSerde``, ``MetadataRecordSerde``,
 ``RemoteLogMetadataSerde``.
 """
@@ -27,7 +27,7 @@ Buffer = bytes | memoryview
 
 
 class RecordFrame(NamedTuple):
-    """What stands before the message of a value."""
+    """The numbers before the message in a value, and the message's position."""
 
     record_type: int
     version: int
@@ -40,7 +40,7 @@ def frame_of(value: Buffer | None) -> RecordFrame:
     if value is None:
         raise ProtocolError("a metadata record has a value, this one has none")
     if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:
-        return RecordFrame(value[1], value[2], 3)  # every record of Kafka 4.3.1, 1 us faster
+        return RecordFrame(value[1], value[2], 3)  # fits every record of Kafka 4.3.1, and is 1 us faster
     frame_version, position = _read_int16(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise ProtocolError(
@@ -53,18 +53,18 @@ def frame_of(value: Buffer | None) -> RecordFrame:
 
 
 def encode_record(record: Message, version: int) -> bytes:
-    """The value of a record. Raises ProtocolError for what the version can't carry."""
+    """Encodes a record as a value. Raises ProtocolError if the version can't carry a field's value."""
     return _frame(record.API_KEY, version) + encode(record, version)
 
 
 @cache
 def _frame(record_type: int, version: int) -> bytes:
-    """What stands before a message: cached, because a snapshot has thousands of records of few types."""
+    """The bytes before a message. Cached, because a snapshot has thousands of records of few types."""
     return b"".join(map(unsigned_varint, (FRAME_VERSION, record_type, version)))
 
 
 class MetadataRecordSerde:
-    """The record types of one topic."""
+    """Decodes the records of one topic."""
 
     def __init__(self, family: str) -> None:
         """``family``: the module of :mod:`..messages` that has the classes."""
@@ -72,12 +72,12 @@ class MetadataRecordSerde:
 
     @cached_property
     def types(self) -> dict[int, type[Message]]:
-        """Record type -> message class. Imports the family on first use."""
+        """Record type -> message class. Imports their module on first use."""
         classes = [message_class(name) for name, family in FAMILIES.items() if family == self._family]
         return {cls.API_KEY: cls for cls in classes if cls.API_KEY >= 0}
 
     def decode(self, value: Buffer | None) -> tuple[Message, int]:
-        """The message of a value, and its version.
+        """Decodes a value; returns the message and its version.
 
         Raises UnknownRecordError for an unknown type or version, ProtocolError for malformed bytes.
         """
@@ -109,6 +109,6 @@ def _read_int16(value: Buffer, position: int, what: str) -> tuple[int, int]:
 
 
 METADATA_RECORDS: Final = MetadataRecordSerde("metadata_records")
-"""``__cluster_metadata`` and its snapshots."""
+"""The records of ``__cluster_metadata`` and its snapshots."""
 REMOTE_LOG_RECORDS: Final = MetadataRecordSerde("remote_log_records")
-"""``__remote_log_metadata``."""
+"""The records of ``__remote_log_metadata``."""

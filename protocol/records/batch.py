@@ -1,11 +1,10 @@
-"""The header of a record batch: read, checked and stamped in place, without decoding a record.
+"""The header of a record batch: reads it, checks it, and writes offset and leader epoch in place.
 
-Owns the 61 bytes before the records (docs/log-format.md has them as a page). Never decompresses and never looks at
-a record. Invariants: whatever `read_header` returns is a whole batch that lies inside the buffer; nothing else than the
-errors of `errors.py` is raised for malformed bytes. Source: KIP-98, Kafka's DefaultRecordBatch,
-ByteBufferLogInputStream.
+Owns: the 61 bytes before the records (described in docs/log-format.md). Never does: decompressing, reading a record.
+Invariants: if `read_header` returns, the whole batch lies inside the buffer; malformed bytes raise only the errors of
+`errors.py`. Source: KIP-98, Kafka's DefaultRecordBatch, ByteBufferLogInputStream.
 
-Sketch of costs: a header read is one unpack (under 1 us); a CRC-32C runs at about 10 GB/s; a stamp is two writes.
+Costs: reading a header is one unpack (under 1 us); CRC-32C runs at about 10 GB/s; `stamp` is two writes.
 """
 
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ PRODUCER_EPOCH_POSITION = 51
 BASE_SEQUENCE_POSITION = 53
 RECORDS_COUNT_POSITION = 57
 BATCH_HEADER_SIZE = 61
-LOG_OVERHEAD = 12  # base offset and batch length: what batch_length does not count
+LOG_OVERHEAD = 12  # the bytes of base offset and batch length, which batch_length does not count
 HEADER_UP_TO_MAGIC_SIZE = 17
 
 MAGIC = 2
@@ -74,17 +73,17 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, header included."""
+        """The size of the whole batch, including the header."""
         return self.batch_length + LOG_OVERHEAD
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last record that the batch had when it was written (compaction keeps it)."""
+        """The last offset of the batch when it was written. Compaction keeps it, even if it removes the last record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """The offset after the batch's last."""
+        """The offset after the last one of the batch."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
@@ -96,17 +95,17 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression_type(self) -> CompressionType:
-        """How the records are compressed; InvalidRecordError for the ids 5 to 7, which Kafka does not define."""
+        """The compression of the records. Raises InvalidRecordError for the ids 5 to 7, which Kafka does not define."""
         return compression_type_of(self.attributes & COMPRESSION_TYPE_MASK)
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the records are compressed by anything."""
+        """Whether the records are compressed, with any compression type."""
         return self.attributes & COMPRESSION_TYPE_MASK != 0
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether every record's timestamp is max_timestamp, set by the broker."""
+        """Whether the broker has set the time: the timestamp of every record is then max_timestamp (LogAppendTime)."""
         return self.attributes & LOG_APPEND_TIME_FLAG != 0
 
     @property
@@ -116,17 +115,19 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are markers for the brokers and clients, not an application's data."""
+        """Whether the batch holds control records, such as transaction markers, not data of an application."""
         return self.attributes & CONTROL_FLAG != 0
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Whether base_timestamp holds the time after which tombstones and abort markers inside may go (KIP-534)."""
+        """Whether base_timestamp is the delete horizon: the time from which tombstones and abort markers in the batch
+        may be removed (KIP-534).
+        """
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The time after which tombstones and abort markers inside may go, or None (KIP-534)."""
+        """The time (ms) from which tombstones and abort markers in the batch may be removed, or None (KIP-534)."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
     @property
@@ -136,17 +137,17 @@ class BatchHeader(NamedTuple):
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """The sequence number `increment` later; the numbers 0 to 2^31-1 go in a circle."""
+    """The sequence number `increment` later; 0 follows 2^31-1."""
     return (sequence + increment) & MAX_SEQUENCE
 
 
 def decrement_sequence(sequence: int, decrement: int) -> int:
-    """The sequence number `decrement` earlier; the numbers 0 to 2^31-1 go in a circle."""
+    """The sequence number `decrement` earlier; 2^31-1 precedes 0."""
     return (sequence - decrement) & MAX_SEQUENCE
 
 
 def batch_size(buffer: Buffer, position: int = 0, end: int | None = None) -> int | None:
-    """Bytes of the batch at `position`, header included; None when fewer than the 17 bytes up to the magic are there.
+    """The size in bytes of the batch at `position`, with header; None if there are fewer than the 17 bytes up to magic.
 
     The batch itself may be incomplete. Raises CorruptRecordError for an impossible length or an unknown magic,
     UnsupportedForMessageFormatError for message format 0 or 1.
@@ -161,7 +162,7 @@ def batch_size(buffer: Buffer, position: int = 0, end: int | None = None) -> int
 
 
 def leader_epoch_at(buffer: Buffer, position: int) -> int:
-    """The partition leader epoch of the batch at `position`, of which :func:`batch_size` has found the size."""
+    """The partition leader epoch of the batch at `position`; call :func:`batch_size` first, which checks the batch."""
     return int(INT32.unpack_from(buffer, position + PARTITION_LEADER_EPOCH_POSITION)[0])
 
 
@@ -174,7 +175,7 @@ def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
     limit = len(buffer) if end is None else end
     available = limit - position
     if available < BATCH_HEADER_SIZE:
-        batch_size(buffer, position, limit)  # an old format or a wrong magic is named before the missing bytes
+        batch_size(buffer, position, limit)  # raises for an old format or a wrong magic, the more helpful errors
         raise CorruptRecordError(f"{available} bytes at {position}: fewer than a batch header's {BATCH_HEADER_SIZE}")
     header = BatchHeader._make(HEADER.unpack_from(buffer, position))
     length = header.batch_length
@@ -188,8 +189,8 @@ def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
 def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -> Iterator[tuple[int, BatchHeader]]:
     """Yields (position, header) for each whole batch in `buffer[position:end]`.
 
-    Stops without an error before an incomplete last batch, as a fetch response may hold one: the caller who needs to
-    know compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
+    Stops without an error before an incomplete last batch, since a fetch response may end with one. To detect that, a
+    caller compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
     """
     limit = len(buffer) if end is None else end
     while True:
@@ -201,26 +202,26 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
 
 
 def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
-    """The CRC-32C of the batch at `position`: of all bytes after the CRC field, so not of offset and leader epoch."""
+    """The CRC-32C of the bytes after the CRC field; it does not cover base offset, length and leader epoch."""
     return crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD])
 
 
 def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
-    """Raises CorruptRecordError when the CRC stored in the header is not that of the bytes."""
+    """Raises CorruptRecordError if the CRC in the header does not match the bytes."""
     computed = crc_of(buffer, position, header)
     if computed != header.crc:
         raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})")
 
 
 def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, partition_leader_epoch: int) -> None:
-    """Writes what the leader assigns, in place: neither field is covered by the CRC."""
+    """Writes the base offset and the leader epoch, which the leader assigns, in place. The CRC covers neither."""
     INT64.pack_into(buffer, position + BASE_OFFSET_POSITION, base_offset)
     INT32.pack_into(buffer, position + PARTITION_LEADER_EPOCH_POSITION, partition_leader_epoch)
 
 
 def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
     """The error for a length or magic that no batch of format 2 has."""
-    if magic in (0, 1) and length >= 14:  # 14: the least that a message of format 0 counts (LegacyRecord)
+    if magic in (0, 1) and length >= 14:  # 14: the smallest length of a message of format 0 (LegacyRecord)
         return UnsupportedForMessageFormatError(f"message format {magic} at {position} is not supported, only {MAGIC}")
     if magic != MAGIC:
         return CorruptRecordError(f"Invalid magic found in record: {magic} at {position}")

@@ -6,7 +6,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Blocks:
-    """Cuts a stream into blocks of `size` bytes; keeps less than one block."""
+    """Cuts a stream into blocks of `size` bytes; buffers less than one block."""
 
     __slots__ = ("_rest", "_size")
 
@@ -15,7 +15,7 @@ class Blocks:
         self._rest = b""
 
     def add(self, data: Buffer) -> Iterator[bytes]:
-        """The blocks that are full now; they must be taken before more is added."""
+        """Adds bytes; yields the blocks that are full. Exhaust the iterator before the next call."""
         with memoryview(data) as view:
             position = 0
             if self._rest:
@@ -32,6 +32,6 @@ class Blocks:
             self._rest = bytes(view[whole_end:])
 
     def rest(self) -> Iterator[bytes]:
-        """The last block, if there is one."""
+        """Yields the last, incomplete block, if there is one."""
         if self._rest:
             yield self._rest

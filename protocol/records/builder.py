@@ -1,7 +1,7 @@
-"""Building record batches: records in, the bytes of one batch out, equal to those of Kafka's MemoryRecordsBuilder.
+"""Builds record batches, with the same bytes as Kafka's MemoryRecordsBuilder.
 
-Owns the records gathered so far. Never reads a clock: timestamps are given, in ms since 1970. Wrong arguments are the
-programmer's and raise ValueError.
+Owns: the records added so far. Never does: reading a clock; timestamps are passed in, in ms since 1970. Wrong arguments
+are a programming error and raise ValueError.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,9 +36,9 @@ _NULL_LENGTH = b"\x01"  # -1 as varint
 
 
 class BatchBuilder:
-    """Gathers records for one batch; `build` may be called again after producer fields changed or records were added.
+    """Collects records for one batch. `build` may be called again after more records or other producer fields.
 
-    The producer's fields are plain attributes, since a producer knows them only when the batch is sent.
+    The producer fields are plain attributes, since a producer knows them only when it sends the batch.
     """
 
     __slots__ = (
@@ -75,7 +75,9 @@ class BatchBuilder:
         log_append_time_ms: int | None = None,
         delete_horizon_ms: int | None = None,
     ) -> None:
-        """`log_append_time_ms` makes it a batch of log append time; `delete_horizon_ms` is then the base timestamp."""
+        """`log_append_time_ms`: builds a batch with LogAppendTime and this timestamp. `delete_horizon_ms`: stored as
+        the base timestamp, with its flag.
+        """
         self.compression_type = compression
         self.compression_level = compression_level
         self.base_offset = base_offset
@@ -95,7 +97,7 @@ class BatchBuilder:
 
     @property
     def size_in_bytes(self) -> int:
-        """The header and the records gathered so far, not compressed."""
+        """The size in bytes of the header and the records added so far, uncompressed."""
         return BATCH_HEADER_SIZE + len(self._records)
 
     @property
@@ -104,7 +106,7 @@ class BatchBuilder:
         return self._last_offset
 
     def move_to(self, base_offset: int) -> None:
-        """Gives the records gathered so far, and all that follow, offsets from another base offset on."""
+        """Changes the base offset: shifts the offsets of all records added so far."""
         self._last_offset += base_offset - self.base_offset
         self.base_offset = base_offset
 
@@ -116,10 +118,10 @@ class BatchBuilder:
         headers: Headers = (),
         offset: int | None = None,
     ) -> int:
-        """Adds a record, at the next offset unless `offset` says a later one; returns its offset.
+        """Adds a record at `offset`, or at the next offset; returns its offset.
 
-        Raises ValueError for a negative timestamp other than -1, an offset that is not behind the last one, or one too
-        far from the base offset.
+        Raises ValueError for a negative timestamp other than -1, and for an offset that is not greater than the last
+        one or too far from the base offset.
         """
         last_offset = self._last_offset
         if offset is None:
@@ -154,9 +156,9 @@ class BatchBuilder:
         return offset
 
     def append_next(self, records: Iterable[tuple[int, bytes | None, bytes | None, Headers]]) -> None:
-        """Adds records (timestamp, key, value, headers) at the next offsets, as `append` does, in a third of the time.
+        """Adds records (timestamp, key, value, headers) at the next offsets; takes a third of the time of `append`.
 
-        Raises what `append` raises; the records before the refused one were added.
+        Raises what `append` raises; the records before the refused one stay added.
         """
         varint = encode_repeated_varlong
         parts: list[bytes] = []
@@ -181,7 +183,7 @@ class BatchBuilder:
     def append_around(
         self, timestamp: int, key: bytes | None, value_size: int, headers: Headers, offset: int
     ) -> tuple[bytes, bytes]:
-        """As `append`, but gathers nothing: returns the encoded record up to its value, and what follows the value."""
+        """As `append`, but does not store the record: returns its encoded bytes before and after the value."""
         start = len(self._records)
         self.append(timestamp, key, None, headers, offset)
         encoded = bytes(self._records[start:])
@@ -192,23 +194,23 @@ class BatchBuilder:
         return encode_varlong(len(before) + value_size + len(after)) + before, after
 
     def take_records(self) -> bytes:
-        """The encoded records that were gathered; they are not part of the next `build`, but still counted."""
+        """Removes the encoded records and returns them. They are not in the next `build`, but stay in the counts."""
         taken = bytes(self._records)
         self._records.clear()
         return taken
 
     def build(self, last_offset: int | None = None) -> bytes:
-        """The batch; b"" without records, as Kafka's MemoryRecords.EMPTY.
+        """The bytes of the batch; b"" without records, as Kafka's MemoryRecords.EMPTY.
 
-        `last_offset` is the batch's last offset where that is not the last record's: compaction keeps the original one.
-        Raises ValueError for a transactional batch without producer id and the like.
+        `last_offset`: the last offset of the batch if it is not that of the last record (compaction keeps the original
+        one). Raises ValueError for inconsistent producer fields, such as a transactional batch without producer id.
         """
         if not self.records_count:
             return b""
         return self.build_of(compress(self.compression_type, self._records, self.compression_level), last_offset)
 
     def build_of(self, section: bytes, last_offset: int | None = None) -> bytes:
-        """As `build`, of records that are compressed already; those taken with `take_records` are part of it."""
+        """As `build`, with `section` as the records section: all records added, already encoded and compressed."""
         self._check_producer()
         return assemble_batch(
             section,
@@ -245,7 +247,7 @@ class BatchBuilder:
 
 
 def _encode_headers(headers: Headers) -> bytes:
-    """The number of headers, and the headers (layout: record.py). Lone surrogates in a key become "?", as in Java."""
+    """Encodes the count and the headers (layout: record.py). Lone surrogates in a key become "?", as in Java."""
     parts = [encode_varlong(len(headers))]
     for key, value in headers:
         encoded_key = key.encode("utf-8", "replace")
@@ -272,7 +274,7 @@ def encode_batch(
     log_append_time_ms: int | None = None,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """One batch of `records`, whose offsets are absolute (from `base_offset` on, rising). See BatchBuilder."""
+    """Encodes one batch of `records`. Their offsets are absolute, rising from `base_offset`. See BatchBuilder."""
     builder = BatchBuilder(
         compression=compression,
         compression_level=compression_level,
@@ -306,7 +308,7 @@ def assemble_batch(
     producer_epoch: int,
     base_sequence: int,
 ) -> bytes:
-    """A batch: the header with its CRC, and a records section that is encoded (and compressed) already."""
+    """A batch: the header with its CRC, then `section`, the records section, already encoded and compressed."""
     batch = bytearray(
         HEADER.pack(
             base_offset,
@@ -342,7 +344,7 @@ def encode_empty_batch(
     is_transactional: bool,
     is_control: bool,
 ) -> bytes:
-    """A batch without records, as compaction leaves it to keep a producer's last sequence (writeEmptyHeader)."""
+    """A batch without records. Compaction leaves it to keep the last sequence of a producer (writeEmptyHeader)."""
     attributes = (
         (LOG_APPEND_TIME_FLAG if is_log_append_time else 0)
         | (TRANSACTIONAL_FLAG if is_transactional else 0)

@@ -1,9 +1,8 @@
 """Compression of a batch's records: gzip, snappy, lz4 and zstd as Apache Kafka writes and reads them.
 
-Never trusts a claimed size: `decompress` allocates at most the caller's limit, whatever the bytes claim
-(CVE-2023-34455). cramjam (and zlib, for gzip) is imported on first use: a broker that only serves bytes never loads
-them. Malformed data is InvalidRecordError, too much of it RecordTooLargeError. Source: Kafka's CompressionType and
-*Compression classes.
+Never does: trusting a size in the data; `decompress` allocates at most the caller's limit (CVE-2023-34455). cramjam
+(and zlib, for gzip) is imported on first use: a broker that does not decompress never loads them. Malformed data raises
+InvalidRecordError, data beyond the limit RecordTooLargeError. Source: Kafka's CompressionType and *Compression classes.
 """
 
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Protocol
 from .buffers import Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
-# Decompressed bytes of one batch that a reader takes unless it says otherwise. Kafka has no such limit: it streams.
+# The default limit for the decompressed bytes of one batch. Kafka has no such limit, because it decompresses a stream.
 DEFAULT_MAX_DECOMPRESSED_SIZE = 128 * 1024 * 1024
 CHUNK_SIZE = 64 * 1024
 MAX_HELD_BYTES = 32 * 1024 * 1024
@@ -32,11 +31,11 @@ class CompressionType(IntEnum):
 
 _BY_ID = tuple(CompressionType)
 COMPRESSION_NAMES = tuple(kind.name.lower() for kind in CompressionType)
-"""The names as compression.type has them, by id."""
+"""The names in the config compression.type; the index is the id."""
 
 
 def compression_type_of(type_id: int) -> CompressionType:
-    """The type with this id; InvalidRecordError for ids that are not defined. Faster than the enum's own look-up."""
+    """The type with this id. Raises InvalidRecordError for an unknown id. Faster than the lookup of the enum."""
     if 0 <= type_id < len(_BY_ID):
         return _BY_ID[type_id]
     raise InvalidRecordError(f"Unknown compression type id: {type_id}")
@@ -48,7 +47,7 @@ def compression_name(type_id: int) -> str:
 
 
 def compress(compression_type: CompressionType, data: bytes | bytearray, level: int | None = None) -> bytes:
-    """`data` compressed as by Kafka's Java producer; `level` as compression.<type>.level, None for Kafka's default.
+    """Compresses `data` as Kafka's Java producer does. `level`: as compression.<type>.level; None: Kafka's default.
 
     Raises ValueError for a level that Kafka doesn't allow.
     """
@@ -75,10 +74,10 @@ class Compressor(Protocol):
     """Compresses a stream in bounded memory."""
 
     def add(self, data: Buffer) -> bytes:
-        """Takes more of the stream; the compressed bytes that are complete."""
+        """Takes more of the stream; returns the compressed bytes that are complete, possibly none."""
 
     def finish(self) -> bytes:
-        """The rest of the compressed bytes; nothing may be added afterwards."""
+        """Returns the rest of the compressed bytes; nothing may be added afterwards."""
 
 
 class Uncompressed:
@@ -89,12 +88,12 @@ class Uncompressed:
         return bytes(data)
 
     def finish(self) -> bytes:
-        """Nothing."""
+        """Returns nothing: all bytes were returned by `add`."""
         return b""
 
 
 def compressor(compression_type: CompressionType, level: int | None = None) -> Compressor:
-    """As `compress`, for a stream. Raises ValueError for a level that Kafka doesn't allow."""
+    """Returns a compressor for a stream; see `compress`. Raises ValueError for a level that Kafka doesn't allow."""
     if compression_type == CompressionType.NONE:
         return Uncompressed()
     if compression_type == CompressionType.GZIP:
@@ -115,9 +114,9 @@ def compressor(compression_type: CompressionType, level: int | None = None) -> C
 
 
 def decompress(compression_type: CompressionType, data: bytes, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> bytes:
-    """The records section of a batch, decompressed; never more than `max_size` bytes, and never more allocated.
+    """Decompresses the records section of a batch. Never returns or allocates more than `max_size` bytes.
 
-    Raises InvalidRecordError for malformed data and RecordTooLargeError beyond `max_size`.
+    Raises InvalidRecordError for malformed data, RecordTooLargeError beyond `max_size`.
     """
     if compression_type == CompressionType.NONE:
         if len(data) > max_size:
@@ -129,9 +128,9 @@ def decompress(compression_type: CompressionType, data: bytes, max_size: int = D
 def decompressed_chunks(
     compression_type: CompressionType, data: Buffer, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
 ) -> Iterator[bytes]:
-    """As `decompress`, but yields a chunk at a time: 64 KiB of what Kafka writes, 4 MiB at most.
+    """As `decompress`, but yields one chunk at a time: at most 64 KiB for data that Kafka has written, else 4 MiB.
 
-    Two exceptions hold all of what they decompress: zstd, and snappy without snappy-java's framing.
+    zstd, and snappy without snappy-java's framing, are exceptions: they decompress everything before the first chunk.
     """
     if compression_type == CompressionType.NONE:
         if len(data) > max_size:
@@ -155,9 +154,10 @@ def decompressed_chunks(
 
 
 def most_decompressed(compression_type: CompressionType, size: int) -> int:
-    """The most that `size` compressed bytes of a client may become, so that a broker holds little for them.
+    """The limit for decompressing `size` bytes from a client, which bounds the memory that a broker needs for them.
 
-    DEFAULT_MAX_DECOMPRESSED_SIZE where it is decompressed in chunks. zstd is not: 32 MiB, or 32 times the size.
+    DEFAULT_MAX_DECOMPRESSED_SIZE for types that are decompressed in chunks. zstd is not: for it, 32 MiB or 32 times
+    `size` if that is more.
     """
     if compression_type != CompressionType.ZSTD:
         return DEFAULT_MAX_DECOMPRESSED_SIZE

@@ -1,11 +1,11 @@
-"""Control records: what brokers write into a log for themselves and for clients, in batches of their own.
+"""Control records: records that brokers write into a log in separate batches, such as transaction markers.
 
     key      int16 version (0), int16 type
     value    of ABORT and COMMIT: int16 version (0), int32 coordinator epoch; of the others a message of the table:
              LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord, VotersRecord
 
-Values of the KRaft types are passed through as bytes. Source: Kafka's ControlRecordType and EndTransactionMarker;
-KIP-98, KIP-595, KIP-630, KIP-853.
+The values of the KRaft types are not decoded here. Source: Kafka's ControlRecordType and EndTransactionMarker; KIP-98,
+KIP-595, KIP-630, KIP-853.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _CURRENT_VERSION = 0
 
 
 class ControlRecordType(IntEnum):
-    """The type in a control record's key. A reader skips what it doesn't know (UNKNOWN)."""
+    """The type in the key of a control record. Readers skip records of unknown types (UNKNOWN)."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -55,7 +55,7 @@ def control_record_key(record_type: ControlRecordType) -> bytes:
 
 
 def control_record_type(key: bytes | None) -> ControlRecordType:
-    """The type that a control record's key names, UNKNOWN if this project doesn't know it; later versions are accepted.
+    """The type in the key of a control record; UNKNOWN for any other number. Later key versions are accepted.
 
     Raises InvalidRecordError for a key that is too short or has a negative version.
     """
@@ -75,7 +75,7 @@ def end_transaction_value(coordinator_epoch: int) -> bytes:
 
 
 def end_transaction_marker(key: bytes | None, value: bytes | None) -> EndTransactionMarker:
-    """The marker in a control record. Raises InvalidRecordError for another control record type or malformed bytes."""
+    """Decodes a transaction marker. Raises InvalidRecordError for another control record type or malformed bytes."""
     record_type = control_record_type(key)
     if record_type not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
         raise InvalidRecordError(f"Invalid control record type for end transaction marker: {record_type.name}")
@@ -96,7 +96,7 @@ def encode_end_transaction_batch(
     base_offset: int = 0,
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytes:
-    """The batch of one marker, transactional and control (Kafka's MemoryRecords.withEndTransactionMarker)."""
+    """A transactional control batch with one marker (Kafka's MemoryRecords.withEndTransactionMarker)."""
     builder = BatchBuilder(
         base_offset=base_offset,
         partition_leader_epoch=partition_leader_epoch,

@@ -1,7 +1,7 @@
-"""Reading a record that its chunks cut: number by number, value by value.
+"""Reads a record that begins in one decompressed chunk and ends in a later one.
 
-Owns: the way from one chunk into the next. Invariants: at most one chunk is held, and of a value that is taken one copy
-only; nothing is allocated from a length that the bytes claim. Malformed bytes are InvalidRecordError. Pure.
+Owns: the step from one chunk to the next. Invariants: at most one chunk is held, and one copy of a value that is taken;
+no memory is allocated based on a length in the data. Malformed bytes raise InvalidRecordError. Pure.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ class CutRecord:
     __slots__ = ("_chunks", "_size", "_taken", "data", "position")
 
     def __init__(self, data: bytes, position: int, size: int, chunks: Iterator[bytes]) -> None:
-        """The record has `size` bytes and begins, after its length, at `position`."""
+        """The record has `size` bytes without its length field; `position` is the byte after that field."""
         self._chunks = chunks
         self._size = size
         self._taken = 0
@@ -26,7 +26,7 @@ class CutRecord:
 
     @property
     def remaining(self) -> int:
-        """Bytes of the record that were not read yet."""
+        """The number of bytes of the record that have not been read."""
         return self._size - self._taken
 
     def number(self, most: int) -> int:
@@ -44,21 +44,21 @@ class CutRecord:
         return number
 
     def header_count(self) -> int:
-        """The number of headers. Raises InvalidRecordError for one that the record has no room for."""
+        """Reads the number of headers. Raises InvalidRecordError if the record has no room for that many."""
         count = self.number(MAX_VARINT_SIZE)
         if not 0 <= count <= self.remaining:
             raise InvalidRecordError(f"Found invalid number of record headers {count}")
         return count
 
     def header_key_size(self) -> int:
-        """The size of a header's key. Raises InvalidRecordError for null or more than the record has."""
+        """Reads the size of a header's key. Raises InvalidRecordError for null, or a size beyond the record's end."""
         length = self.number(MAX_VARINT_SIZE)
         if not 0 <= length <= self.remaining:
             raise InvalidRecordError(f"Invalid header key size {length}")
         return length
 
     def value(self) -> bytes | None:
-        """The bytes after their length, None for null. Raises InvalidRecordError."""
+        """Reads a length and that many bytes; None for null. Raises InvalidRecordError."""
         length = self.number(MAX_VARINT_SIZE)
         return None if length < 0 else self.take(length)
 
@@ -77,7 +77,7 @@ class CutRecord:
             self.position = end
             return self.data[start:end]
         self._advance(count)
-        # BytesIO grows in place and hands out its buffer, so that a large value exists once.
+        # BytesIO grows in place, and getvalue() returns its buffer without a copy: a large value exists only once.
         gathered = BytesIO()
         missing = count
         while missing > len(self.data) - self.position:
@@ -88,7 +88,7 @@ class CutRecord:
         return gathered.getvalue()
 
     def pieces(self, count: int) -> Iterator[bytes]:
-        """As `take`, but yields the bytes as the chunks have them."""
+        """As `take`, but yields the bytes in one piece for each chunk."""
         self._advance(count)
         missing = count
         while missing > len(self.data) - self.position:
@@ -100,7 +100,7 @@ class CutRecord:
         self.position += missing
 
     def skip(self, count: int) -> None:
-        """Goes over `count` bytes without keeping them. Raises InvalidRecordError if the record or the chunks end."""
+        """Skips `count` bytes. Raises InvalidRecordError if the record or the chunks end before."""
         self._advance(count)
         position = self.position + count
         while position > len(self.data):
@@ -109,7 +109,7 @@ class CutRecord:
         self.position = position
 
     def finish(self) -> None:
-        """Raises InvalidRecordError unless exactly the record was read."""
+        """Raises InvalidRecordError if the record was not read to its end."""
         if self._taken != self._size:
             raise InvalidRecordError(f"record of {self._size} bytes ends after {self._taken}")
 

@@ -1,13 +1,13 @@
-"""Record batches written as messages of format 0 or 1, for clients from before Kafka 0.11 (Fetch 0 to 3).
+"""Converts record batches to messages of format 0 or 1, for clients older than Kafka 0.11 (Fetch versions 0 to 3).
 
     message   int64 offset; int32 length of what follows; uint32 CRC-32 of what follows it; int8 magic (0 or 1);
               int8 attributes (compression, in format 1 0x08: log append time); int64 timestamp, in format 1 only;
               int32 key length, key; int32 value length, value (a length of -1: null)
 
-Uncompressed records become a message each; a compressed batch becomes one message (the wrapper, with the offset of its
-last record) whose value is the compressed messages, with offsets relative to the first in format 1, absolute in format
-0. Headers, producers and sequences have no place there and are left out, control batches too. Format 0 with lz4 keeps
-the frame checksum that its clients compute wrongly. zstd is refused. Never writes more than one batch beyond the limit.
+Each uncompressed record becomes one message. A compressed batch becomes one message, the wrapper, with the offset of
+the last record; its value is the compressed messages, whose offsets are relative to the first in format 1, absolute in
+format 0. Headers, producer ids, sequences and control batches can't be represented, and are left out. lz4 in format 0
+has the wrong frame checksum that clients expect. zstd is refused. Never writes more than one batch beyond the limit.
 Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord; KIP-31, KIP-32.
 """
 
@@ -35,7 +35,7 @@ _NOT_CONVERTIBLE = (CorruptRecordError, InvalidRecordError, RecordTooLargeError,
 
 
 class ConvertedRecords(NamedTuple):
-    """``data``: messages; ``next_offset``: the offset behind the last batch that was converted or left out."""
+    """``data``: the messages. ``next_offset``: the offset after the last batch that was converted or left out."""
 
     data: bytes
     next_offset: int
@@ -50,10 +50,10 @@ def down_convert(
 ) -> Steps[ConvertedRecords]:
     """Converts the whole batches in ``batches`` to messages of format ``magic``, as many as fit ``max_bytes``.
 
-    The first batch with records is converted whole however large it gets. Uncompressed records before
+    The first batch with records is always converted completely, whatever its size. Uncompressed records before
     ``first_offset`` are left out: clients of these formats rely on it. ``max_decompressed_size`` bounds each batch.
-    Raises UnsupportedCompressionTypeError if the first of them is compressed with zstd, and what reading a malformed
-    one raises; a malformed batch after others ends the conversion before it.
+    If the first batch with records can't be converted, raises UnsupportedCompressionTypeError (zstd) or the error for
+    malformed records; a later batch that can't be converted ends the conversion before it.
     """
     parts: list[bytes] = []
     size = 0
@@ -79,7 +79,7 @@ def down_convert(
 def _convert(
     batches: Buffer, position: int, header: BatchHeader, magic: int, first_offset: int, max_decompressed_size: int
 ) -> Steps[bytes]:
-    """One batch as messages; b"" if none of its records is wanted."""
+    """Converts one batch to messages; b"" if it has no records from ``first_offset`` on."""
     compression = header.compression_type
     if compression == CompressionType.ZSTD:
         raise UnsupportedCompressionTypeError(f"zstd can't be converted down to message format {magic}")
@@ -125,7 +125,7 @@ def _compressor(compression: CompressionType, magic: int) -> Compressor:
 
 
 def _message(magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:
-    """One message."""
+    """Encodes one message."""
     start = _START[0].pack(0, attributes) if magic == MAGIC_V0 else _START[1].pack(magic, attributes, timestamp)
     key_part = _NULL if key is None else _LENGTH.pack(len(key)) + key
     value_part = _NULL if value is None else _LENGTH.pack(len(value)) + value

@@ -14,14 +14,14 @@ class CorruptRecordError(KafkaError):
 
 
 class InvalidRecordError(KafkaError):
-    """The batch is whole but breaks a rule: counts, offsets, sequence, a record (Kafka's InvalidRecordException)."""
+    """The batch is complete, but counts, offsets, sequence or records are invalid (Kafka's InvalidRecordException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_RECORD, message)
 
 
 class RecordTooLargeError(KafkaError):
-    """The records are, or claim to be, larger than the limit that the caller gave (Kafka's RecordTooLargeException)."""
+    """The records, or the size that they claim, exceed the caller's limit (Kafka's RecordTooLargeException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.MESSAGE_TOO_LARGE, message)

@@ -1,8 +1,9 @@
-"""Collects a batch of bytes whose size is not known before the last one, without copying what it has.
+"""A buffer for a batch whose size is not known in advance; it grows without copying its bytes again and again.
 
-Owns: the memory of one batch. Invariant: it takes the memory that its bytes need, and a page. A bytearray that grows
-beyond MAPPED_FROM_BYTES moves to a mapping of the greatest size allowed, which the system fills page by page. As a
-bytearray, a batch of 90 MB grew through 64 blocks, and left 10 MB of holes in the heap.
+Owns: the memory of one batch. Invariant: it takes only the memory of its bytes, rounded up to pages. Beyond
+MAPPED_FROM_BYTES the bytes move from a bytearray to an anonymous memory map of the largest allowed size, whose pages
+the system provides when they are written. A bytearray for a batch of 90 MB was reallocated 64 times, and left 10 MB of
+holes in the heap.
 """
 
 import mmap
@@ -11,9 +12,9 @@ from mmap import MAP_ANONYMOUS, MAP_PRIVATE
 from .buffers import Buffer
 
 MAPPED_FROM_BYTES = 512 * 1024
-"""Up to this size the bytes are in a bytearray: to map and unmap as many takes as long as to copy them."""
+"""Up to this size the bytes are in a bytearray: mapping and unmapping takes as long as copying this many bytes."""
 NO_RESERVE: int = getattr(mmap, "MAP_NORESERVE", 0)
-"""Linux: the mapping counts for nothing until its pages are written."""
+"""Linux: a flag with which the map does not count as used memory until its pages are written; 0 elsewhere."""
 
 
 class GrowingBuffer:
@@ -22,7 +23,7 @@ class GrowingBuffer:
     __slots__ = ("_mapped", "_most_bytes", "_size", "_small")
 
     def __init__(self, first_bytes: int, most_bytes: int) -> None:
-        """``most_bytes``: the caller adds no more than this in all."""
+        """``most_bytes``: the highest size, with ``first_bytes``; adding more is a programming error."""
         self._small = bytearray(first_bytes)
         self._mapped: mmap.mmap | None = None
         self._most_bytes = most_bytes

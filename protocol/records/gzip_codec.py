@@ -1,6 +1,6 @@
-"""Gzip, as java.util.zip's GZIPInputStream and Kafka's GzipOutputStream treat it. Through zlib: it stops at a limit.
+"""Gzip, compatible with java.util.zip's GZIPInputStream and Kafka's GzipOutputStream.
 
-Members may follow each other; other bytes after a member are ignored, as in Java.
+Uses zlib, which can stop at a limit. Data may have several members; other bytes after a member are ignored, as in Java.
 """
 
 import zlib
@@ -16,7 +16,7 @@ MAX_LEVEL = 9
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _MEMBER_MAGIC = b"\x1f\x8b\x08"
 _SMALLEST_SECOND_MEMBER = 19  # GZIPInputStream looks for another member only if more than 18 bytes follow
-_CHUNK_SIZE = 64 * 1024  # fed at once, and yielded: zlib copies what follows a member, so never the whole rest
+_CHUNK_SIZE = 64 * 1024  # input is fed in chunks, because zlib copies all input after the end of a member
 
 
 def compress_gzip(data: bytes | bytearray, level: int | None = None) -> bytes:

@@ -1,8 +1,8 @@
-"""Building a batch of large records: what BatchBuilder builds, without the records in memory uncompressed.
+"""Builds a batch of large records as BatchBuilder does, but compresses them as they are added.
 
-Owns: the compressed section as far as it is complete. Invariant: besides the record that is added, at most twice
-GATHERED_BYTES uncompressed are held; a large value is compressed from the caller's bytes, and only a large key is
-copied. Pure. Source: Kafka's MemoryRecordsBuilder, which compresses a stream too.
+Owns: the compressed section so far. Invariant: besides the record that is being added, at most twice GATHERED_BYTES of
+uncompressed records are held. A large value is compressed from the caller's bytes without a copy; a large key is
+copied. Pure. Source: Kafka's MemoryRecordsBuilder, which also compresses a stream.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from .compression import Compressor, compressor
 from .record import Record
 
 GATHERED_BYTES = 1 << 20
-"""Uncompressed bytes that are gathered before they are compressed, and the size from which a value is large."""
+"""The uncompressed bytes that are collected before they are compressed; also the size from which a value is large."""
 
 
 class LargeBatchBuilder:
     """Adds records to ``builder``, which must be empty, and compresses them as they come.
 
-    The bytes are those that the builder would build, except for zstd, whose frame does not name its size.
+    The result has the same bytes as that of the builder, except for zstd: its frame does not contain the content size.
     """
 
     def __init__(self, builder: BatchBuilder) -> None:
@@ -27,7 +27,9 @@ class LargeBatchBuilder:
         self._section = bytearray()
 
     def append(self, record: Record, parts: Sequence[bytes] | None = None) -> None:
-        """Adds a record; ``parts``: its value, None if the record has it. Raises ValueError as BatchBuilder.append."""
+        """Adds a record. ``parts``: its value in parts; None: the value is in the record. Raises ValueError as
+        :meth:`BatchBuilder.append` does.
+        """
         builder = self._builder
         offset, timestamp, key, value, headers = record
         if parts is None:
@@ -44,9 +46,9 @@ class LargeBatchBuilder:
             self._compress(part)
 
     def build(self, last_offset: int) -> bytes:
-        """The batch, whose last offset may be after that of the last record. It can be built once.
+        """The bytes of the batch; may be called once. ``last_offset`` may be greater than that of the last record.
 
-        Raises ValueError as :meth:`BatchBuilder.build`.
+        Raises ValueError as :meth:`BatchBuilder.build` does.
         """
         if self._compressor is None:
             return self._builder.build(last_offset)

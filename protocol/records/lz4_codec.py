@@ -1,4 +1,4 @@
-"""LZ4 frames, in the part of the format that Kafka's Lz4BlockOutputStream writes and Lz4BlockInputStream reads.
+"""LZ4 frames: the subset of the format that Kafka's Lz4BlockOutputStream writes and Lz4BlockInputStream reads.
 
     frame    4 bytes 04 22 4d 18; FLG; BD; content size (8 bytes, if FLG says so); HC: second byte of the xxHash32 of
              what lies between the magic bytes and itself
@@ -19,7 +19,7 @@ from .errors import InvalidRecordError, RecordTooLargeError
 
 MAGIC = b"\x04\x22\x4d\x18"
 BLOCK_SIZE = 64 * 1024
-DEFAULT_LEVEL = 9  # means the fast compressor, any other level the high compression one (Lz4BlockOutputStream)
+DEFAULT_LEVEL = 9  # selects the fast compressor; other levels select the high compression one (Lz4BlockOutputStream)
 MIN_LEVEL = 1
 MAX_LEVEL = 17
 
@@ -33,7 +33,7 @@ _BLOCKS_INDEPENDENT = 0x20
 _BLOCK_CHECKSUM = 0x10
 _CONTENT_SIZE = 0x08
 _RESERVED_FLAGS = 0x03
-_WORST_RATIO = 255  # a byte of an LZ4 block stands for at most 255
+_WORST_RATIO = 255  # a byte of an LZ4 block decompresses to at most 255 bytes
 
 
 def compress_lz4(data: Buffer, level: int | None = None) -> bytes:
@@ -69,7 +69,7 @@ class Lz4Compressor:
 
 
 class Lz4CompressorOfFormat0(Lz4Compressor):
-    """Writes frames for clients of message format 0, which take the header checksum over the magic bytes too.
+    """Writes frames for clients of message format 0, which wrongly include the magic bytes in the header checksum.
 
     KAFKA-3160; Lz4BlockOutputStream's `useBrokenFlagDescriptorChecksum`.
     """
@@ -102,7 +102,7 @@ def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
         end = position + 4 + length + checksum_size
         if end > len(data):
             raise InvalidRecordError(f"lz4 block of {length} bytes, {len(data) - position - 4} are there")
-        # One byte more than the limit leaves room to see that there is more.
+        # Room for one byte more than the limit, to detect that the limit is exceeded.
         room = min(block_size, max_size - size + 1)
         if checksum_size:
             part = _decompress_checked_block(bytes(data[position:end]), flags, block_size, room)
@@ -118,7 +118,7 @@ def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
 
 
 def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
-    """(flags, most bytes of a block, position of the first block), after every check that Kafka does."""
+    """Checks the frame header as Kafka does; returns (flags, largest block in bytes, position of the first block)."""
     if len(data) < 7:
         raise InvalidRecordError("lz4 frame ends inside its header")
     if data[:4] != MAGIC:
@@ -137,17 +137,17 @@ def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
 
 
 def _compress_block(block: bytes, level: int) -> bytes:
-    """One bare LZ4 block; `block` itself if it can't be made smaller."""
+    """Compresses one block, without frame; at other levels than the default, returns `block` if it is not smaller."""
     if level == DEFAULT_LEVEL:
         return bytes(cramjam.lz4.compress_block(block, store_size=False))
-    # Through a frame: cramjam's compress_block has the fast compressor only. The frame's one block has no history.
+    # cramjam's compress_block has only the fast compressor, so a frame is made and its only block cut out.
     frame = bytes(cramjam.lz4.compress(block, level=level))
     field = _LENGTH.unpack_from(frame, len(_FRAME_START))[0]
     return block if field & _NOT_COMPRESSED else frame[len(_FRAME_START) + 4 :][:field]
 
 
 def _decompress_block(block: bytes, block_size: int, room: int) -> bytes:
-    """One bare LZ4 block of at most `block_size` bytes; RecordTooLargeError if it needs more than `room`."""
+    """Decompresses a block of at most `block_size` bytes. Raises RecordTooLargeError if it needs more than `room`."""
     output = bytearray(min(room, _WORST_RATIO * len(block)))
     try:
         size = cramjam.lz4.decompress_block_into(block, output, output_len=len(output))
@@ -160,7 +160,7 @@ def _decompress_block(block: bytes, block_size: int, room: int) -> bytes:
 
 
 def _decompress_checked_block(field_and_block: bytes, flags: int, block_size: int, room: int) -> bytes:
-    """A block that carries its checksum, as a frame of its own: liblz4 verifies the checksum."""
+    """Decompresses a block with a checksum: wraps it in a frame, so that liblz4 verifies the checksum."""
     frame_flags = flags & (_VERSION_MASK | _BLOCKS_INDEPENDENT | _BLOCK_CHECKSUM)
     descriptor = bytes((frame_flags, ((block_size.bit_length() - 9) // 2) << 4))
     frame = b"".join((MAGIC, descriptor, bytes((_header_checksum(descriptor),)), field_and_block, _END_MARK))

@@ -5,7 +5,7 @@
     header   varint key length, key (UTF-8); varint value length, value
 
 A length below 0 means null (a header's key can't be null). Deltas are relative to the batch's base timestamp and base
-offset. Malformed bytes are InvalidRecordError. Source: Kafka's DefaultRecord and DefaultRecordBatch.
+offset. Malformed bytes raise InvalidRecordError. Source: Kafka's DefaultRecord and DefaultRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from .varint import MAX_INT64, MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint,
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
 RECORDS_A_STEP = 512
-"""Records that are looked at in one step of long work (:mod:`..steps`)."""
+"""The number of records that are processed in one step of long work (:mod:`..steps`)."""
 
 _MIN_INT64 = -0x8000000000000000
 
@@ -41,7 +41,7 @@ def decode_records(
     *,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> list[Record]:
-    """All records of the batch at `position`; as `iterate_records`, and with its errors."""
+    """All records of the batch at `position`. Raises what `iterate_records` raises."""
     return list(iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size))
 
 
@@ -71,7 +71,7 @@ def iterate_outlines(
     *,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> Iterator[Record]:
-    """As `iterate_records`, with b"" in place of each value: a large value is not held in memory."""
+    """As `iterate_records`, but each value that is not null is b"", so that a large value is not held in memory."""
     if header.records_count == 0:
         return iter(())
     records = _records_in(section_chunks(buffer, header, position, max_decompressed_size), header, _outline)
@@ -85,9 +85,9 @@ def iterate_in_parts(
     *,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> Iterator[tuple[Record, list[bytes] | None]]:
-    """As `iterate_records`, with large values in parts: (record with b"" as its value, the parts of its value).
+    """As `iterate_records`, but yields (record, parts): the value of a record that spans several chunks is in parts.
 
-    The value of a record that lies within one chunk stays in the record, and the parts are None.
+    Such a record has b"" as its value. For a record within one chunk, parts is None and the value is in the record.
     """
     if header.records_count == 0:
         return
@@ -112,7 +112,7 @@ def section_chunks(
     position: int = 0,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> Iterator[bytes]:
-    """The bytes after the header, decompressed a chunk at a time. Errors as `decompressed_chunks`."""
+    """Yields the bytes after the header, decompressed, in chunks. Raises what `decompressed_chunks` raises."""
     section = memoryview(buffer)[position + BATCH_HEADER_SIZE : position + header.size_in_bytes]
     return decompressed_chunks(header.compression_type, section, max_decompressed_size)
 
@@ -123,7 +123,7 @@ def records_section(
     position: int = 0,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> bytes:
-    """The bytes behind the header, decompressed: `records_count` records. Errors as `decompress`."""
+    """The bytes after the header, decompressed: all records. Raises what `decompress` raises."""
     with memoryview(buffer) as view:
         section = bytes(view[position + BATCH_HEADER_SIZE : position + header.size_in_bytes])
     return decompress(header.compression_type, section, max_decompressed_size)
@@ -136,7 +136,7 @@ def _outline(cut: CutRecord) -> bytes | None:
 def _records_in(
     chunks: Iterator[bytes], header: BatchHeader, read_value: Callable[[CutRecord], bytes | None] = CutRecord.value
 ) -> Iterator[Record]:
-    """Yields the records that `chunks` hold together, with a chunk and one copy of a record in memory.
+    """Yields the records in `chunks`; a record may span chunks. Holds one chunk and one copy of a record in memory.
 
     `read_value` reads the values of records that end in a later chunk.
     """
@@ -156,7 +156,7 @@ def _records_in(
             end = position + size
             if end > limit:
                 cut = CutRecord(data, position, size, chunks)
-                data = b""  # its chunk must not stay in memory beside a large value
+                data = b""  # releases the chunk, which must not stay in memory beside a large value
                 yield _cut_record(cut, base_offset, base_timestamp, append_time, read_value)
                 data, position, limit = cut.data, cut.position, len(cut.data)
                 continue
@@ -181,9 +181,9 @@ def read_fields(
 ) -> tuple[int, int, int, int, int, int]:
     """Reads the fields of the record whose attributes are at `position`, up to its value.
 
-    Returns (timestamp, offset, position of the key, its size, size of the value, position after it). A size below 0
-    means null. Nothing is copied, and the caller checks where the record ends. Short numbers are read in place: a call
-    for each would double the time. Raises InvalidRecordError for a malformed number, IndexError if `data` ends first.
+    Returns (timestamp, offset, position of the key, key size, value size, position after the value). A size below 0
+    means null. Copies nothing; the caller must check where the record ends. Short numbers are decoded inline, because a
+    call for each would double the time. Raises InvalidRecordError for a malformed number, IndexError if `data` ends.
     """
     position += 1  # attributes: none are defined
     number = data[position]
@@ -235,7 +235,10 @@ def refuse_rest(remaining: int, count: int) -> None:
 
 
 def _gather(data: bytes, position: int, chunks: Iterator[bytes]) -> tuple[bytes, int, int]:
-    """(data, 0, its length): from `position` on, with chunks up to a smallest record's size; fewer at the end."""
+    """Drops the bytes before `position`, and appends chunks until there are SMALLEST_RECORD_SIZE bytes, or no chunk.
+
+    Returns (data, 0, length of data).
+    """
     data = data[position:]
     while len(data) < SMALLEST_RECORD_SIZE and (chunk := next(chunks, None)) is not None:
         data += chunk
@@ -249,7 +252,7 @@ def _cut_record(
     append_time: int | None,
     read_value: Callable[[CutRecord], bytes | None],
 ) -> Record:
-    """A record that ends in a later chunk."""
+    """Reads a record that ends in a later chunk."""
     cut.skip(1)  # attributes
     timestamp = wrap_int64(base_timestamp + cut.number(MAX_VARLONG_SIZE))
     offset = base_offset + cut.number(MAX_VARINT_SIZE)
@@ -263,7 +266,10 @@ def _cut_record(
 
 
 def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
-    """(base offset, base timestamp, number of records, append time or None), once they can't overflow 64 bits."""
+    """(base offset, base timestamp, number of records, append time or None) of a header.
+
+    Raises InvalidRecordError for a negative number, or if adding a delta could overflow 64 bits.
+    """
     count = header.records_count
     if count < 0:
         raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
@@ -276,9 +282,9 @@ def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
 
 
 def _decode_headers(data: bytes, position: int, end: int) -> tuple[list[tuple[str, bytes | None]], int]:
-    """(headers, position after them) of the record that ends at `end`.
+    """Decodes the headers of the record that ends at `end`; returns them and the position after them.
 
-    A key that is not UTF-8 gets U+FFFD in the places of what is malformed, as in Java.
+    In a key that is not UTF-8, malformed bytes become U+FFFD, as in Java.
     """
     count, position = decode_varint(data, position)
     if not 0 <= count <= end - position:

@@ -1,7 +1,7 @@
-"""The facts of a batch's records that checks and searches need: offset, timestamp, and whether there is a key.
+"""Reads only the offset, the timestamp and the presence of a key of each record, for checks and searches.
 
-Owns: walking over the records of a batch as they are decompressed, with every check of `record.py`. Never does: making
-an object of a record, copying keys or values, holding more than two chunks in memory. Malformed bytes are
+Owns: iterating over the records of a batch as they are decompressed, with every check of `record.py`. Never does:
+creating Record objects, copying keys or values, holding more than two chunks in memory. Malformed bytes raise
 InvalidRecordError. Source: Kafka's DefaultRecord.readPartiallyFrom, LogValidator.
 
 Cost: about 0.35 us for each record.
@@ -38,7 +38,7 @@ def iterate_facts(
 
 
 def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
-    """Yields the facts of the records that `chunks` hold together; the chunks may cut a record anywhere."""
+    """Yields the facts of the records in `chunks`, the decompressed section of a batch. A record may span chunks."""
     base_offset, base_timestamp, count, append_time = check_base(header)
     source = _ChunkSource(chunks)
     data, position, limit = b"", 0, 0
@@ -89,7 +89,7 @@ def _skip_headers(data: bytes, position: int, end: int) -> int:
 
 
 class _ChunkSource:
-    """The chunks, and the way through a record that they cut: what is skipped is not kept."""
+    """The decompressed chunks; reads records that span chunks without keeping their bytes."""
 
     __slots__ = ("_chunks",)
 
@@ -97,7 +97,10 @@ class _ChunkSource:
         self._chunks = iter(chunks)
 
     def more(self, data: bytes, position: int) -> tuple[bytes, int]:
-        """(data, position) with what `data` had left and at least a smallest record, unless the chunks end."""
+        """Drops the bytes before `position`, and appends chunks until there are SMALLEST_RECORD_SIZE bytes, if any.
+
+        Returns (data, position).
+        """
         data = data[position:]
         while len(data) < SMALLEST_RECORD_SIZE:
             chunk = next(self._chunks, None)
@@ -107,7 +110,7 @@ class _ChunkSource:
         return data, 0
 
     def count_rest(self) -> int:
-        """How many bytes no record has taken."""
+        """The number of bytes in the chunks that were not read."""
         return sum(map(len, self._chunks))
 
     def cut_record(self, data: bytes, position: int, size: int) -> tuple[int, int, bool, bytes, int]:

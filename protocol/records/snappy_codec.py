@@ -1,10 +1,10 @@
-"""Snappy: blocks in the framing of snappy-java's SnappyOutputStream ("xerial"), which Kafka writes, or one bare block.
+"""Snappy: blocks in the framing of snappy-java's SnappyOutputStream ("xerial"), as Kafka writes it, or one bare block.
 
     header   8 bytes 82 53 4e 41 50 50 59 00, int32 version, int32 lowest compatible version
     block    int32 length of the compressed bytes, then those: a bare snappy block (its first varint is its real length)
 
-Headers may stand again between blocks: streams put one after the other. Bytes without the header are one bare block, as
-librdkafka and others write. The versions are not checked. Source: SnappyInputStream of snappy-java.
+The header may occur again between blocks, if streams were concatenated. Bytes without the header are one bare block, as
+librdkafka and others write it. The versions are not checked. Source: SnappyInputStream of snappy-java.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def decompress_snappy(data: Buffer, max_size: int) -> bytes:
 
 
 def snappy_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
-    """As `decompress_snappy`, but yields a block at a time; a bare block is the whole."""
+    """As `decompress_snappy`, but yields one block at a time; data without header is yielded as a whole."""
     data = memoryview(buffer)
     if len(data) < _HEADER_SIZE or data[: len(MAGIC)] != MAGIC:
         yield _decompress_block(bytes(data), max_size)
@@ -85,7 +85,7 @@ def snappy_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
 
 
 def _decompress_block(block: bytes, max_size: int) -> bytes:
-    """One bare block, after its claimed length was held against the limit."""
+    """Decompresses one bare block. Checks its claimed size against the limit first."""
     claimed = 0
     for index in range(5):
         if index == len(block):

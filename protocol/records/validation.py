@@ -1,9 +1,9 @@
-"""What a leader checks of a batch before it appends it, in Kafka's order and with Kafka's error codes.
+"""The checks of a batch before the leader appends it, in Kafka's order and with Kafka's error codes.
 
-Only the header and the CRC are looked at, whatever the number of records: batches are opaque to the broker. So a record
-inside that is malformed, or a max_timestamp that no record has, is not found here; Kafka, which reads every record,
-finds it. `RecordRules` is the exception, for batches whose records are looked at (storage/log/record_inspection.py).
-Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
+They read only the header and the CRC, not the records. Kafka reads every record, so it also detects a malformed record,
+or a max_timestamp that no record has; these checks do not. `RecordRules` is for the batches whose records are read
+(storage/log/record_inspection.py). Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords,
+LogValidator.validateBatch.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ FIRST_PRODUCE_VERSION_WITH_ZSTD = 7
 ZSTD: int = CompressionType.ZSTD.value
 MAX_TIME = 1 << 64
 LENGTH_OF_HEADER = BATCH_HEADER_SIZE - LOG_OVERHEAD
-"""What the batch length counts of the header."""
+"""The bytes of the header that the batch length includes."""
 
 
 def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
@@ -48,12 +48,12 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
     another whole batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
     """
     if len(buffer) >= BATCH_HEADER_SIZE:
-        # Every Produce request comes here: _make and the properties would be four calls of Python functions.
+        # Inlined for speed, since every Produce request comes here: _make and properties would be four Python calls.
         header = tuple.__new__(BatchHeader, HEADER.unpack_from(buffer))
         if header.magic == MAGIC and header.batch_length == len(buffer) - LOG_OVERHEAD:
             compression = header.attributes & COMPRESSION_TYPE_MASK
             if compression < ZSTD or (compression == ZSTD and produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD):
-                return header  # as nearly every request has it; what follows finds out what is wrong with the others
+                return header  # nearly every request; the code below finds the error of the others
     try:
         size = batch_size(buffer)
         if size is None or size > len(buffer):
@@ -80,7 +80,9 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
 
 
 def validate_batch(buffer: Buffer, position: int, header: BatchHeader, max_message_bytes: int) -> None:
-    """What holds for every batch: RecordTooLargeError beyond max.message.bytes, CorruptRecordError for the CRC."""
+    """Checks that apply to every batch. Raises RecordTooLargeError beyond max.message.bytes, CorruptRecordError for a
+    wrong CRC.
+    """
     size = header.batch_length + LOG_OVERHEAD
     if size > max_message_bytes:
         raise RecordTooLargeError(
@@ -90,7 +92,7 @@ def validate_batch(buffer: Buffer, position: int, header: BatchHeader, max_messa
 
 
 def validate_client_batch(header: BatchHeader) -> None:
-    """What holds besides for a batch from a client (origin CLIENT). Raises InvalidRecordError."""
+    """Further checks of a batch from a client (Kafka's AppendOrigin.CLIENT). Raises InvalidRecordError."""
     if header.base_offset != 0:
         raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
     count = header.records_count
@@ -113,7 +115,7 @@ def validate_client_batch(header: BatchHeader) -> None:
 
 
 class RefusedRecord(NamedTuple):
-    """A record that the topic does not take: for ProduceResponse's record_errors (batch_index, message)."""
+    """A record that violates the topic's rules, for record_errors (batch_index, message) in ProduceResponse."""
 
     batch_index: int
     error_code: ErrorCode
@@ -121,10 +123,11 @@ class RefusedRecord(NamedTuple):
 
 
 class RecordRules(NamedTuple):
-    """What a topic asks of each record (LogValidator.validateRecord); times and durations in ms.
+    """The rules of a topic for each record (LogValidator.validateRecord); times and durations in ms.
 
-    A compacted topic needs keys. With create time, timestamps must be in range. A producer must not claim the broker's
-    time (`claims_log_append_time`), unless the topic stamps the broker's time anyway (`is_log_append_time`).
+    In a compacted topic records must have keys. With CreateTime, a timestamp must be in range. With LogAppendTime, and
+    for a record without a timestamp, the producer must not have set the timestamp type LogAppendTime in the batch
+    (`claims_log_append_time`).
     """
 
     is_compacted: bool
@@ -135,7 +138,9 @@ class RecordRules(NamedTuple):
     after_max_ms: int
 
     def accepted_times(self) -> tuple[int, int]:
-        """The least and the greatest timestamp for which `check` finds nothing wrong, but for a missing key."""
+        """The lowest and highest timestamp that `check` accepts, apart from a missing key. The lowest is above the
+        highest if each record must be checked.
+        """
         if self.is_log_append_time and not self.claims_log_append_time:
             return -MAX_TIME, MAX_TIME
         if self.is_log_append_time or self.claims_log_append_time:
@@ -143,7 +148,9 @@ class RecordRules(NamedTuple):
         return self.now_ms - self.before_max_ms, self.now_ms + self.after_max_ms
 
     def check(self, index: int, offset: int, timestamp: int, has_key: bool) -> RefusedRecord | None:
-        """What is wrong with a record. Kafka answers INVALID_TIMESTAMP if one of a batch has that code."""
+        """Checks a record; returns its error, or None. Kafka answers INVALID_TIMESTAMP for the batch if any record has
+        this error.
+        """
         if self.is_compacted and not has_key:
             return RefusedRecord(index, ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key")
         if timestamp != NO_TIMESTAMP and not self.is_log_append_time:
@@ -160,7 +167,7 @@ class RecordRules(NamedTuple):
 
 
 def out_of_range(timestamp: int, offset: int, now_ms: int, before_max_ms: int, after_max_ms: int) -> str:
-    """Kafka's words for a timestamp that the topic does not take."""
+    """Kafka's error message for a timestamp out of the topic's range."""
     return (
         f"Timestamp {timestamp} of message with offset {offset} is out of range. The timestamp should be within "
         f"[{now_ms - before_max_ms}, {now_ms + after_max_ms}]"

@@ -1,7 +1,7 @@
 """Zigzag variable-length integers of the record format: 32 bits in at most 5 bytes, 64 bits in at most 10.
 
-Bits beyond the width are dropped, as Kafka's ByteUtils does. Malformed input, also bytes that end too early, is
-InvalidRecordError. record.py has its own path for one byte and calls these functions for more.
+Bits beyond the width are dropped, as Kafka's ByteUtils does. Malformed input, and input that ends inside a number,
+raises InvalidRecordError. record.py decodes short numbers inline, and calls these functions for longer ones.
 """
 
 from functools import lru_cache
@@ -27,7 +27,7 @@ def encode_varlong(number: int) -> bytes:
     return bytes(encoded)
 
 
-# Lengths and offsets repeat: 0.07 us where encoding takes 0.4 us. At most 1 MiB, filled by what is used.
+# Lengths and offsets repeat: a cached one takes 0.07 us, encoding 0.4 us. The cache takes at most 1 MiB.
 encode_repeated_varlong = lru_cache(maxsize=8192)(encode_varlong)
 
 
@@ -70,12 +70,12 @@ def decode_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def wrap_int64(number: int) -> int:
-    """`number` as Java's long arithmetic leaves it."""
+    """`number` wrapped to 64 bits with sign, as in Java's arithmetic of long."""
     return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
 def _decode_rest(buffer: Buffer, position: int, value: int, max_size: int, mask: int) -> tuple[int, int]:
-    """The number at `position`, of whose first three bytes `value` was made."""
+    """Decodes the number at `position` from its fourth byte on; `value` has the bits of the first three bytes."""
     shift = 21
     for index in range(position + 3, position + max_size):
         if index >= len(buffer):

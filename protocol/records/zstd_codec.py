@@ -1,7 +1,7 @@
 """Zstandard frames, one or several, as zstd-jni's streams write and read them.
 
-The decompressed size that a frame may claim is never believed: the output has a size of our own choice. The window that
-a frame asks for (at most 128 MiB, libzstd's own limit) is reserved, but only touched as far as there is output.
+The size that a frame claims is not used to allocate memory: the caller's limit bounds the output. The window that a
+frame asks for (at most 128 MiB, the limit of libzstd) is reserved, but memory is used only as output is written.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MAX_LEVEL = 22
 
 _CHUNK_SIZE = 64 * 1024
 _RELEASED_SIZE = 1 << 20
-"""Decompressed bytes are given back to the system at this many at a time, as soon as they were yielded."""
+"""After this many decompressed bytes were yielded, their memory is returned to the system."""
 _FIRST_OUTPUT_SIZE = 64 * 1024
 _FIRST_RATIO = 8
 
@@ -35,7 +35,7 @@ class ZstdCompressor:
         self._stream = cramjam.zstd.Compressor(_checked_level(level))
 
     def add(self, data: Buffer) -> bytes:
-        """Takes more of the stream; nothing is given before `finish`."""
+        """Takes more of the stream; returns nothing: `finish` returns all compressed bytes."""
         self._stream.compress(data)
         return b""
 
@@ -52,18 +52,18 @@ def decompress_zstd(data: Buffer, max_size: int) -> bytes:
 def zstd_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
     """As `decompress_zstd`, but yields 64 KiB at a time.
 
-    cramjam has no decompressor that stops at a limit and goes on. The whole is decompressed into anonymous memory
-    of the largest allowed size, which the system provides page by page as it is written.
+    cramjam can't decompress in steps. So all data is decompressed at once, into an anonymous memory map of the largest
+    allowed size, whose pages the system provides as they are written.
     """
     if not len(data):
-        return  # no frame at all, as for zstd-jni
+        return  # without a frame there are no bytes, as in zstd-jni
     try:
         output, size = _decompress(data, min(max_size, max(_FIRST_OUTPUT_SIZE, _FIRST_RATIO * len(data))))
     except cramjam.DecompressionError:  # too little room and damage give the same error
         try:
             output, size = _decompress(data, max_size)
         except cramjam.DecompressionError as error:
-            # The wording only decides which of our two errors it is.
+            # cramjam's message only decides which of the two errors is raised.
             if "whole buffer" in str(error) or "too small" in str(error):
                 raise RecordTooLargeError(f"zstd stream decompresses to more than {max_size} bytes") from error
             raise InvalidRecordError(f"malformed zstd stream: {error}") from error

@@ -1,7 +1,7 @@
-"""The declared reference of Kafka's bytes, in construct: readable, tied to the fast codec, never on the hot path.
+"""A second, declarative codec for Kafka's formats, made with construct. The fast codec is tested against it.
 
-``primitives`` are the wire types with bounds, ``trace`` notes which bytes became which field, ``schema`` builds the
-Struct of a message at a version from the table, ``wire`` decodes and encodes with it, ``explain`` says why a frame was
-refused, ``disk`` declares the structures at fixed offsets of a log directory. construct is imported only here, and
-nothing of this is imported when the broker starts. Pure.
+``primitives`` has the wire types with bounds, ``trace`` records the position of each field, ``schema`` builds the
+Struct of a message version from the table, ``wire`` encodes and decodes with it, ``dissect`` finds why a frame was
+refused, ``disk`` declares the structures in a log directory. construct is imported only here; the broker imports
+nothing of it when it starts, and does not use it on the hot path. Pure.
 """

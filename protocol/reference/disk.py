@@ -1,8 +1,8 @@
 """The structures at fixed offsets of a log directory, as construct Structs: for dump-log and checks.
 
-Owns: where each field lies. Never does: I/O, judging contents (a CRC is shown, not checked). Invariant: an entry's
-Struct has a fixed size (``sizeof()``). Source: Kafka's ``DefaultRecordBatch``, ``DefaultRecord``, ``OffsetIndex``,
-``TimeIndex``, ``AbortedTxn``, ``ProducerStateManager``. What serves and recovers reads the same bytes with ``struct``.
+Owns: the position of each field. Never does: I/O, checking contents (a CRC is shown, not checked). Invariant: an
+entry's Struct has a fixed size (``sizeof()``). Source: Kafka's ``DefaultRecordBatch``, ``DefaultRecord``,
+``OffsetIndex``, ``TimeIndex``, ``AbortedTxn``, ``ProducerStateManager``. The broker itself uses ``struct``.
 """
 
 from typing import Any
@@ -106,9 +106,9 @@ PRODUCER_SNAPSHOT = Struct(
 
 
 def entries(structure: Construct, data: bytes | memoryview) -> list[Container[Any]]:
-    """All entries of an index file's content; raises ProtocolError where it ends inside one.
+    """All entries in the bytes of an index file. Raises ProtocolError if the bytes end inside an entry.
 
-    Preallocated indexes of an active segment end in zeros: entries too; what they mean is the caller's matter.
+    The index of an active segment is preallocated, so it may end with zeros. These are also returned as entries.
     """
     size = structure.sizeof()
     return [parse(structure, data[start : start + size]) for start in range(0, len(data), size)]

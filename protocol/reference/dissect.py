@@ -1,7 +1,7 @@
-"""Takes bytes apart: every field of a message with its position, and what is wrong with other bytes.
+"""Decodes bytes into a list of fields with their positions, up to the first error, and describes the error.
 
-Owns: traced parses, the wording of faults, the reason in the log line for a frame that was refused. Never does: I/O.
-Invariant: the work is bounded by a number of fields, whatever the bytes say. Never on the hot path.
+Owns: traced parses, the texts of errors, the reason in the log line for a refused frame. Never does: I/O; not for the
+hot path. Invariant: the work is bounded by a number of fields, whatever the bytes contain.
 """
 
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from .trace import Note, Trace
 from .wire import parse_at
 
 DISSECTED_FIELDS = 1_000_000
-"""The most fields that :func:`dissect` reads unless told otherwise."""
+"""The default limit of fields that :func:`dissect` reads."""
 EXPLAINED_FIELDS = 1_000
-"""The most fields that :func:`explain` reads: some 5 ms of work, once for a connection that is closed then."""
+"""The default limit of fields that :func:`explain` reads: about 5 ms of work, once before a connection is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dissection:
-    """What was found in the bytes."""
+    """The fields that were found in the bytes, and the first error."""
 
     notes: list[Note]
-    """Every field in the order of the bytes; with a fault the last one begun is where it is."""
+    """The fields in the order of the bytes. If there is a fault, it is in the last field that was begun."""
     fault: str | None
-    """What is wrong and where; None for exactly one message."""
+    """The error and its place; None if the bytes are exactly one message."""
 
 
 def dissect(
@@ -44,9 +44,9 @@ def dissect(
     frame: bool = False,
     limit: int = DISSECTED_FIELDS,
 ) -> Dissection:
-    """Takes the bytes of a message apart; with ``frame`` those of a whole frame: size, header and message.
+    """Decodes a message into fields; with ``frame``, a whole frame: size, header and message.
 
-    Never raises for what the bytes hold. Raises ProtocolError for a version that the message does not have.
+    Malformed bytes do not raise. Raises ProtocolError for a version that the message does not have.
     """
     structure = frame_structure(spec, version, sized=True) if frame else structure_of(message_class(spec.name), version)
     found = _dissect(structure, data, limit)
@@ -58,9 +58,9 @@ def dissect(
 
 
 def explain(frame: bytes | memoryview, refusal: ProtocolError | None = None, limit: int = EXPLAINED_FIELDS) -> str:
-    """Why a request's frame (without its size) was refused, in one line for the log. Never raises.
+    """The reason why a request frame (without its size) was refused, in one line for the log. Never raises.
 
-    ``refusal``: the fast codec's error; it is returned if the first ``limit`` fields show no fault.
+    ``refusal``: the error of the fast codec; it is the reason if the first ``limit`` fields have no fault.
     """
     if len(frame) < 4:
         return f"{len(frame)} bytes are too few for a request header"

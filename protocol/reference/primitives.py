@@ -1,12 +1,12 @@
-"""Kafka's wire types as construct classes, with the bounds that construct itself does not have.
+"""Kafka's wire types as construct classes, with limits that construct itself does not check.
 
-Owns: how each type lies in the bytes. Never does: I/O beyond the in-memory stream given. Invariants: no length or count
-is believed before it is held against the bytes that are left; a varint has at most 5 (int32) or 10 (int64) bytes; each
-failure is a ConstructError that carries the path of the field. Source: Kafka's protocol guide "Protocol Primitive
-Types", ``ByteUtils``, ``MessageDataGenerator`` and KIP-482 (compact types, tagged fields).
+Owns: the encoding of each type. Never does: I/O beyond the given in-memory stream. Invariants: each length or count is
+compared with the bytes left before it is used; a varint has at most 5 (int32) or 10 (int64) bytes; each failure is a
+ConstructError with the path of the field. Source: Kafka's protocol guide "Protocol Primitive Types", ``ByteUtils``,
+``MessageDataGenerator`` and KIP-482 (compact types, tagged fields).
 
-construct's own ``VarInt`` takes any number of bytes and needs quadratic time for them, its ``PrefixedArray`` believes
-any count, and its ``compile()`` drops the checks of length: none of the three is used here.
+Not used here: construct's ``VarInt`` (accepts any number of bytes, in quadratic time), ``PrefixedArray`` (does not
+check the count) and ``compile()`` (drops the checks of lengths).
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ MAX_STRING_BYTES = 0x7FFF
 
 
 class Reader:
-    """The stream that a parse reads from: a view of the bytes, not a copy, that knows how many are left."""
+    """The stream that a parse reads from: a view of the bytes, without a copy, with the number of bytes left."""
 
     def __init__(self, buffer: bytes | bytearray | memoryview, position: int = 0) -> None:
         self._view = memoryview(buffer)
@@ -64,14 +64,14 @@ class Reader:
 
 
 def read_exactly(stream: Reader, size: int, path: str) -> bytes:
-    """Reads ``size`` bytes; StreamError, in words, when fewer are left."""
+    """Reads ``size`` bytes. Raises StreamError if fewer are left."""
     if size > stream.left:
         raise StreamError(f"{size} bytes announced and {stream.left} left", path=path)
     return stream.read(size)
 
 
 class Varint(Construct):
-    """An unsigned varint, least significant group first: at most ``max_bytes`` bytes, ``bits`` bits kept."""
+    """An unsigned varint of at most ``max_bytes`` bytes, least significant group first; keeps the low ``bits`` bits."""
 
     def __init__(self, bits: int, max_bytes: int) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Varint(Construct):
 
 
 class ZigZag(Adapter):
-    """A signed varint: 0, -1, 1, -2 lie as 0, 1, 2, 3 (records only; no message field has this type)."""
+    """A signed varint: 0, -1, 1, -2 are encoded as 0, 1, 2, 3. Only records use it; no message field has this type."""
 
     def _decode(self, value: int, context: Any, path: str) -> int:
         return (value >> 1) ^ -(value & 1)
@@ -113,7 +113,7 @@ class ZigZag(Adapter):
 
 
 class Compact(Adapter):
-    """The length or count of a compact type: one more than it says, so that 0 is null (KIP-482)."""
+    """The length or count of a compact type. It is encoded as one more than its value, and 0 is null (KIP-482)."""
 
     def _decode(self, value: int, context: Any, path: str) -> int:
         return value - 1
@@ -139,11 +139,11 @@ FIXED: dict[str, Construct] = {
     "float64": Float64b,
     "uuid": UUID,
 }
-"""The types that always take the same number of bytes."""
+"""The types of fixed size."""
 
 
 class SizedBytes(Construct):
-    """Bytes behind their length; a length below 0 is null, where null is allowed."""
+    """A length, then that many bytes. If nullable, a length below 0 is null."""
 
     def __init__(self, length: Construct, *, nullable: bool, limit: int | None = None) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class SizedBytes(Construct):
 
 
 class Utf8(Adapter):
-    """Text over sized bytes."""
+    """A string: sized bytes, decoded as UTF-8."""
 
     def __init__(self, subcon: SizedBytes) -> None:
         super().__init__(subcon)
@@ -207,10 +207,10 @@ class Utf8(Adapter):
 
 
 class Elements(Subconstruct):
-    """An array: its count, then its elements; a count below 0 is null, where null is allowed.
+    """An array: its count, then its elements. If nullable, a count below 0 is null.
 
-    ``element_bytes`` is the minimum size of an element (at least 1). A count of more elements than the remaining bytes
-    can hold is refused before the first element is read, so that a number alone never causes an allocation.
+    ``element_bytes`` is the smallest size of an element (at least 1). If the bytes left can't hold ``count`` elements,
+    the count is refused before the first element is read, so that a count alone never causes an allocation.
     """
 
     def __init__(self, count: Construct, element: Construct, element_bytes: int, kind: str, *, nullable: bool) -> None:
@@ -249,9 +249,9 @@ class Elements(Subconstruct):
 
 
 class NullableStruct(Subconstruct):
-    """A struct behind one signed byte: below 0 is null, anything else says that it follows (KIP-893).
+    """A nullable struct: one signed byte, then the struct unless the byte is below 0, which means null (KIP-893).
 
-    As the value of a tagged field it stands behind a varint instead, where 0 is null (Kafka's generated classes).
+    As the value of a tagged field, it begins with a varint instead, and 0 means null (Kafka's generated classes).
     """
 
     def __init__(self, subcon: Construct, *, tagged: bool) -> None:
@@ -273,7 +273,7 @@ class NullableStruct(Subconstruct):
 
 
 class Field(Subconstruct):
-    """A named field of a Struct: extends the path and lets a trace note its place."""
+    """A named field of a Struct: adds its name to the path, and reports its position to a trace."""
 
     def __init__(self, name: str, kind: str, subcon: Construct) -> None:
         super().__init__(subcon)
@@ -288,7 +288,7 @@ class Field(Subconstruct):
 
 
 def parse_noted(subcon: Construct, kind: str, stream: Reader, context: Any, path: str) -> Any:
-    """Parses one field or element, with a note of its place when the parse is traced."""
+    """Parses one field or element, and adds a note of its position if the parse has a trace."""
     trace = context._params.get("trace")
     if trace is None:
         return subcon._parsereport(stream, context, path)
@@ -296,18 +296,18 @@ def parse_noted(subcon: Construct, kind: str, stream: Reader, context: Any, path
 
 
 def note_content(stream: Reader, context: Any, path: str) -> None:
-    """Lets a trace note that the length or count of a container ends here."""
+    """Reports to a trace, if there is one, that the length or count of a container ends here."""
     trace = context._params.get("trace")
     if trace is not None:
         trace.content_starts(path, stream.tell())
 
 
 class TaggedFields(Construct):
-    """The tagged fields at the end of a flexible struct: number, then tag, size and content of each (KIP-482).
+    """The tagged fields at the end of a flexible struct: their count, then tag, size and content of each (KIP-482).
 
-    Parses into a dict from field name to value, with the unknown ones as ``(tag, bytes)`` under ``UNKNOWN``. A known
-    field must fill exactly the size announced for it. Tags that the struct has in ``other_versions`` only are refused,
-    as Kafka's classes refuse them.
+    Parses into a dict of field name -> value, with a list of unknown fields ``(tag, bytes)`` under ``UNKNOWN``. The
+    size of a known field must match its content. Like Kafka's classes, refuses the tags in ``other_versions``, which
+    the struct defines only in other versions.
     """
 
     UNKNOWN = "unknown_tagged_fields"

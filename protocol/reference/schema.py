@@ -1,8 +1,8 @@
-"""The Struct of a message at a version, built from the message table at its first use.
+"""Builds the construct Struct of a message version from the message table, on first use.
 
-Owns: which fields lie in the bytes of a version, in which order and form; what a version cannot carry. Never does: I/O.
-Invariant: versions are resolved when the Struct is made: it has no conditions in it, its subcons in order are the
-layout of that version. Source: Kafka's message definitions, ``MessageDataGenerator``, KIP-482 (flexible versions).
+Owns: the fields of each version with their order and form; the check that a version can carry the values. Never does:
+I/O. Invariant: a Struct is for one version and has no conditions; its subcons are the layout of that version, in order.
+Source: Kafka's message definitions, ``MessageDataGenerator``, KIP-482 (flexible versions).
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ _structures: dict[tuple[type, int], Construct] = {}
 
 
 def structure_of(cls: type[Any], version: int) -> Construct:
-    """The reference of a generated message class at a version; raises ProtocolError for a version that it lacks."""
+    """The Struct of a message class in a version. Raises ProtocolError for a version that the message does not have."""
     structure = _structures.get((cls, version))
     if structure is None:
         spec = message(cls.NAME)
@@ -42,7 +42,7 @@ def structure_of(cls: type[Any], version: int) -> Construct:
 
 
 class VersionLayout:
-    """Makes the layouts of one message at one version. Each comes with the least bytes that it takes."""
+    """Builds the layouts for one version of a message. Methods return (layout, its smallest size in bytes)."""
 
     def __init__(self, cls: type[Any], spec: MessageSpec, version: int) -> None:
         self.cls = cls
@@ -52,7 +52,7 @@ class VersionLayout:
         self.of_all_versions = spec.structures()
 
     def struct(self, name: str) -> tuple["MessageLayout", int]:
-        """The struct called ``name``: its fields one after the other, then the tagged ones if it is flexible."""
+        """The layout of the structure ``name``: its plain fields, then the tagged fields if the version is flexible."""
         specs = self.structures[name]
         wire: list[Field] = []
         least = 0
@@ -78,7 +78,7 @@ class VersionLayout:
         return MessageLayout(Struct(*wire), cls, tagged, never_lost, is_flexible=self.is_flexible), least
 
     def content(self, spec: FieldSpec) -> tuple[Construct, int]:
-        """What a field holds: an array or a single value."""
+        """The layout of a field's content: an array or a single value."""
         nullable = spec.is_nullable(self.version)
         compact = self.is_flexible and (spec.flexible_versions is None or self.version in spec.flexible_versions)
         if not spec.is_array:
@@ -89,7 +89,7 @@ class VersionLayout:
         return Elements(count, element, element_least, spec.element, nullable=nullable), 1 if compact else 4
 
     def single(self, kind: str, *, nullable: bool, compact: bool, tagged: bool = False) -> tuple[Construct, int]:
-        """One value of a type."""
+        """The layout of one value of a type."""
         if kind in FIXED:
             return FIXED[kind], FIXED[kind].sizeof()
         if kind == "string":
@@ -104,9 +104,9 @@ class VersionLayout:
 class MessageLayout(Adapter):
     """A Struct whose values are objects of the generated class.
 
-    On the way out it refuses what the version would lose in silence: a value other than the default in a field that the
-    version lacks (``never_lost``: those that the table does not call ignorable), and unknown tagged fields in a version
-    that has none.
+    When it encodes, it refuses values that the version would silently lose: a non-default value in a field that the
+    version lacks (``never_lost``: such fields that are not marked ignorable), and unknown tagged fields in a version
+    without tagged fields.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class MessageLayout(Adapter):
         values.pop("_io", None)  # construct's own
         values.update(values.pop(TAGGED, {}))
         decoded = self.cls()
-        for name, value in values.items():  # set, not passed: a null may mean "the default" to the constructor
+        for name, value in values.items():  # not passed to the constructor, which may take None for "the default"
             setattr(decoded, name, value)
         return decoded
 

@@ -1,7 +1,7 @@
-"""Which bytes became which field: the notes that a traced parse takes, and the limit on the work that it may do.
+"""Records the position of each field during a parse, and limits the number of fields that it may read.
 
-Owns: the list of notes and the budget. Never does: I/O, decoding. Invariant: notes stand in the order in which their
-fields begin, a parent before its children; the last one without an end is where a refused parse stopped.
+Owns: the list of notes and the limit. Never does: I/O, decoding. Invariant: notes are in the order in which their
+fields begin, a parent before its children. If a parse fails, it stopped in the last field whose note has no end.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from construct import ConstructError
 from ..table import PRIMITIVES
 
 LEAVES = PRIMITIVES | {"varint", "varlong"}
-"""The kinds of field that hold nothing but themselves; no field of a message is a varint, those of a record are."""
+"""The kinds of fields without inner fields. ``varint`` and ``varlong`` occur only in records."""
 
 START = "(parsing)."
-"""What construct lets every path begin with."""
+"""The prefix that construct gives to every path."""
 
 
 class TooManyFieldsError(ConstructError):
@@ -30,20 +30,20 @@ class Note:
     path: str
     """``topics[2].partitions[0].records``; empty for the message itself."""
     depth: int
-    """How many fields and array elements enclose it."""
+    """The number of fields and array elements that enclose it."""
     kind: str
     """The type in Kafka's words: ``string``, ``[]TopicData``, ``tag 3``."""
     start: int
     """Position of its first byte."""
     content: int
-    """Where the length or count that it starts with ends, for one that contains others; else where it starts."""
+    """For a field with inner fields, the position after its length or count; else the same as ``start``."""
     end: int | None = None
     """Position after its last byte; None when the parse stopped inside it."""
     value: Any = None
 
     @property
     def holds_others(self) -> bool:
-        """Whether its content are other fields: an array, a structure, the tagged fields."""
+        """Whether the field has inner fields: it is an array, a structure or the tagged fields."""
         return self.kind not in LEAVES and not self.kind.startswith("tag ")
 
 

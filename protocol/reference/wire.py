@@ -1,7 +1,7 @@
-"""Decoding and encoding by the declared reference, and the conversion of construct's errors to ProtocolError.
+"""Encodes and decodes messages with the construct reference, and converts construct's errors to ProtocolError.
 
-Owns: the way from bytes to a value and back, the wording of refusals. Never does: I/O. Invariant: malformed bytes and
-values that cannot be written raise ProtocolError with the field's path, and nothing else is raised for them.
+Owns: these calls, the texts of errors. Never does: I/O. Invariant: malformed bytes, and values that can't be encoded,
+raise ProtocolError with the field's path and nothing else.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ UNKNOWN_TAGGED_FIELDS = "unknown_tagged_fields"
 
 
 def refusal(error: ConstructError) -> ProtocolError:
-    """construct's error as ProtocolError: what is wrong, and the path of the field."""
+    """Converts an error of construct to a ProtocolError with the problem and the path of the field."""
     path = (error.path or "").removeprefix("(parsing)").removeprefix("(building)").removeprefix(".")
     what = str(error).removeprefix(f"Error in path {error.path}\n")
     if what.startswith("stream read less"):  # construct's words for a field of fixed size

@@ -1,1 +1,1 @@
-"""What the broker and the client share of security: TLS contexts, key stores, SASL messages."""
+"""Security code that the broker and the client share: TLS contexts, key stores, SASL messages."""

@@ -1,4 +1,4 @@
-"""The types of resources, patterns, operations and permissions of ACLs, with the numbers of the protocol.
+"""The enums of ACLs, with their numbers in the protocol: resource types, pattern types, operations, permissions.
 
 Pure. Source: ``ResourceType``, ``PatternType``, ``AclOperation``, ``AclPermissionType``; KIP-11, KIP-290.
 """
@@ -12,12 +12,12 @@ Name = TypeVar("Name", bound=IntEnum)
 
 
 def known_name(names: type[Name], number: int) -> Name:
-    """The name of a number; UNKNOWN for one that Kafka 4.3 does not have, as in Java."""
+    """The enum member of a number; UNKNOWN for a number that Kafka 4.3 does not have, as in Java."""
     return names(number) if number in names.__members__.values() else names["UNKNOWN"]
 
 
 class AclResourceType(IntEnum):
-    """What an ACL protects."""
+    """The type of resource that an ACL applies to. ANY is only in filters."""
 
     UNKNOWN = 0
     ANY = 1
@@ -40,7 +40,7 @@ class PatternType(IntEnum):
 
 
 class AclOperation(IntEnum):
-    """What an ACL allows or denies. ANY is only in filters."""
+    """The operation that an ACL allows or denies. ANY is only in filters."""
 
     UNKNOWN = 0
     ANY = 1

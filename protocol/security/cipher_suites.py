@@ -1,4 +1,4 @@
-"""The names of cipher suites: IANA's, which Java and Kafka's keys have, and OpenSSL's. Pure.
+"""Converts names of cipher suites from IANA's, which Java and Kafka's configs use, to OpenSSL's. Pure.
 
 Source: RFC 8446 and the register of TLS cipher suites; ciphers(1) of OpenSSL.
 """

@@ -11,7 +11,7 @@ INTEGER, BIT_STRING, OCTET_STRING, OBJECT_IDENTIFIER, SEQUENCE, SET = 0x02, 0x03
 
 
 class Element(NamedTuple):
-    """One element: its tag, where it starts, where its content starts and ends."""
+    """One DER element: its tag, and the positions of its start, of its content and of its end in ``data``."""
 
     data: bytes
     tag: int
@@ -39,7 +39,7 @@ class Element(NamedTuple):
 
 
 def element(data: bytes, position: int = 0, limit: int | None = None) -> Element:
-    """The element at a position. Raises ValueError, with the byte, if it is not whole or longer than ``limit``."""
+    """Reads the element at a position. Raises ValueError, with the byte, if it is malformed or ends after ``limit``."""
     limit = len(data) if limit is None else limit
     if position + 2 > limit:
         raise ValueError(f"DER: nothing at byte {position}")
@@ -73,7 +73,7 @@ def dotted(content: bytes) -> str:
 
 
 def encoded(tag: int, content: bytes) -> bytes:
-    """An element with this tag and content."""
+    """Encodes an element with this tag and content."""
     length = len(content)
     if length < 0x80:
         return bytes((tag, length)) + content

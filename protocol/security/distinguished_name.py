@@ -1,8 +1,8 @@
-r"""Names of certificates as Java prints them: principals and ACLs of a Kafka contain exactly this text. Pure.
+r"""Prints distinguished names of certificates as Java does, since Kafka's principals and ACLs have this text. Pure.
 
-Owns: RFC 2253 in the form of ``X500Principal.getName()``. Never does: checking a certificate (OpenSSL has). Invariants:
-the last part of the name comes first; types that RFC 2253 does not name are printed as numbers, with their value in
-hexadecimal DER; ``,=+<>#;"\`` are escaped everywhere, spaces at both ends. Source:
+Owns: RFC 2253 in the form of ``X500Principal.getName()``. Never does: verifying a certificate (OpenSSL does).
+Invariants: the last part of the name is printed first; attribute types without a keyword in RFC 2253 are printed as
+numbers, with their value as hexadecimal DER; ``,=+<>#;"\`` are always escaped, spaces only at both ends. Source:
 ``sun.security.x509.AVA.toRFC2253String``.
 """
 

@@ -1,4 +1,4 @@
-"""JAAS configurations: the value of ``sasl.jaas.config``, and files with several login contexts.
+"""Parses JAAS configurations: the value of ``sasl.jaas.config``, and files with several login contexts.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="secret";
 
@@ -130,8 +130,8 @@ def _at(text: str, token: _Token, problem: str) -> JaasError:
 
 
 def _tokens(text: str, extra_letters: str, refused_quotes: str) -> Iterator[_Token]:
-    """The tokens of Java's ``StreamTokenizer``. ``extra_letters`` count as letters; ``refused_quotes`` are tokens of
-    their own kind instead of text (files know double quotes only).
+    """The tokens that Java's ``StreamTokenizer`` gives. ``extra_letters``: further characters of words.
+    ``refused_quotes``: quotes that don't make a ``quoted`` token (files allow double quotes only).
     """
     position, size = 0, len(text)
     while position < size:
@@ -160,12 +160,12 @@ def _tokens(text: str, extra_letters: str, refused_quotes: str) -> Iterator[_Tok
 
 
 def _is_letter(char: str, extra_letters: str) -> bool:
-    """A letter of Java's tokenizer: in ASCII and from 0xA0 on."""
+    """Whether Java's tokenizer treats a character as a letter: ASCII letters, and all from 0xA0 on."""
     return ("a" <= char <= "z") or ("A" <= char <= "Z") or char >= "\xa0" or char in extra_letters
 
 
 def _after_number(text: str, position: int) -> int:
-    """The end of a number; the start if there is none after a minus."""
+    """The position after a number; ``position`` itself for a minus without a number."""
     start = position
     if text[position] == "-":
         position += 1
@@ -183,7 +183,7 @@ def _after_number(text: str, position: int) -> int:
 
 
 def _quoted(text: str, position: int) -> tuple[str, int]:
-    """The text in quotes, and the position after it. It ends at the end of the line, too."""
+    """The text in quotes, and the position after it. Without a closing quote, it ends at the end of the line."""
     quote = text[position]
     position += 1
     characters: list[str] = []

@@ -27,7 +27,7 @@ _KEY, _CERTIFICATE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class JksKey:
-    """A private key under its password, with its certificates (DER), its own one first."""
+    """A private key encrypted with its password, and its certificate chain (DER), the key's own certificate first."""
 
     alias: str
     protected: bytes = field(repr=False)
@@ -78,7 +78,7 @@ def read(data: bytes, password: str | None) -> JksStore:
 
 
 def unprotected(key: JksKey, password: str) -> bytes:
-    """The private key as PKCS#8. Raises StoreError if the password is wrong."""
+    """Decrypts a private key; returns it as PKCS#8. Raises StoreError if the password is wrong."""
     try:
         algorithm, encrypted = list(der.element(key.protected).children())
         name = der.dotted(next(algorithm.children()).content)

@@ -1,9 +1,9 @@
-"""The tokens with which a node logs in by OAUTHBEARER: of an endpoint, of a file, or without a signature for tests.
+"""Gets the tokens for a login with OAUTHBEARER: from an endpoint, from a file, or unsigned ones for tests.
 
-Shell. Owns: the last token of an endpoint. Never does: waiting on an event loop; callers use a thread. Invariants: a
-token is replaced when 80 % of its life has passed; if that fails, the earlier one is used until it expires; credentials
-are sent to the configured URL only, never to where it redirects. Source: ``ClientCredentialsJwtRetriever``,
-``FileJwtRetriever``, ``ExpiringCredentialRefreshingLogin``.
+Shell. Owns: the last token of an endpoint. Never does: waiting on an event loop; its calls block, so callers use a
+thread. Invariants: a token is replaced when 80 % of its lifetime has passed; if that fails, the earlier one is used
+until it expires; credentials are sent only to the configured URL, redirects are not followed. Source:
+``ClientCredentialsJwtRetriever``, ``FileJwtRetriever``, ``ExpiringCredentialRefreshingLogin``.
 """
 
 import time
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import ssl
 
 MAX_BYTES = 1 << 20
-"""An answer, or a file, is read up to this size."""
+"""The largest answer of an endpoint, in bytes; a file is read only up to this size."""
 CHUNK_BYTES = 64 * 1024
 TRUST_PREFIX = "ssl.truststore."
 
 
 class JwtRetriever:
-    """One node's tokens. ``token`` blocks: one thread at a time."""
+    """Gets the tokens of one node. ``token`` blocks; only one thread may call it at a time."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class JwtRetriever:
         self._tls()
 
     def token(self) -> str:
-        """A token. Raises TokenError if the source gives none."""
+        """Returns a token for a login. Raises TokenError if the source gives none."""
         url = self._settings.endpoint
         if url is None:
             return unsecured_token(self._settings.options, self._now_s())
@@ -75,7 +75,9 @@ class JwtRetriever:
         return token
 
     def _tls(self) -> "ssl.SSLContext | None":
-        """The context for the endpoint, made anew so that a replaced trust store is read; None for the system's."""
+        """The TLS context for the endpoint; None for the system's default. Made for each request, so that a replaced
+        trust store is read.
+        """
         url = self._settings.endpoint or ""
         if not url.lower().startswith("https") or not any(key.startswith(TRUST_PREFIX) for key in self._trust):
             return None
@@ -85,7 +87,7 @@ class JwtRetriever:
 
 
 def _read(url: str) -> str:
-    """The token in a file, which is read at each login."""
+    """Reads the token from the file at ``url``. Raises TokenError."""
     from urllib.parse import unquote, urlsplit
 
     path = unquote(urlsplit(url).path)
@@ -100,7 +102,7 @@ def _read(url: str) -> str:
 
 
 def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
-    """The body of the endpoint's answer. Raises TokenError."""
+    """Sends the request; returns the body of the answer. Raises TokenError."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
@@ -109,7 +111,7 @@ def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
         """Makes a redirection an error."""
 
         def redirect_request(self, *_: object) -> None:
-            """Follows none."""
+            """Returns None, so that a redirection is raised as an HTTPError."""
 
     handlers = [Stay()] if tls is None else [Stay(), HTTPSHandler(context=tls)]
     posted = Request(request.url, data=request.body.encode(), headers=dict(request.headers), method="POST")

@@ -1,8 +1,7 @@
-"""Key stores and trust stores of Kafka's ``ssl.*`` keys: what a file holds, whatever its format.
+"""Reads key stores and trust stores for Kafka's ``ssl.*`` configs: PEM, PKCS12 and JKS.
 
-Owns: the recognition of formats by their first bytes (Java does the same for JKS and PKCS12, whatever
-``ssl.keystore.type`` says). Never does: logging, writing. Invariant: secrets have no ``repr``. Source:
-``DefaultSslEngineFactory``.
+Owns: recognizing the format by the first bytes; ``ssl.keystore.type`` is not used (Java does the same for JKS and
+PKCS12). Never does: logging, writing. Invariant: ``repr`` does not show secrets. Source: ``DefaultSslEngineFactory``.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from . import jks, pem, pkcs12
 from .store_error import StoreError
 
 _MAX_STORE_BYTES = 16 << 20
-"""No key store is larger. A wrong path such as a log or a device is refused before it is read."""
+"""The largest file that is accepted as a store. A wrong path, such as a log or a device, is not read completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class KeyEntry:
     """The certificates as DER, the key's own one first."""
 
     def as_pem(self) -> bytes:
-        """Key and certificates as OpenSSL reads them."""
+        """The key and the certificates as PEM, which OpenSSL reads."""
         label = pem.ENCRYPTED_PRIVATE_KEY if self.is_encrypted else pem.PRIVATE_KEY
         return pem.written(label, self.key) + b"".join(pem.written(pem.CERTIFICATE, one) for one in self.chain)
 
@@ -83,7 +82,7 @@ def pem_key_entry(key_text: str, chain_text: str, key_password: str | None) -> K
 def trusted_certificates(data: bytes, store_password: str | None) -> tuple[bytes, ...]:
     """The certificates (DER) that a trust store trusts, at least one. Raises StoreError.
 
-    As in Java, the own certificate of each private key is one of them, and the rest of its chain is not.
+    As in Java, these include the certificate of each private key, but not the rest of its chain.
     """
     if is_pem(data):
         return pem.certificates(data.decode("latin-1"))

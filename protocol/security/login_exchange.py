@@ -1,7 +1,7 @@
-"""The client's side of one SASL login: the handshake, then the messages of a mechanism, until the session begins.
+"""The client's side of a SASL login: SaslHandshake, then SaslAuthenticate requests with the mechanism's messages.
 
-Pure. Owns: the order of the requests, and the text of a refusal. Never does: sockets, clocks. The same steps
-authenticate again on an open connection (KIP-368). Source: ``SaslClientAuthenticator``.
+Pure. Owns: the order of the requests, and the error texts. Never does: sockets, clocks. The same steps re-authenticate
+an open connection (KIP-368). Source: ``SaslClientAuthenticator``.
 """
 
 from collections.abc import Generator
@@ -17,9 +17,9 @@ from ..messages.structure import Message
 from .login_mechanisms import ClientLogin, MechanismError
 
 LoginSteps = Generator[Message, Message, int]
-"""Yields each request to send, and takes its answer. Returns the lifetime of the session in ms (0: it has no end)."""
+"""Yields each request to send, and receives its response. Returns the session lifetime in ms (0: no limit)."""
 MESSAGES_MAX = 10
-"""No mechanism has more. A broker that goes on asking is refused."""
+"""The highest number of SaslAuthenticate requests in a login; no mechanism needs more."""
 RESPONSES: dict[type[Message], type[Message]] = {
     SaslHandshakeRequest: SaslHandshakeResponse,
     SaslAuthenticateRequest: SaslAuthenticateResponse,
@@ -32,7 +32,7 @@ class LoginRefusedError(Exception):
 
 
 def login_steps(mechanism: ClientLogin, address: str) -> LoginSteps:
-    """The requests of one login at the broker at ``address``.
+    """Performs one login at the broker at ``address``, as a generator of requests (:data:`LoginSteps`).
 
     Raises LoginRefusedError, which names the broker, the mechanism and the user.
     """

@@ -1,7 +1,7 @@
 """The client's side of the SASL mechanisms: PLAIN, SCRAM, OAUTHBEARER.
 
-Pure: nonces and tokens are passed in. A mechanism gives the first message, then the answer to each of the broker's
-messages, until it is complete. Passwords and tokens do not show in ``repr``. Source: ``PlainSaslClient``,
+Pure: nonces and tokens are passed in. A mechanism returns the client's first message, then its answer to each message
+of the broker, until the login is complete. ``repr`` does not show passwords or tokens. Source: ``PlainSaslClient``,
 ``ScramSaslClient``, ``OAuthBearerSaslClient``.
 """
 
@@ -18,7 +18,7 @@ TOKEN = re.compile(r"[-_~+/.a-zA-Z0-9]+=*")
 SEPARATOR = "\x01"
 NONCE_BYTES = 20
 ITERATIONS_AT_MOST = 1_000_000
-"""A broker that asks for more would keep the client busy for a second and more with each login."""
+"""The most SCRAM iterations that a broker may ask for. More would take the client over a second for each login."""
 
 
 class MechanismError(ValueError):
@@ -55,7 +55,7 @@ class PlainLogin:
         return self._message
 
     def answer(self, message: bytes) -> bytes | None:
-        """The broker answers with an empty message."""
+        """Returns None: the broker's empty message ends the login. Raises MechanismError for any other message."""
         if message:
             raise MechanismError(f"the broker sent {len(message)} bytes where PLAIN has none")
         return None
@@ -78,7 +78,7 @@ class ScramLogin:
         return self._first.encode()
 
     def answer(self, message: bytes) -> bytes | None:
-        """The proof; then the broker's signature is checked."""
+        """Answers the broker's first message with the proof; checks its signature in the second (returns None)."""
         try:
             if self._expected is None:
                 return self._proof(message)
@@ -133,6 +133,6 @@ class OAuthBearerLogin:
         return self._message
 
     def answer(self, message: bytes) -> bytes | None:
-        """Empty if the token is accepted. Otherwise the broker sends an error as JSON, and wants a last message; its
-        next answer is the failure."""
+        """Returns None if ``message`` is empty: the broker has accepted the token. Otherwise ``message`` is an error in
+        JSON, which the client must answer with one byte; the broker's next response is then the failure."""
         return SEPARATOR.encode() if message else None

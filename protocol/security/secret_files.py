@@ -1,8 +1,8 @@
-"""Gives libraries that only read files a secret without writing it to a disk.
+"""Passes a secret to a library that reads only files, without writing it to a disk (on Linux).
 
-``ssl`` loads keys from paths only. On Linux the file is in memory (memfd_create) and its path is one of ``/proc``. On
-systems without that, such as macOS, it is a file in a directory that only this user can read, which is removed at once
-after the library has read it; deleted blocks of such a disk may keep it.
+``ssl`` can load keys only from paths. On Linux the file is in memory (memfd_create), with a path in ``/proc``. On other
+systems, such as macOS, it is a file in a directory that only this user can read, and is removed as soon as the library
+has read it; the secret may remain in free blocks of that disk.
 """
 
 import os

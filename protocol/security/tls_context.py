@@ -1,11 +1,12 @@
 """TLS contexts from Kafka's ``ssl.*`` keys, for the broker's listeners and for our clients.
 
-Owns: what the keys mean for OpenSSL. Never does: connecting, logging. Invariants: a context is complete when it is
-returned, so replacing one by another is an assignment (``load_cert_chain`` on a context in use is not atomic); an error
-names the key, the file and the position, never a secret. Source: ``DefaultSslEngineFactory``.
+Owns: the translation of the configs for OpenSSL. Never does: connecting, logging. Invariants: a context is complete
+when it is returned, and is never changed afterwards (``load_cert_chain`` on a context in use is not atomic): to renew a
+certificate, the caller replaces the context; an error names the config, the file and the position, never a secret.
+Source: ``DefaultSslEngineFactory``.
 
-What differs from Java: formats of stores are recognised by their bytes; TLS 1.3's suites can't be chosen one by one
-before Python 3.15 (:func:`_set_suites`).
+Differences from Java: store formats are recognized by their bytes; the cipher suites of TLS 1.3 can't be chosen one by
+one before Python 3.15 (:func:`_set_suites`).
 """
 
 import contextlib
@@ -76,8 +77,8 @@ class ServerTls:
 
     context: ssl.SSLContext
     refused_suites: frozenset[str]
-    """The suites of TLS 1.3 that OpenSSL may agree on and ``ssl.cipher.suites`` does not have: the connection must be
-    refused after such a handshake.
+    """The TLS 1.3 suites that OpenSSL may negotiate although ``ssl.cipher.suites`` does not list them. The caller must
+    close a connection whose handshake has negotiated one of them.
     """
     certificate: bytes = field(repr=False)
     """The listener's own certificate, as DER."""
@@ -153,10 +154,11 @@ def _context(protocol: int, settings: TlsSettings) -> ssl.SSLContext:
 
 
 def _set_suites(context: ssl.SSLContext, settings: TlsSettings, *, may_refuse: bool) -> frozenset[str]:
-    """Sets ``ssl.cipher.suites``. Returns the suites of TLS 1.3 that can still be agreed on and must be refused then.
+    """Applies ``ssl.cipher.suites``. Returns the unlisted TLS 1.3 suites that can still be negotiated: the caller must
+    refuse connections with them.
 
-    TLS 1.3's suites stay enabled, all three. A version without any suite in the list is disabled. A server prefers its
-    own order, AES-256 first; so a list with that suite loses few clients.
+    OpenSSL keeps all three TLS 1.3 suites enabled if any is listed. A TLS version without a listed suite is disabled.
+    With ``may_refuse`` the list must have AES-256, which the server prefers, so that few clients negotiate another one.
     """
     key = settings.name("ssl.cipher.suites")
     wanted = settings.entries("ssl.cipher.suites")
@@ -244,7 +246,7 @@ def _trusted(settings: TlsSettings) -> tuple[bytes, ...]:
 
 
 def _refuse_store_password(settings: TlsSettings, store: str) -> None:
-    """Kafka refuses a password of a PEM store too: it would protect nothing."""
+    """Raises TlsSettingsError if a PEM store has a store password, which would protect nothing. Kafka does the same."""
     if settings.get(f"{store}.password") is not None:
         name = settings.name(f"{store}.password")
         raise TlsSettingsError(f"{name} is set, but the store is PEM: only ssl.key.password can protect its key")

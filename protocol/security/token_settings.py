@@ -1,7 +1,7 @@
-"""How a node that logs in with OAUTHBEARER gets a token: Java's keys, the request to an endpoint, its answer.
+"""The settings for OAUTHBEARER tokens of a client: Kafka's configs, the request to the token endpoint, its answer.
 
-Pure: the time is passed in. Never does: asking, reading files, verifying a token. Errors and representations never show
-a token or a secret. Source: ``DefaultJwtRetriever``, ``ClientCredentialsJwtRetriever``, ``FileJwtRetriever``,
+Pure: the time is passed in. Never does: sending requests, reading files, verifying a token. Errors and ``repr`` never
+show a token or a secret. Source: ``DefaultJwtRetriever``, ``ClientCredentialsJwtRetriever``, ``FileJwtRetriever``,
 ``OAuthBearerUnsecuredLoginCallbackHandler``; RFC 6749, 4.4.
 """
 
@@ -36,7 +36,7 @@ REFRESH_WINDOW = 0.8
 DEFAULT_TIMEOUT_MS = 10_000
 SCHEMES = ("http", "https", "file")
 UNRESERVED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*-._")
-"""What Java's URLEncoder leaves as it is."""
+"""The bytes that Java's URLEncoder does not encode."""
 
 
 class TokenSettingsError(ValueError):
@@ -103,7 +103,7 @@ class RetrieverSettings(NamedTuple):
         return TokenRequest(self.endpoint, headers, body, self._timeout_s())
 
     def _timeout_s(self) -> float:
-        """One time for connecting and reading: the longer of Java's two."""
+        """The timeout of the whole request, in seconds: the longer of Kafka's connect and read timeouts."""
         times = []
         for key in (CONNECT_TIMEOUT_KEY, READ_TIMEOUT_KEY):
             text = self.texts.get(key, "").strip()
@@ -131,7 +131,7 @@ class KeptToken:
         self._fresh_until_s = self._expires_s = 0.0
 
     def keep(self, token: str, now_s: float) -> None:
-        """A token without an expiry is not used again."""
+        """Keeps a token. A token without an expiry time is not used again."""
         expires_s = expiry_of(token)
         self._token = token
         self._expires_s = 0.0 if expires_s is None else expires_s

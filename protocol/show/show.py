@@ -164,7 +164,7 @@ def field_lines(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
 
 
 def _hex(note: "Note", data: bytes) -> str:
-    """The bytes of a field, but not of a secret; of one that contains others only the length or count before them."""
+    """The bytes of a field in hexadecimal; for a field with inner fields, only its length or count. Hides secrets."""
     end = note.content if note.holds_others else note.end
     own = data[note.start : end]
     if note.path.rpartition(".")[2] in SECRETS:
@@ -174,7 +174,7 @@ def _hex(note: "Note", data: bytes) -> str:
 
 
 def value_of(note: "Note") -> str:
-    """A field's value in words; where the parse stopped, that."""
+    """A field's value as text; ``?`` for a field in which the parse stopped."""
     value: Any = note.value
     if note.end is None:
         return "" if note.holds_others else "?"
