@@ -100,7 +100,14 @@ def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = Non
 
 
 def _in_parallel(pool: Executor, calls: Sequence[Callable[[], None]]) -> None:
-    futures = [pool.submit(call) for call in calls]
-    errors = [error for future in futures if (error := future.exception()) is not None]
+    errors = [error for error in pool.map(_error_of, calls) if error is not None]
     if errors:
         raise min(errors, key=lacks_descriptors)
+
+
+def _error_of(call: Callable[[], None]) -> OSError | None:
+    try:
+        call()
+    except OSError as error:
+        return error
+    return None

@@ -1,6 +1,6 @@
 """How much more memory a job takes for one directory than for another.
 
-``python -m pipeline.peak_memory JOB FIRST SECOND``
+``python -m tests.pipeline.peak_memory JOB FIRST SECOND``
 
 Does the job on FIRST, so that everything is imported and compiled, then on SECOND; prints by how many bytes the
 process's greatest memory grew. Linux only (VmHWM).
@@ -74,8 +74,9 @@ JOBS: dict[str, Callable[[Path], None]] = {
 
 def growth(job: str, first: Path, second: Path) -> int:
     """Runs this module in its own process. Returns the number that it prints."""
-    command = [sys.executable, "-m", "pipeline.peak_memory", job, str(first), str(second)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    # By its full name: `pipeline` is the package under test if the tests of Spark have set PYTHONPATH in this process.
+    command = [sys.executable, "-m", "tests.pipeline.peak_memory", job, str(first), str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
     return int(done.stdout.split()[-1])
 
