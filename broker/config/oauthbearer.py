@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ...protocol.security.token_settings import HANDLER_KEY as LOGIN_HANDLER_KEY
 from ...protocol.security.token_settings import TOKEN_KEYS, UNSECURED, RetrieverSettings, TokenSettingsError
 from .errors import ConfigError
 from .listener_keys import ListenerValue, listener_value, prefix_of
@@ -19,7 +20,6 @@ MECHANISM = "OAUTHBEARER"
 PACKAGE = "org.apache.kafka.common.security.oauthbearer"
 JWKS_HANDLER = f"{PACKAGE}.OAuthBearerValidatorCallbackHandler"
 UNSECURED_HANDLER = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
-LOGIN_HANDLER_KEY = "sasl.login.callback.handler.class"
 HANDLER_KEY = "sasl.server.callback.handler.class"
 URL_KEY = "sasl.oauthbearer.jwks.endpoint.url"
 REFRESH_KEY = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
@@ -30,7 +30,7 @@ ISSUER_KEY = "sasl.oauthbearer.expected.issuer"
 NAME_CLAIM_KEY = "sasl.oauthbearer.sub.claim.name"
 SCOPE_CLAIM_KEY = "sasl.oauthbearer.scope.claim.name"
 SKEW_KEY = "sasl.oauthbearer.clock.skew.seconds"
-UNSECURED_OPTIONS = ("unsecuredLogin", "unsecuredValidator")
+UNSECURED_OPTIONS = (UNSECURED, "unsecuredValidator")
 """The prefixes of the login module's options for tokens without a signature."""
 LOGIN_HANDLER = f"{PACKAGE}.OAuthBearerLoginCallbackHandler"
 """Gets tokens from an endpoint or a file."""
