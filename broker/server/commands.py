@@ -122,7 +122,6 @@ async def run(
 ) -> str | None:
     """Starts a broker, waits for SIGTERM or SIGINT, and stops it. Returns why it ended by itself, otherwise None."""
     ready_file = acts.ready_file
-    raise_descriptor_limit()
     keep_freed_memory()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

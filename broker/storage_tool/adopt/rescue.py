@@ -17,6 +17,7 @@ from ...config.errors import ConfigError
 from ...config.security import refuse_unserved_security
 from ...config.server_config import ServerConfig
 from ...dispatch.read_only import ReadOnlyMode
+from ...network.descriptor_limit import raise_descriptor_limit
 from ...server.commands import START_ERRORS, FirstActs, loop_factory, run
 from ...server.logging_setup import set_up_logging
 from ...server.random_ids import random_uuid
@@ -102,6 +103,7 @@ class Rescue:
         set_up_logging(log_level, "text")
         mode = ReadOnlyMode(self._files_for, self._refusal) if self._read_only else None
         try:
+            raise_descriptor_limit()
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 return runner.run(run(self._config, FirstActs(ready_file=ready_file), None, mode))
         except START_ERRORS as error:
