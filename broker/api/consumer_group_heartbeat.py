@@ -11,14 +11,20 @@ A heartbeat appends records to ``__consumer_offsets`` only if it changes somethi
 timer and one answer.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from ..dispatch.request import RequestContext, in_one_step
-from ..groups.consumer.heartbeat import changes_nothing, consumer_group_heartbeat
-from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
+from ...protocol.steps import Steps, run_to_end
+from ..dispatch.request import Reply, RequestContext, in_one_step
+from ..groups.consumer.heartbeat import (
+    ANSWERED_A_STEP,
+    changes_nothing,
+    consumer_group_heartbeat,
+    heartbeat_assignment,
+)
+from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH, PartitionEpochs
 from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
 from ..groups.effects import GroupEffects
@@ -37,7 +43,7 @@ def handle(
     broker: Broker,
     request: ConsumerGroupHeartbeatRequest,
     context: RequestContext,
-    reply: Callable[[ConsumerGroupHeartbeatResponse], None],
+    reply: Reply[ConsumerGroupHeartbeatResponse],
 ) -> Iterator[object] | None:
     """Answers after the changes are stored.
 
@@ -52,18 +58,30 @@ def handle(
         reply(_refused(error.error_code, error.message))
         return None
 
+    assigned: PartitionEpochs | None = None
+
     def decide(core: GroupCore, effects: GroupEffects) -> None:
+        nonlocal assigned
         effects.access = context.access
         try:
-            consumer_group_heartbeat(core, request, context, effects)
+            assigned = consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:
             # No record is stored. Effects on members of a classic group stay: they may already have been told to
             # rejoin.
             effects.discard_records()
             effects.response = _refused(error.error_code, error.message)
 
+    def answer(response: ConsumerGroupHeartbeatResponse) -> None:
+        if assigned is None or response.error_code:
+            reply(response)
+        elif len(assigned) <= ANSWERED_A_STEP:
+            response.assignment = run_to_end(heartbeat_assignment(assigned))
+            reply(response)
+        else:
+            reply.run_steps(request, _answer_in_steps(response, assigned, reply))
+
     def serve() -> None:
-        coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)
+        coordinator.write(request.group_id, context.now_ms, decide, answer, _refused)
 
     if request.member_epoch < 0 or _is_routine(coordinator, request):
         # A member that leaves may close its connection at once, which would stop work in slices. So serve it in one
@@ -71,6 +89,13 @@ def handle(
         serve()
         return None
     return in_one_step(context, serve)
+
+
+def _answer_in_steps(
+    response: ConsumerGroupHeartbeatResponse, assigned: PartitionEpochs, reply: Reply[ConsumerGroupHeartbeatResponse]
+) -> Steps[None]:
+    response.assignment = yield from heartbeat_assignment(assigned)
+    reply(response)
 
 
 def _is_routine(coordinator: GroupCoordinator, request: ConsumerGroupHeartbeatRequest) -> bool:

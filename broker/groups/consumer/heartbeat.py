@@ -8,6 +8,7 @@ A heartbeat that changes nothing costs one comparison, one timer and one answer.
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ....protocol.steps import Steps
 from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
 from ..classic.states import GroupState
@@ -43,6 +44,8 @@ from .target_assignment import Target, update_target_assignment
 
 JOINING_EPOCH = 0
 NO_TIMEOUT_MS = -1
+ANSWERED_A_STEP = 512
+"""Topics of an assignment that one step adds to an answer: 1 us each."""
 
 TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
 
@@ -65,11 +68,15 @@ def changes_nothing(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest)
 
 def consumer_group_heartbeat(
     core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: GroupEffects
-) -> None:
-    """Handles a heartbeat whose fields were checked. Raises KafkaError."""
+) -> PartitionEpochs | None:
+    """Handles a heartbeat whose fields were checked. Returns the assignment that the answer must contain, or None.
+
+    The caller adds it to the answer (:func:`heartbeat_assignment`), because thousands of topics take many steps. Raises
+    KafkaError.
+    """
     if request.member_epoch < 0:
         leave(core, request, effects)
-        return
+        return None
     joins = request.member_epoch == JOINING_EPOCH
     records = effects.records
     group = _group_of(core, request.group_id, joins, effects, records)
@@ -90,14 +97,12 @@ def consumer_group_heartbeat(
         refuse_without_memory(core, group, updated)
         changed = _step(core, group, member, updated, owned, effects)
     set_session_timer(core, group.group_id, changed.member_id, effects)
-    response = ConsumerGroupHeartbeatResponse(
+    effects.response = ConsumerGroupHeartbeatResponse(
         member_id=changed.member_id,
         member_epoch=changed.member_epoch,
         heartbeat_interval_ms=heartbeat_interval_ms(core, group.group_id),
     )
-    if joins or _is_full(request) or changed.assigned != member.assigned:
-        response.assignment = heartbeat_assignment(changed.assigned)
-    effects.response = response
+    return changed.assigned if joins or _is_full(request) or changed.assigned != member.assigned else None
 
 
 def _group_of(
@@ -242,8 +247,12 @@ def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
     return request.rebalance_timeout_ms != NO_TIMEOUT_MS and subscribes and request.topic_partitions is not None
 
 
-def heartbeat_assignment(assigned: PartitionEpochs) -> ConsumerGroupHeartbeatResponse.Assignment:
-    """Returns an assignment for the answer to a heartbeat, in Kafka's order."""
-    return ConsumerGroupHeartbeatResponse.Assignment(
-        [TopicPartitions(topic_id, partition_order(assigned[topic_id])) for topic_id in topic_map_order(assigned)]
-    )
+def heartbeat_assignment(assigned: PartitionEpochs) -> Steps[ConsumerGroupHeartbeatResponse.Assignment]:
+    """Returns an assignment for the answer to a heartbeat, in Kafka's order, in steps."""
+    topics: list[TopicPartitions] = []
+    order = topic_map_order(assigned)
+    for start in range(0, len(order), ANSWERED_A_STEP):
+        yield
+        some = order[start : start + ANSWERED_A_STEP]
+        topics += [TopicPartitions(topic_id, partition_order(assigned[topic_id])) for topic_id in some]
+    return ConsumerGroupHeartbeatResponse.Assignment(topics)

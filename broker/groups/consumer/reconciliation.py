@@ -85,7 +85,7 @@ class Reconciliation(NamedTuple):
         return member._replace(state=MemberState.UNREVOKED_PARTITIONS, pending_revocation=pending)
 
     def _computed(self, member: ConsumerGroupMember, member_epoch: int) -> ConsumerGroupMember:
-        kept: dict[TopicId, dict[int, int]] = {}
+        kept: dict[TopicId, Mapping[int, int]] = {}
         to_revoke: dict[TopicId, dict[int, int]] = {}
         to_assign: dict[TopicId, set[int]] = {}
         unreleased = False
@@ -95,6 +95,9 @@ class Reconciliation(NamedTuple):
             missing = target
             current = assigned.get(topic_id)
             if current:  # saves time if the member gets thousands of topics of which it owns none yet
+                if current.keys() == target:  # saves time if it keeps thousands of topics
+                    kept[topic_id] = current
+                    continue
                 kept_here = {index: epoch for index, epoch in current.items() if index in target}
                 revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
                 missing = target - kept_here.keys()
@@ -113,7 +116,7 @@ class Reconciliation(NamedTuple):
                 state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=to_revoke
             )
         for topic_id, indexes in to_assign.items():
-            kept.setdefault(topic_id, {}).update(dict.fromkeys(indexes, self.target_epoch))
+            kept[topic_id] = {**kept.get(topic_id, NO_EPOCHS), **dict.fromkeys(indexes, self.target_epoch)}
         return member.with_epoch(self.target_epoch)._replace(
             state=MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE,
             assigned=kept,

@@ -132,5 +132,5 @@ def _topic_partitions(assigned: PartitionEpochs) -> list[CurrentTopicPartitions]
     topics = []
     for topic_id, epochs in assigned.items():
         partitions = sorted(epochs)
-        topics.append(CurrentTopicPartitions(topic_id, partitions, [epochs[index] for index in partitions]))
+        topics.append(CurrentTopicPartitions(topic_id, partitions, list(map(epochs.__getitem__, partitions))))
     return topics

@@ -140,11 +140,11 @@ def _partition_epochs(
     default = max(member_epoch, 0)
     found = {}
     for topic in topics:
-        epochs = topic.assignment_epochs
-        if not epochs and topic.partitions:
-            epochs = None
-        if epochs is not None and len(epochs) != len(topic.partitions):
-            logger.error("group %r: %d epochs for %d partitions", group.group_id, len(epochs), len(topic.partitions))
-            epochs = None
-        found[topic.topic_id] = dict(zip(topic.partitions, epochs or [default] * len(topic.partitions), strict=True))
+        partitions, epochs = topic.partitions, topic.assignment_epochs
+        if epochs and len(epochs) == len(partitions):
+            found[topic.topic_id] = dict(zip(partitions, epochs))  # noqa: B905, the lengths are equal
+            continue
+        if epochs:
+            logger.error("group %r: %d epochs for %d partitions", group.group_id, len(epochs), len(partitions))
+        found[topic.topic_id] = dict.fromkeys(partitions, default)
     return found

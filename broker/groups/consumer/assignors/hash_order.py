@@ -21,13 +21,13 @@ Element = TypeVar("Element")
 def topic_map_order(topic_ids: Iterable[bytes]) -> list[bytes]:
     """Returns topic ids in the order of a ``HashMap`` to which they were added one by one: a member's assignment."""
     topics = sorted(topic_ids)
-    return _ordered(topics, [_uuid_hash(topic) for topic in topics], INITIAL_BUCKETS)
+    return _ordered(topics, _uuid_hashes(topics), INITIAL_BUCKETS)
 
 
 def topic_set_order(topic_ids: Iterable[bytes]) -> list[bytes]:
     """Returns topic ids in the order of a ``HashSet`` copied from another collection: a member's subscription."""
     topics = sorted(topic_ids)
-    return _ordered(topics, [_uuid_hash(topic) for topic in topics], _copied_buckets(len(topics)))
+    return _ordered(topics, _uuid_hashes(topics), _copied_buckets(len(topics)))
 
 
 def partition_order(partitions: Collection[int]) -> list[int]:
@@ -42,9 +42,8 @@ def partition_order(partitions: Collection[int]) -> list[int]:
     return _ordered(indexes, indexes, buckets)
 
 
-def _uuid_hash(topic_id: bytes) -> int:
-    first, second, third, fourth = _UUID.unpack(topic_id)
-    return int(first ^ second ^ third ^ fourth)
+def _uuid_hashes(topic_ids: Sequence[bytes]) -> list[int]:
+    return [first ^ second ^ third ^ fourth for first, second, third, fourth in _UUID.iter_unpack(b"".join(topic_ids))]
 
 
 def _copied_buckets(size: int) -> int:
@@ -57,7 +56,8 @@ def _copied_buckets(size: int) -> int:
 def _ordered(elements: Sequence[Element], hashes: Sequence[int], buckets: int) -> list[Element]:
     """Returns the elements bucket by bucket, those of one bucket in the order of insertion."""
     buckets = _after_insertion(hashes, buckets)
-    return [elements[at] for at in sorted(range(len(elements)), key=lambda at: hash_bucket(hashes[at], buckets))]
+    places = [hash_bucket(code, buckets) for code in hashes]
+    return [elements[at] for at in sorted(range(len(elements)), key=places.__getitem__)]
 
 
 def _after_insertion(hashes: Sequence[int], buckets: int) -> int:
