@@ -33,7 +33,7 @@ BROKER_CONFIGS = {
 RETAINED, COMPACTED = "retained", "compacted"
 _SEGMENT = {"internal.segment.bytes": str(1 << 20), "file.delete.delay.ms": "100"}
 _TOPICS = (
-    (RETAINED, 4, {**_SEGMENT, "retention.bytes": str(6 << 20), "cleanup.policy": "delete"}),
+    (RETAINED, 4, {**_SEGMENT, "retention.bytes": str(16 << 20), "cleanup.policy": "delete"}),
     (
         COMPACTED,
         2,
