@@ -22,6 +22,8 @@ FEW_CONNECTIONS = 100
 """A start with room for fewer logs a warning."""
 UNLIMITED = 1 << 20
 """Used if the system has no limit."""
+UNLISTED_MAX = 4_096
+"""Descriptors that are looked at one by one, 0.5 us each, if the system does not list them."""
 MACOS_LIMIT = 10_240
 """The most that macOS grants if its hard limit is "unlimited" (OPEN_MAX)."""
 
@@ -84,9 +86,23 @@ def log_few_connections(shares: DescriptorShares) -> None:
         )
 
 
-def open_descriptors() -> int:
-    """The number of descriptors that this process has open. Raises OSError if it has none left to count them."""
-    return len(os.listdir("/dev/fd")) - 1  # without that of the listing
+def open_descriptors(directory: str = "/dev/fd") -> int:
+    """The number of descriptors that this process has open. Raises OSError if it has none left to count them.
+
+    ``directory``: where the system lists them. A chroot without it is asked for each descriptor up to UNLISTED_MAX.
+    """
+    try:
+        return len(os.listdir(directory)) - 1  # without that of the listing
+    except FileNotFoundError:
+        return sum(_is_open(descriptor) for descriptor in range(UNLISTED_MAX))
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def raise_descriptor_limit() -> None:

@@ -14,6 +14,7 @@ from odradek.broker.network.descriptor_limit import (
     LEAST_CONNECTIONS,
     SEGMENTS_MAX,
     TooFewDescriptorsError,
+    open_descriptors,
     shares_of,
 )
 from odradek.protocol.codec.header import encode_request
@@ -258,3 +259,9 @@ def test_each_thread_has_its_share_of_the_open_files(tmp_path: Path) -> None:
     with cache.divided(4), ThreadPoolExecutor(4) as pool:
         list(pool.map(open_all, [paths[first::4] for first in range(4)]))
     assert max(most_open) == 2
+
+
+def test_descriptors_are_counted_where_the_system_does_not_list_them(tmp_path: Path) -> None:
+    assert open_descriptors(str(tmp_path / "missing")) == open_descriptors()
+    with (tmp_path / "file").open("w"):
+        assert open_descriptors(str(tmp_path / "missing")) == open_descriptors()
