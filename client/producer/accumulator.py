@@ -341,8 +341,14 @@ class Accumulator:
 
     def expired(self, now_ms: float) -> list[ProducerBatch]:
         """Waiting batches older than ``delivery_timeout_ms``; the caller fails them."""
-        limit = now_ms - self._delivery_timeout_ms
-        return [batch for queue in self._queues.values() for batch in queue.waiting if batch.created_ms <= limit]
+        timeout_ms = self._delivery_timeout_ms
+        # Computed as next_expiry_ms does: with another order of the operands, rounding can make the batch expire later.
+        return [
+            batch
+            for queue in self._queues.values()
+            for batch in queue.waiting
+            if batch.created_ms + timeout_ms <= now_ms
+        ]
 
     def next_expiry_ms(self) -> float | None:
         """The time (ms) at which the oldest waiting batch expires, in the caller's clock; None if none waits."""

@@ -137,6 +137,15 @@ def test_a_lost_batch_starts_a_new_epoch_when_nothing_is_in_flight() -> None:
     assert take(queue, P1).producer_epoch == 0, "the other partitions lost nothing"
 
 
+@given(st.floats(0, 1e9), st.sampled_from((700.0, 1_000.0, 30_000.0, 120_000.0)))
+def test_a_batch_has_expired_at_its_expiry(now_ms: float, timeout_ms: float) -> None:
+    queue = accumulator(delivery_timeout_ms=timeout_ms)
+    add(queue, "a", now_ms=now_ms)
+    expiry_ms = queue.next_expiry_ms()
+    assert expiry_ms is not None
+    assert len(queue.expired(expiry_ms)) == 1, "otherwise the sender waits for no time, again and again"
+
+
 def test_a_batch_that_never_went_out_costs_no_epoch() -> None:
     queue = accumulator()
     add(queue, "a", now_ms=0)
