@@ -7,17 +7,16 @@ group of the protocol ``sessioned``, a zombie that is fenced, a transaction for 
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
+from systems.committed import committed
 from systems.connect import ConnectWorker
 
 LINES = 100
 """In one piece: few enough that FileStreamSource reads all of them in one poll. What it leaves over it gives only when
 the file has grown again."""
 PIECES = 4
-PATIENCE_S = 120.0
 
 pytestmark = [pytest.mark.ci, pytest.mark.java]
 
@@ -27,26 +26,6 @@ def append(file: Path, first: int) -> list[str]:
     with file.open("a") as out:
         out.writelines(f"{line}\n" for line in lines)
     return lines
-
-
-def committed(servers: str, topic: str, count: int) -> list[str]:
-    """The first ``count`` committed records of a topic of one partition, and what is there after them."""
-    settings = {"bootstrap.servers": servers, "group.id": "unused", "isolation.level": "read_committed"}
-    consumer = Consumer({**settings, "enable.auto.commit": "false", "enable.partition.eof": "true"})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found: list[str] = []
-    try:
-        while True:
-            message = consumer.poll(PATIENCE_S)
-            assert message is not None, f"{len(found)} of {count}"
-            if message.error() is None:
-                value = message.value()
-                assert value is not None
-                found.append(value.decode())
-            elif len(found) >= count:
-                return found
-    finally:
-        consumer.close()
 
 
 def wait_for_last(worker: ConnectWorker, sink: Path, written: list[str]) -> None:

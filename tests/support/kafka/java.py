@@ -204,17 +204,20 @@ def class_archive(libs: Path) -> Path:
 
 def java_class(name: str, version: str = KAFKA_VERSION) -> str:
     """The class of one of our Java programs, ``tests/java/<name>.java``, compiled on first use."""
-    return _compiled(name, kafka_libs(version))
+    return compiled(name, kafka_libs(version))
 
 
 def streams_class(name: str) -> str:
     """The class of :func:`java_class`, for a program of Kafka Streams. Raises JavaMissingError."""
-    return _compiled(name, streams_libs())
+    return compiled(name, streams_libs())
 
 
 @cache
-def _compiled(name: str, libs: Path) -> str:
-    """``java Program.java`` would compile it for each start: 1.5 s and more."""
+def compiled(name: str, libs: Path) -> str:
+    """The class of ``tests/java/<name>.java``, compiled on first use with the jars of ``libs``.
+
+    ``java Program.java`` would compile it for each start: 1.5 s and more.
+    """
     programs = _programs(libs)
     programs.mkdir(exist_ok=True)
     done = programs / f"{name}.compiled"
