@@ -1,28 +1,20 @@
 """kcat of Debian: metadata, produce with keys and headers, consume by offset and by group, offsets by time."""
 
 import json
-import os
-import shutil
 import subprocess
 
 import pytest
 
 from odradek.testing import InProcessBroker
-from support.docker.engine import EngineMissingError, install
+from support.debian import program_or_skip
 
 pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module", autouse=True)
 def installed() -> None:
-    """Debian's package; skipped with the reason where it can't be had (failed in CI)."""
-    if shutil.which("kcat") is None:
-        try:
-            install("kcat")
-        except EngineMissingError as error:
-            if os.environ.get("CI") == "true":
-                pytest.fail(str(error))
-            pytest.skip(str(error))
+    """Debian's package."""
+    program_or_skip("kcat", "kcat")
 
 
 def kcat(kafka: InProcessBroker, *arguments: str, typed: str = "") -> str:

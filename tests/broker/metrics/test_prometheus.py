@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from odradek.testing import InProcessBroker
-from support.docker.engine import EngineMissingError, install
+from support.debian import program_or_skip
 
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "conf" / "prometheus-alerts.yaml"
@@ -35,14 +34,8 @@ pytestmark = pytest.mark.ci
 
 @pytest.fixture(scope="module", autouse=True)
 def installed() -> None:
-    """Debian's package; skipped with the reason where it can't be had (failed in CI)."""
-    if shutil.which("prometheus") is None or shutil.which("promtool") is None:
-        try:
-            install("prometheus")
-        except EngineMissingError as error:
-            if os.environ.get("CI") == "true":
-                pytest.fail(str(error))
-            pytest.skip(str(error))
+    """Debian's package."""
+    program_or_skip("prometheus", "prometheus", is_complete=shutil.which("promtool") is not None)
 
 
 def promtool(*arguments: object) -> None:
