@@ -1,12 +1,10 @@
 """The ten commands of docs/security.md, run as they stand there; only the port is another."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-from odradek.testing.in_process import InProcessBroker
 from support.eventually import eventually
+from support.shell import Shell, free_port
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "security.md"
 HEADING = "From nothing to TLS, users and ACLs"
@@ -17,33 +15,6 @@ SERVER, ADMIN = range(2)
 def blocks(kind: str) -> list[str]:
     text = PAGE.read_text().partition(f"\n## {HEADING}\n")[2].partition("\n## ")[0]
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with InProcessBroker() as broker:
-        return broker.port
-
-
-class Shell:
-    """Runs commands in a directory, with this environment's ``odradek``."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._bin = Path(sys.executable).parent
-
-    def start(self, command: str) -> "subprocess.Popen[str]":
-        program = f'PATH="{self._bin}:$PATH"; {command}'
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            ["sh", "-c", program], cwd=self._directory, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
-        )
-
-    def run(self, command: str, standard_input: str = "") -> str:
-        with self.start(command) as process:
-            said, _ = process.communicate(standard_input)
-        assert process.returncode == 0, f"{command}\n{said}"
-        return said
 
 
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
