@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +23,11 @@ from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
+from ..log_dirs.disk_watch import DiskWatch
 from ..log_dirs.failures import DirectoryFailures
 from ..log_dirs.identity import cordoned_paths
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.space_watch import watch_disks
-from ..metadata.image import ClientQuotaEntity, MetadataImage, ResourceType
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
@@ -43,7 +43,14 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
 from .background import Background
 from .broker import Broker
-from .listener_security import ListenerSecurity, accepts_anyone, read_sasl_settings
+from .dispatching import dispatcher_of
+from .listener_security import (
+    ListenerSecurity,
+    accepts_anyone,
+    follow_tls_configs,
+    read_sasl_settings,
+    tls_listeners,
+)
 from .metadata_publisher import BrokerMetadataPublisher
 from .parts import put_together
 from .role import Role
@@ -53,7 +60,6 @@ from .surroundings import Surroundings
 from .token_expiry import know_tokens, remove_expired_tokens
 
 if TYPE_CHECKING:
-    from ..metrics.pieces import MetricsSource
     from ..security.tls_listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
@@ -127,7 +133,7 @@ class BrokerServer:
         refuse_unserved_security(self._config, protocols_of(self._config))
         authorizer_settings(self._config)
         read_sasl_settings(self._config)
-        self._tls = self._tls_listeners()
+        self._tls = tls_listeners(self._config)
         try:
             now_ms = self._clock_ms()
             parts = await self._open(now_ms)
@@ -173,33 +179,12 @@ class BrokerServer:
         parts = put_together(self._config, self._surroundings, log_dirs, role, advertised, shares, self._undo)
         parts.broker.update_dynamic_configs(metadata.image)
         if self._tls is not None:
-            self._reload_tls(self._tls, parts)
+            follow_tls_configs(self._tls, parts.broker, parts.patient_timers)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
         log_dirs.promote_futures(replicas.assigned_directory, now_ms, keeps_source=role.placed is not None)
         return parts
-
-    def _tls_listeners(self) -> "TlsListeners | None":
-        """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
-        if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in self._config.listeners):
-            return None
-        from ..security.tls_listeners import TlsListeners  # a plain broker does not need it
-
-        return TlsListeners(self._config)
-
-    def _reload_tls(self, tls: "TlsListeners", parts: OpenedBroker) -> None:
-        """Applies the dynamic configs of listeners, now and whenever they or their files change."""
-        from ..security.tls_listeners import WATCH_MS
-
-        metadata = parts.broker.metadata
-
-        def configs(image: MetadataImage) -> Mapping[str, str]:
-            return image.config_of(ResourceType.BROKER, str(metadata.node_id))
-
-        tls.reconfigure(configs(metadata.image), at_start=True)
-        parts.broker.listeners_changed = lambda image: tls.reconfigure(configs(image))
-        parts.patient_timers.every(WATCH_MS, tls.look_at_files)
 
     def _role(self) -> Role:
         """The role that ``process.roles`` gives this broker."""
@@ -261,70 +246,72 @@ class BrokerServer:
 
     async def _accept(self, parts: OpenedBroker) -> RunningBroker:
         """Accepts connections and starts the background work."""
-        loop, config = asyncio.get_running_loop(), self._config
-        broker, timers, patient = parts.broker, parts.timers, parts.patient_timers
-        metadata, connections, log_dirs = broker.metadata, broker.connections, parts.log_dirs
-        dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, self._clock_ms)
-        served_metrics: list[MetricsSource] = []
-        if config.get_string("odradek.metrics.listener"):
-            served_metrics = _served_metrics(broker, dispatcher, self._clock_ms)
-        if self._surroundings.intercept is not None:
-            dispatcher.intercept(self._surroundings.intercept)
-        parts.role.route(broker, dispatcher)
-        if broker.authorizer is not None:
-            from ..authorization.guard import Guard  # a plain broker does not need it
-
-            creates_topics = config.get_boolean("auto.create.topics.enable")
-            guard = Guard(broker.authorizer, metadata, creates_topics, parts.role.ask_themselves)
-            dispatcher.guard(guard)
-        broker.limit_clients = functools.partial(_limit_clients, broker, dispatcher)
-        if metadata.image.client_quotas:
-            broker.limit_clients(metadata.image.client_quotas, metadata.image.client_quotas)
-        disk_watch = None
-        if self._read_only is not None:
-            broker.own_metadata.refusal = self._read_only.refusal
-            dispatcher.override_handlers(self._read_only.handlers())
-        metadata.run = functools.partial(broker.slices.start, request="a metadata change")
-        if self._read_only is None:
-            disk_watch = watch_disks(
-                config,
-                log_dirs.all_online,
-                broker.partitions,
-                broker.group_coordinator,
-                timers,
-                self._clock_ms,
-                broker.slices,
-            )
-            self._undo.callback(disk_watch.cancel)
-        is_open = functools.partial(accepts_anyone, config)
-        open_to_all = (bound for bound in self._bound if is_open(bound.listener))
-        addresses = ((bound.listener.name, one.getsockname()[0]) for bound in open_to_all for one in bound.sockets)
-        warn_of_open_access(
-            metadata.image,
-            metadata.node_id,
-            addresses,
-            enforces_acls=broker.authorizer is not None,
-            knows_tokens=broker.token_hmacs is not None,
-            authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
-        )
-        connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
-        security = ListenerSecurity(config, broker, connect, patient, self._tls, parts.shares.connections)
-        listening = security.listening(self._bound)
-        acceptor = Acceptor(loop, listening, connections, parts.shares, timers.now_ms)
-        self._undo.callback(acceptor.close)
-        acceptor.start()
-        background = Background(log_dirs.online, timers, self._clock_ms, parts.group_commit, broker.slices)
-        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, connections, patient))
-        parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
-        background.start(config, lambda: broker.config)
+        config, broker, timers = self._config, parts.broker, parts.timers
+        dispatcher, metrics = dispatcher_of(config, broker, parts.role, self._surroundings, self._read_only)
+        broker.metadata.run = functools.partial(broker.slices.start, request="a metadata change")
+        disk_watch = self._watch_disks(parts)
+        self._warn_of_open_access(broker)
+        acceptor = self._listen(parts, dispatcher)
+        background = self._start_background(parts, dispatcher)
         await background.show_metrics(
-            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, served_metrics
+            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, metrics
         )
-        snapshots = SnapshotGenerator(metadata, timers, self._clock_ms)
+        snapshots = SnapshotGenerator(broker.metadata, timers, self._clock_ms)
         snapshots.start()
         remove_expired_tokens(broker, timers, self._clock_ms)
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
         return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
+
+    def _watch_disks(self, parts: OpenedBroker) -> DiskWatch | None:
+        """Starts the watch of the disk space; None if the directories may not be changed."""
+        if self._read_only is not None:
+            return None
+        broker = parts.broker
+        watch = watch_disks(
+            self._config,
+            parts.log_dirs.all_online,
+            broker.partitions,
+            broker.group_coordinator,
+            parts.timers,
+            self._clock_ms,
+            broker.slices,
+        )
+        self._undo.callback(watch.cancel)
+        return watch
+
+    def _warn_of_open_access(self, broker: Broker) -> None:
+        """Logs what the security settings leave open."""
+        config, metadata = self._config, broker.metadata
+        open_to_all = (bound for bound in self._bound if accepts_anyone(config, bound.listener))
+        warn_of_open_access(
+            metadata.image,
+            metadata.node_id,
+            ((bound.listener.name, one.getsockname()[0]) for bound in open_to_all for one in bound.sockets),
+            enforces_acls=broker.authorizer is not None,
+            knows_tokens=broker.token_hmacs is not None,
+            authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
+        )
+
+    def _listen(self, parts: OpenedBroker, dispatcher: Dispatcher) -> Acceptor:
+        """Accepts connections, whose requests go to the dispatcher."""
+        config, broker, now_ms, patient = self._config, parts.broker, parts.timers.now_ms, parts.patient_timers
+        connections = broker.connections
+        connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, now_ms, patient)
+        security = ListenerSecurity(config, broker, connect, patient, self._tls, parts.shares.connections)
+        listening = security.listening(self._bound)
+        acceptor = Acceptor(asyncio.get_running_loop(), listening, connections, parts.shares, now_ms)
+        self._undo.callback(acceptor.close)
+        acceptor.start()
+        return acceptor
+
+    def _start_background(self, parts: OpenedBroker, dispatcher: Dispatcher) -> Background:
+        """Starts the background work, the closing of idle connections, and the watch for stalls."""
+        broker, patient = parts.broker, parts.patient_timers
+        background = Background(parts.log_dirs.online, parts.timers, self._clock_ms, parts.group_commit, broker.slices)
+        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, broker.connections, patient))
+        parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
+        background.start(self._config, lambda: broker.config)
+        return background
 
     def _abort(self, broker: Broker, reason: str) -> None:
         """Ends as a crash does, because the broker can't go on. Logs the reason."""
@@ -362,30 +349,6 @@ class BrokerServer:
         self._undo.close()
         # One turn of the loop lets the transports and the listeners close, and ends what the acceptor has cancelled.
         await asyncio.sleep(0)
-
-
-def _limit_clients(
-    broker: Broker,
-    dispatcher: Dispatcher,
-    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]],
-    changed: Collection[ClientQuotaEntity],
-) -> None:
-    """Enforces the quotas of the metadata."""
-    if broker.quotas is None:
-        from .quota_enforcement import QuotaEnforcement  # a broker without quotas does not need it
-
-        broker.quotas = QuotaEnforcement(broker.config, dispatcher, broker.connections.quotas, broker.timers)
-    broker.quotas.update(quotas, changed)
-
-
-def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[], int]) -> "list[MetricsSource]":
-    """The metrics of requests, coordinators and quotas."""
-    from .coordinator_metering import coordinator_metrics  # a broker without metrics needs none of these
-    from .quota_metering import quota_metrics
-    from .request_metering import meter_requests
-
-    requests = meter_requests(dispatcher, broker.metadata, broker.connections)
-    return [requests, coordinator_metrics(broker, clock_ms), quota_metrics(broker)]
 
 
 def _abort_all(log_dirs: LogDirectories) -> None:

@@ -1,11 +1,12 @@
 """Makes the factory of each listener's connections, by its security protocol.
 
-Owns: the choice of the factory. Never does: accepting, authenticating. Invariant: a connection of a listener that asks
-for authentication counts as unauthenticated from its accept. Source: ``ChannelBuilders``.
+Owns: the choice of the factory, and what a start reads of SASL and TLS settings. Never does: accepting, authenticating.
+Invariant: a connection of a listener that asks for authentication counts as unauthenticated from its accept. Source:
+``ChannelBuilders``.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol.api_keys import ApiKey
@@ -14,6 +15,7 @@ from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..dispatch.request import RequestContext
 from ..dispatch.served import handler
+from ..metadata.image import MetadataImage, ResourceType
 from ..network.acceptor import ConnectionFactory, Listening
 from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
@@ -122,6 +124,29 @@ class ListenerSecurity:
         from ..authentication.failures import Failures
 
         return Failures(self._config.get_int("connection.failed.authentication.delay.ms"))
+
+
+def tls_listeners(config: ServerConfig) -> "TlsListeners | None":
+    """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
+    if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in config.listeners):
+        return None
+    from ..security.tls_listeners import TlsListeners  # a plain broker does not need it
+
+    return TlsListeners(config)
+
+
+def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers) -> None:
+    """Applies the dynamic configs of listeners, now and whenever they or their files change."""
+    from ..security.tls_listeners import WATCH_MS
+
+    metadata = broker.metadata
+
+    def configs(image: MetadataImage) -> Mapping[str, str]:
+        return image.config_of(ResourceType.BROKER, str(metadata.node_id))
+
+    tls.reconfigure(configs(metadata.image), at_start=True)
+    broker.listeners_changed = lambda image: tls.reconfigure(configs(image))
+    timers.every(WATCH_MS, tls.look_at_files)
 
 
 def read_sasl_settings(config: ServerConfig) -> "dict[str, ListenerSasl]":
