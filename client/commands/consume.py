@@ -124,14 +124,13 @@ def command(
 ) -> int:
     """Checks the arguments and prints."""
     check_place(topic, include, partition, offset, from_beginning)
-    deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
-    shown = shown_properties(formatter_config, properties, deserializers)
+    shown = shown_properties(formatter_config, properties, key_deserializer, value_deserializer)
     print_as = the_formatter(formatter, shown, as_json=as_json or output == "json")
     given = client_settings(CONSUMER, command_config, command_properties)
     reset = starting_point(given, offset, from_beginning)
     settings = consumer_settings(given, group, reset, isolation_level)
-    group = settings["group_id"]
-    if group is not None and (partition is not None or offset is not None):
+    has_group = settings["group_id"] is not None
+    if has_group and (partition is not None or offset is not None):
         raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
     options = ConsumeOptions(
         topic,
@@ -146,17 +145,10 @@ def command(
         print_as,
         skip_message_on_error,
     )
-    if group is not None and options.has_end:
+    if has_group and options.has_end:
         raise click.UsageError("--until-... and --group cannot be used together: a group's partitions change")
-
-    async def work() -> int:
-        from ..consumer.consumer import Consumer
-
-        consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
-        return await consume_until_done(consumer, options)
-
     try:
-        return run(work)
+        return run(lambda: consume_until_done(bootstrap_server, settings, options))
     finally:
         if enable_systest_events:
             click.echo("shutdown_complete")
@@ -189,9 +181,13 @@ def starting_point(given: Mapping[str, Any], offset: str | None, from_beginning:
 
 
 def shown_properties(
-    formatter_config: TextIO | None, properties: tuple[str, ...], deserializers: Mapping[str, str | None]
+    formatter_config: TextIO | None,
+    properties: tuple[str, ...],
+    key_deserializer: str | None,
+    value_deserializer: str | None,
 ) -> dict[str, str]:
     """The formatter's properties: those of the command line override those of the file. Raises UsageError."""
+    deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
     return {
         **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
         **key_values(properties, "--property"),
@@ -227,10 +223,13 @@ def consumer_settings(
     return {**settings, "group_id": group_id}
 
 
-async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int:
-    """Reads and prints records, then prints their number."""
+async def consume_until_done(bootstrap_server: str, settings: Mapping[str, Any], options: ConsumeOptions) -> int:
+    """Reads and prints records, then prints their number. ``settings``: the consumer's other arguments."""
     import asyncio
 
+    from ..consumer.consumer import Consumer
+
+    consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
     printed = 0
     try:
         async with consumer:

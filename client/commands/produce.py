@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
@@ -169,11 +169,7 @@ def command(
     output: str,
 ) -> int:
     """Checks the arguments and sends."""
-    try:
-        from_file = {} if reader_config is None else read_properties(reader_config.read())
-        line_format = LineFormat.of({**from_file, **key_values(properties, "--property")})
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    line_format = the_line_format(reader_config, properties)
     if tombstone and key is None:
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
     fixed_headers: list[Header] = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
@@ -192,16 +188,25 @@ def command(
         retries=retries,
         send_buffer_bytes=send_buffer_bytes,
     )
-
     options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)
+    return run(lambda: send_and_report(bootstrap_server, settings, options))
 
-    async def work() -> int:
-        from ..producer.producer import Producer
 
-        async with Producer(bootstrap_server, **settings) as producer:
-            return report(await send_lines(producer, options))
+def the_line_format(reader_config: TextIO | None, properties: tuple[str, ...]) -> LineFormat:
+    """How lines are read: properties of the command line override those of the file. Raises UsageError."""
+    try:
+        from_file = {} if reader_config is None else read_properties(reader_config.read())
+        return LineFormat.of({**from_file, **key_values(properties, "--property")})
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
-    return run(work)
+
+async def send_and_report(bootstrap_server: str, settings: Mapping[str, Any], options: ProduceOptions) -> int:
+    """Sends the input and prints the outcome. ``settings``: the producer's other arguments. Returns the exit code."""
+    from ..producer.producer import Producer
+
+    async with Producer(bootstrap_server, **settings) as producer:
+        return report(await send_lines(producer, options))
 
 
 async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:

@@ -112,12 +112,7 @@ def command(
         "--shift-by": shift_by is not None,
     }
     refuse_several([flag for flag, given in targets.items() if given])
-    if config_file is not None:
-        refuse_several(["--config-file"] if command_config is None else ["--config-file", "--command-config"])
-        click.echo(
-            "Option --config-file has been deprecated and will be removed in a future version. "
-            "Use --command-config instead."
-        )
+    settings_file = the_settings_file(command_config, config_file)
     time_ms = None if to_datetime is None else parse_datetime(to_datetime)
     if by_duration is not None:
         time_ms = clock_ms() - parse_duration_ms(by_duration)
@@ -134,15 +129,28 @@ def command(
         dry_run,
         force,
     )
+    return run(lambda: connect_and_reset(bootstrap_server, settings_file, timeout_ms, reset))
 
-    async def work() -> int:
-        from .groups.admin import GroupsAdmin
 
-        settings = admin_settings(command_config or config_file, timeout_ms)
-        async with GroupsAdmin(bootstrap_server, **settings._asdict()) as admin:
-            return await reset_application(admin, reset)
+def the_settings_file(command_config: str | None, config_file: str | None) -> str | None:
+    """The file with settings of the admin client, named by the flag or by its deprecated form. Raises UsageError."""
+    if config_file is None:
+        return command_config
+    refuse_several(["--config-file"] if command_config is None else ["--config-file", "--command-config"])
+    click.echo(
+        "Option --config-file has been deprecated and will be removed in a future version. "
+        "Use --command-config instead."
+    )
+    return config_file
 
-    return run(work)
+
+async def connect_and_reset(bootstrap_server: str, settings_file: str | None, timeout_ms: int, reset: Reset) -> int:
+    """Connects and resets. Returns the exit code of :func:`reset_application`."""
+    from .groups.admin import GroupsAdmin
+
+    settings = admin_settings(settings_file, timeout_ms)
+    async with GroupsAdmin(bootstrap_server, **settings._asdict()) as admin:
+        return await reset_application(admin, reset)
 
 
 def refuse_several(flags: Sequence[str]) -> None:

@@ -149,16 +149,18 @@ def command(
         partitions_a_response,
         as_json or output == "json",
     )
+    return run(lambda: act(bootstrap_server, command_config, timeout_ms, action, options))
 
-    async def work() -> int | None:
-        from ..admin.topics import TopicAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with TopicAdmin(bootstrap_server, **settings._asdict()) as admin:
-            await ACTIONS[action](admin, options)
-        return None
+async def act(
+    bootstrap_server: str, command_config: str | None, timeout_ms: int, action: str, options: TopicOptions
+) -> None:
+    """Connects and runs the action."""
+    from ..admin.topics import TopicAdmin
 
-    return run(work)
+    settings = admin_settings(command_config, timeout_ms)
+    async with TopicAdmin(bootstrap_server, **settings._asdict()) as admin:
+        await ACTIONS[action](admin, options)
 
 
 def check_needs(action: str, topic: str | None, partitions: int | None) -> None:
