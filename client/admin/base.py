@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 from ...protocol.messages.structure import Message, Structure
-from ..cluster.cluster import Cluster
+from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import BrokerAddress
 from ..errors import BrokerConnectionError, broker_error
@@ -58,10 +58,7 @@ class AdminBase:
         self._cluster = Cluster(
             bootstrap_servers if bootstrap_controllers is None else bootstrap_controllers,
             client_id=client_id,
-            request_timeout_ms=request_timeout_ms,
-            connection_timeout_ms=connection_timeout_ms,
-            retry_backoff_ms=retry_backoff_ms,
-            retry_backoff_max_ms=retry_backoff_max_ms,
+            times=ClusterTimes(request_timeout_ms, connection_timeout_ms, retry_backoff_ms, retry_backoff_max_ms),
             security=security,
         )
         self._timeout_ms = default_api_timeout_ms

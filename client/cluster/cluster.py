@@ -8,7 +8,7 @@ requests of a connection in order, so a waiting Fetch or JoinGroup would delay a
 import asyncio
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -42,6 +42,20 @@ def parse_bootstrap_servers(bootstrap_servers: str | Sequence[str]) -> list[tupl
     return addresses
 
 
+class ClusterTimes(NamedTuple):
+    """The times of a client's connections and metadata, in ms, with the names and defaults of Kafka's keys."""
+
+    request_timeout_ms: float = 30_000
+    connection_timeout_ms: float = 10_000
+    """``socket.connection.setup.timeout.ms``."""
+    retry_backoff_ms: float = 100
+    retry_backoff_max_ms: float = 1_000
+    metadata_max_age_ms: float = 300_000
+
+
+DEFAULT_TIMES = ClusterTimes()
+
+
 class Cluster:
     """Connections and metadata of one client."""
 
@@ -50,11 +64,7 @@ class Cluster:
         bootstrap_servers: str | Sequence[str],
         *,
         client_id: str | None,
-        request_timeout_ms: float = 30_000,
-        connection_timeout_ms: float = 10_000,
-        retry_backoff_ms: float = 100,
-        retry_backoff_max_ms: float = 1_000,
-        metadata_max_age_ms: float = 300_000,
+        times: ClusterTimes = DEFAULT_TIMES,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
         security: "Secured | Mapping[str, str] | None" = None,
@@ -64,11 +74,7 @@ class Cluster:
         """
         self._bootstrap = parse_bootstrap_servers(bootstrap_servers)
         self._client_id = client_id
-        self._request_timeout_ms = request_timeout_ms
-        self._connection_timeout_ms = connection_timeout_ms
-        self._retry_backoff_ms = retry_backoff_ms
-        self._retry_backoff_max_ms = retry_backoff_max_ms
-        self._metadata_max_age_ms = metadata_max_age_ms
+        self._times = times
         self._send_buffer_bytes, self._receive_buffer_bytes = send_buffer_bytes, receive_buffer_bytes
         self._connections: dict[tuple[int, str], BrokerConnection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[BrokerConnection]] = {}
@@ -102,7 +108,7 @@ class Cluster:
 
     def backoff_s(self, attempts: int) -> float:
         """The seconds to wait before the next attempt: doubled each time, with 20 % jitter (KIP-580)."""
-        bounded = min(self._retry_backoff_ms * (1 << min(attempts, 20)), self._retry_backoff_max_ms)
+        bounded = min(self._times.retry_backoff_ms * (1 << min(attempts, 20)), self._times.retry_backoff_max_ms)
         jitter: float = self._chance.uniform(0.8, 1.2)
         return bounded * jitter / 1000
 
@@ -118,7 +124,7 @@ class Cluster:
     @property
     def metadata_max_age_s(self) -> float:
         """``metadata_max_age_ms`` in seconds."""
-        return self._metadata_max_age_ms / 1000
+        return self._times.metadata_max_age_ms / 1000
 
     async def connection(self, node_id: int, purpose: str = "") -> BrokerConnection:
         """The connection to a broker for a purpose; opens it if needed. Raises BrokerConnectionError, KafkaError."""
@@ -163,8 +169,8 @@ class Cluster:
                 host,
                 port,
                 client_id=self._client_id,
-                request_timeout_ms=self._request_timeout_ms,
-                connection_timeout_ms=self._connection_timeout_ms,
+                request_timeout_ms=self._times.request_timeout_ms,
+                connection_timeout_ms=self._times.connection_timeout_ms,
                 send_buffer_bytes=self._send_buffer_bytes,
                 receive_buffer_bytes=self._receive_buffer_bytes,
                 secured=self._secured,
@@ -231,7 +237,7 @@ class Cluster:
     @property
     def is_stale(self) -> bool:
         """Whether the metadata is older than ``metadata_max_age_ms``."""
-        return asyncio.get_running_loop().time() - self._refreshed_at > self._metadata_max_age_ms / 1000
+        return asyncio.get_running_loop().time() - self._refreshed_at > self._times.metadata_max_age_ms / 1000
 
     async def topic(self, name: str, *, auto_create: bool = False, timeout_ms: float = 60_000) -> TopicMetadata:
         """A topic with its partitions, from the cache or from the brokers.

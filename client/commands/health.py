@@ -5,13 +5,10 @@ The exit code is 0 if the broker answers ApiVersions and Metadata and its cluste
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from ..errors import ClientError
-from .command_config import CONNECTION, client_settings, command_config_option
+from .command_config import CONNECTION, AdminSettings, client_settings, command_config_option
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run
 
@@ -31,7 +28,8 @@ def command(
 ) -> int:
     """Retries until the broker answers or the time has passed."""
     timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
-    settings = {"client_id": "odradek-health", **client_settings(CONNECTION, command_config), **timeouts}
+    given = {**client_settings(CONNECTION, command_config), **timeouts}
+    settings = AdminSettings(client_id="odradek-health")._replace(**given)
 
     async def work() -> int | None:
         import asyncio
@@ -55,11 +53,17 @@ def command(
     return run(work)
 
 
-async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str | None, list[int]]:
+async def check(bootstrap_server: str, settings: AdminSettings) -> tuple[str | None, list[int]]:
     """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive."""
-    from ..cluster.cluster import Cluster
+    from ..cluster.cluster import Cluster, ClusterTimes
 
-    cluster = Cluster(bootstrap_server, **settings)
+    times = ClusterTimes(
+        settings.request_timeout_ms,
+        settings.connection_timeout_ms,
+        settings.retry_backoff_ms,
+        settings.retry_backoff_max_ms,
+    )
+    cluster = Cluster(bootstrap_server, client_id=settings.client_id, times=times, security=settings.security)
     try:
         await cluster.start()
         if not cluster.metadata.brokers:

@@ -1,7 +1,7 @@
 """A consumer: reads partitions, alone or as a member of a group of either protocol.
 
-Owns: configuration, ``poll``, the background task that refreshes metadata and positions. Fetching is ``fetcher.py``,
-membership ``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions
+Owns: configuration, ``poll``, the subscription. Fetching is ``fetcher.py``, the refresh of metadata and positions
+``upkeep.py``, membership ``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions
 ``consumer_base.py``. As in Java's consumer, partitions are revoked and assigned only inside ``poll``: after the records
 of the last poll were processed, before the next are returned.
 Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer``.
@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ..cluster.cluster import Cluster
+from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.list_offsets import ISOLATION_LEVELS
-from ..errors import BrokerConnectionError, ClosedError, ConfigurationError, one_of
-from ..group.config import group_config
+from ..errors import ClosedError, ConfigurationError, one_of
+from ..group.config import ClassicSettings, group_config
 from ..group.group import Group, to_commit
 from ..group.handover import Handover, RebalanceListener
 from ..group.offset_commits import CommitCallback
@@ -24,15 +24,15 @@ from ..types import ConsumerRecord, GroupMetadata, OffsetAndMetadata, TopicParti
 from .consumer_base import ConsumerBase
 from .epoch_validation import EpochValidation
 from .fetched import FetchedPartition
-from .fetcher import FetchConfig, Fetcher
+from .fetcher import FetchConfig, Fetcher, FetchRequestLimits
 from .offset_reset import parse_offset_reset
 from .positions import FetchCommitted, Positions
+from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from ..security.secured import Secured
 
 __all__ = ["Consumer", "RebalanceListener"]
-MISSING_TOPICS_CHECK_S = 1.0
 
 
 class Consumer(ConsumerBase):
@@ -80,31 +80,20 @@ class Consumer(ConsumerBase):
             group_id,
             group_protocol=group_protocol,
             group_instance_id=group_instance_id,
-            session_timeout_ms=session_timeout_ms,
-            heartbeat_interval_ms=heartbeat_interval_ms,
+            classic=ClassicSettings(session_timeout_ms, heartbeat_interval_ms, partition_assignment_strategy),
             max_poll_interval_ms=max_poll_interval_ms,
-            strategies=partition_assignment_strategy,
             remote_assignor=group_remote_assignor,
             rack_id=client_rack or None,
         )
-        fetch_config = FetchConfig(
-            min_bytes=fetch_min_bytes,
-            max_wait_ms=fetch_max_wait_ms,
-            max_bytes=fetch_max_bytes,
-            max_partition_bytes=max_partition_fetch_bytes,
-            isolation_level=one_of("isolation_level", isolation_level, ISOLATION_LEVELS),
-            check_crcs=check_crcs,
-            offset_reset=parse_offset_reset(auto_offset_reset),
-            rack_id=client_rack,
-        )
+        limits = FetchRequestLimits(fetch_min_bytes, fetch_max_wait_ms, fetch_max_bytes, max_partition_fetch_bytes)
+        isolation = one_of("isolation_level", isolation_level, ISOLATION_LEVELS)
+        fetch_config = FetchConfig(limits, isolation, check_crcs, parse_offset_reset(auto_offset_reset), client_rack)
         cluster = Cluster(
             bootstrap_servers,
             client_id=client_id,
-            request_timeout_ms=request_timeout_ms,
-            connection_timeout_ms=connection_timeout_ms,
-            retry_backoff_ms=retry_backoff_ms,
-            retry_backoff_max_ms=retry_backoff_max_ms,
-            metadata_max_age_ms=metadata_max_age_ms,
+            times=ClusterTimes(
+                request_timeout_ms, connection_timeout_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms
+            ),
             receive_buffer_bytes=receive_buffer_bytes,
             security=security,
         )
@@ -129,14 +118,15 @@ class Consumer(ConsumerBase):
             timeout_ms=timeout_ms,
         )
         super().__init__(cluster, subscription, positions, isolation_level=isolation_level, timeout_ms=timeout_ms)
-        self._validation = EpochValidation(cluster, subscription, has_reset=fetch_config.offset_reset.kind != "none")
+        validation = EpochValidation(cluster, subscription, has_reset=fetch_config.offset_reset.kind != "none")
         self._news = asyncio.Event()
         cluster.on_refusal.append(self._news.set)
         self._fetcher = Fetcher(cluster, subscription, fetch_config, self._news.set, self.fetched_type)
         self._handover = Handover(cluster, subscription, self._commit_before_handover)
         self._group: Group | None = None
-        self._upkeep: asyncio.Task[None] | None = None
-        self._next_topic_check = 0.0
+        self._upkeep = Upkeep(
+            cluster, subscription, positions, validation, self._news.set, creates_topics=self._auto_create
+        )
         self._running = False
         if topics:
             self.subscribe(topics)
@@ -151,7 +141,7 @@ class Consumer(ConsumerBase):
             await self._cluster.close()
             raise
         if self._group_config is not None:
-            self._group = Group(
+            self._group = self._upkeep.group = Group(
                 self._cluster,
                 self._group_config,
                 self._news.set,
@@ -164,9 +154,7 @@ class Consumer(ConsumerBase):
         """Commits the positions (with auto commit), leaves the group and closes all connections."""
         self._running = False
         try:
-            if self._upkeep is not None:
-                self._upkeep.cancel()
-                await asyncio.gather(self._upkeep, return_exceptions=True)
+            await self._upkeep.stop()
             await self._fetcher.close()
             if self._group is not None:
                 await self._release_partitions(self._group)
@@ -290,8 +278,8 @@ class Consumer(ConsumerBase):
     def _next_turn(self, now: float, again_s: float | None) -> float:
         """The loop time (s) at which ``poll`` must check its work again even if no event arrives."""
         turns = [now + 60.0 if again_s is None else now + max(again_s, 0.001)]
-        if self._upkeep is None and self._topics_missing():
-            turns.append(max(self._next_topic_check, now + 0.001))
+        if (check_at := self._upkeep.next_topic_check) is not None:
+            turns.append(max(check_at, now + 0.001))
         if self._group is not None and (commit_at := self._group.commits.next_automatic) is not None:
             turns.append(max(commit_at, now + 0.001))
         return min(turns)
@@ -303,52 +291,7 @@ class Consumer(ConsumerBase):
             self._group.commits.commit_if_due(self._subscription.consumed)
             if not self._subscription.manual:
                 await self._group.member.advance(self._subscription.topics, self._handover)
-        if self._upkeep is not None and self._upkeep.done():
-            task, self._upkeep = self._upkeep, None
-            task.result()
-        if self._upkeep is None and self._needs_upkeep():
-            self._upkeep = asyncio.ensure_future(self._update_metadata_and_positions())
-            self._upkeep.add_done_callback(lambda _: self._news.set())
-
-    def _needs_upkeep(self) -> bool:
-        return bool(
-            self._cluster.is_stale
-            or self._subscription.without_position()
-            or self._validation.pending()
-            or (self._topics_missing() and asyncio.get_running_loop().time() >= self._next_topic_check)
-        )
-
-    def _topics_missing(self) -> bool:
-        known = self._cluster.metadata.topics
-        return any(name not in known or not known[name].partitions for name in self._subscription.topics)
-
-    async def _update_metadata_and_positions(self) -> None:
-        """Refreshes metadata, finds missing positions, then validates the positions of partitions with a new leader."""
-        await self._refresh_metadata()
-        await self._positions.find(self._fetch_committed())
-        if self._validation.pending():
-            await self._validation.validate(self._positions.reset_timestamp())
-
-    async def _refresh_metadata(self) -> None:
-        if not self._cluster.is_stale and not self._topics_missing():
-            return
-        self._next_topic_check = asyncio.get_running_loop().time() + MISSING_TOPICS_CHECK_S
-        topics = self._subscription.topics
-        watched = self._group.member.watched_topics - topics if self._group is not None else frozenset()
-        try:
-            await self._cluster.refresh(self._subscription.topics, auto_create=self._auto_create)
-            if watched:
-                await self._cluster.refresh(watched)
-        except BrokerConnectionError:
-            if self._cluster.metadata.brokers:
-                await asyncio.sleep(self._cluster.backoff_s(0))
-                return
-            raise
-        if self._group is not None:
-            known = self._cluster.metadata.topics
-            counts = {t: len(known[t].partitions) if t in known else 0 for t in topics | watched}
-            if topics == self._subscription.topics:
-                self._group.member.metadata_changed(counts)
+        self._upkeep.advance()
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Yields one record after the other, without end."""

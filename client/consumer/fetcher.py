@@ -42,13 +42,19 @@ LOOK_FOR_LEADER = frozenset(
 )
 
 
-class FetchConfig(NamedTuple):
-    """The consumer's settings for fetching. Sizes are in bytes; the names are Kafka's keys without ``fetch``."""
+class FetchRequestLimits(NamedTuple):
+    """The limits of each Fetch request. Sizes are in bytes; the names are Kafka's keys without ``fetch``."""
 
     min_bytes: int
     max_wait_ms: int
     max_bytes: int
     max_partition_bytes: int
+
+
+class FetchConfig(NamedTuple):
+    """The consumer's settings for fetching."""
+
+    limits: FetchRequestLimits
     isolation_level: int
     check_crcs: bool
     offset_reset: OffsetReset
@@ -189,15 +195,15 @@ class Fetcher:
                     partition=partition.partition,
                     current_leader_epoch=leader.leader_epoch if leader is not None else -1,
                     fetch_offset=offset,
-                    partition_max_bytes=config.max_partition_bytes,
+                    partition_max_bytes=config.limits.max_partition_bytes,
                 )
             )
         known = self._cluster.metadata.topics
         ids = {name: known[name].topic_id if name in known else ZERO_TOPIC_ID for name in topics}
         request = FetchRequest(
-            max_wait_ms=config.max_wait_ms,
-            min_bytes=config.min_bytes,
-            max_bytes=config.max_bytes,
+            max_wait_ms=config.limits.max_wait_ms,
+            min_bytes=config.limits.min_bytes,
+            max_bytes=config.limits.max_bytes,
             isolation_level=config.isolation_level,
             rack_id=config.rack_id,
             session_id=0,

@@ -5,6 +5,7 @@ Pure. Source: ``org.apache.kafka.clients.consumer.ConsumerConfig``, KIP-848 (set
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import ConfigurationError
 from .assignors import ASSIGNOR_NAMES, COOPERATIVE
@@ -36,28 +37,29 @@ class GroupConfig:
         return all(strategy in COOPERATIVE for strategy in self.strategies)
 
 
+class ClassicSettings(NamedTuple):
+    """The consumer's arguments that only the classic protocol has; None: not given."""
+
+    session_timeout_ms: int | None
+    heartbeat_interval_ms: int | None
+    partition_assignment_strategy: Sequence[str] | None
+
+
 def group_config(
     group_id: str | None,
     *,
     group_protocol: str,
     group_instance_id: str | None,
-    session_timeout_ms: int | None,
-    heartbeat_interval_ms: int | None,
+    classic: ClassicSettings,
     max_poll_interval_ms: int,
-    strategies: Sequence[str] | None,
     remote_assignor: str | None,
     rack_id: str | None,
 ) -> GroupConfig | None:
     """Checks the settings. Returns None if there is neither a group nor an error. Raises ConfigurationError."""
     if group_protocol not in ("classic", "consumer"):
         raise ConfigurationError(f"group_protocol is {group_protocol!r}; it can be classic, consumer")
-    classic = {
-        "session_timeout_ms": session_timeout_ms,
-        "heartbeat_interval_ms": heartbeat_interval_ms,
-        "partition_assignment_strategy": strategies,
-    }
     if group_protocol == "consumer":
-        for name, value in classic.items():
+        for name, value in classic._asdict().items():
             if value is not None:
                 raise ConfigurationError(f"{name} cannot be set when group_protocol is consumer: the broker decides it")
     elif remote_assignor is not None:
@@ -66,14 +68,15 @@ def group_config(
         if group_instance_id is not None:
             raise ConfigurationError("group_instance_id needs a group_id")
         return None
+    session_ms, heartbeat_ms, strategies = classic
     config = GroupConfig(
         group_id=group_id,
         group_instance_id=group_instance_id,
         max_poll_interval_ms=max_poll_interval_ms,
         rack_id=rack_id,
         uses_consumer_protocol=group_protocol == "consumer",
-        session_timeout_ms=DEFAULT_SESSION_TIMEOUT_MS if session_timeout_ms is None else session_timeout_ms,
-        heartbeat_interval_ms=DEFAULT_HEARTBEAT_INTERVAL_MS if heartbeat_interval_ms is None else heartbeat_interval_ms,
+        session_timeout_ms=DEFAULT_SESSION_TIMEOUT_MS if session_ms is None else session_ms,
+        heartbeat_interval_ms=DEFAULT_HEARTBEAT_INTERVAL_MS if heartbeat_ms is None else heartbeat_ms,
         strategies=DEFAULT_STRATEGIES if strategies is None else tuple(strategies),
         remote_assignor=remote_assignor,
     )

@@ -21,6 +21,7 @@ from typing import Any
 
 from ...protocol.records.batch import increment_sequence
 from ..types import Header, TopicPartition
+from .delivery import Delivery
 
 BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21
@@ -100,31 +101,28 @@ class Accumulator:
 
     def __init__(
         self,
+        delivery: Delivery,
         *,
         batch_size: int,
         linger_ms: float,
         buffer_memory: int,
-        max_in_flight: int,
-        delivery_timeout_ms: float,
-        idempotent: bool,
-        transactional: bool = False,
     ) -> None:
-        """The producer's settings of the same names. ``max_in_flight`` limits the batches of one partition.
+        """The producer's settings of the same names.
 
-        ``transactional``: ``restart`` sets the producer id. After a lost sequence number the partition sends nothing
-        until the next ``restart``.
+        Of a transactional producer, ``restart`` sets the producer id. After a lost sequence number the partition sends
+        nothing until the next ``restart``.
         """
         self._batch_size = batch_size
         self._linger_ms = linger_ms
         self._buffer_memory = buffer_memory
-        self._max_in_flight = max_in_flight
-        self._delivery_timeout_ms = delivery_timeout_ms
-        self._idempotent = idempotent
-        self._transactional = transactional
+        self._max_in_flight = delivery.max_in_flight
+        self._delivery_timeout_ms = delivery.timeout_ms
+        self._idempotent = delivery.is_idempotent
+        self._transactional = delivery.is_transactional
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._producer = (-1, -1)
         self.buffered_bytes = 0
-        self.needs_producer_id = idempotent and not transactional
+        self.needs_producer_id = self._idempotent and not self._transactional
         """Whether an InitProducerId is needed: no producer id is known, or its epochs are used up."""
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:

@@ -95,3 +95,38 @@ class RoundRobinPartitioner:
         self._counts[topic] = count + 1
         candidates = available or partitions
         return candidates[count % len(candidates)]
+
+
+class PartitionChoice:
+    """Chooses the partition of each record: by the user's partitioner, else by the key, else the sticky one."""
+
+    def __init__(
+        self,
+        sticky: StickyPartitioner,
+        loads: Callable[[str, Sequence[int]], list[int]] | None,
+        partitioner: Partitioner | None = None,
+        *,
+        ignores_keys: bool = False,
+    ) -> None:
+        """``loads``: the waiting batches of a topic's partitions; None: the sticky choice does not depend on them.
+
+        ``ignores_keys``: ``partitioner.ignore.keys``.
+        """
+        self._sticky = sticky
+        self._loads = loads
+        self._partitioner = partitioner
+        self._ignores_keys = ignores_keys
+
+    def partition(
+        self, topic: str, key: bytes | None, size: int, partitions: Sequence[int], available: Sequence[int]
+    ) -> int:
+        """The partition for a record of ``size`` bytes; ``available`` are the partitions that have a leader."""
+        if self._partitioner is not None:
+            chosen = self._partitioner(topic, key, partitions, available)
+            if chosen is not None:
+                return chosen
+        if key is not None and not self._ignores_keys:
+            return partition_for_key(key, len(partitions))
+        counts = self._loads
+        loads = None if counts is None else lambda candidates: counts(topic, candidates)
+        return self._sticky.partition(topic, size, partitions, available, loads)

@@ -1,7 +1,7 @@
 """A producer: batches records by partition and sends them, by default idempotently with acks=all.
 
-Owns: configuration, choice of the partition, waiting for memory, start and stop. The queues are ``accumulator.py``
-(pure), the sending is ``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer.
+Owns: configuration, waiting for memory, start and stop. The queues are ``accumulator.py`` (pure), the sending is
+``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer.
 Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
 """
 
@@ -17,12 +17,13 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from ...protocol.records.varint import MAX_INT32
 from ...protocol.wall_clock import clock_ms
-from ..cluster.cluster import Cluster
+from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
 from ..types import GroupMetadata, Header, OffsetAndMetadata, RecordMetadata, TopicPartition
 from .accumulator import RECORD_OVERHEAD_BYTES, Accumulator, PendingRecord, record_size
-from .partitioner import Partitioner, StickyPartitioner, partition_for_key
+from .delivery import delivery
+from .partitioner import PartitionChoice, Partitioner, StickyPartitioner
 from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from .transactions import Transactions
 
 logger = logging.getLogger(__name__)
-
-ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0, -1: -1, 1: 1, 0: 0}
 
 
 class Producer:
@@ -68,42 +67,31 @@ class Producer:
         security: "Secured | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_idempotence`` is on by default if ``acks`` and ``retries`` allow it. Raises ConfigurationError."""
-        self._acks, idempotent = _guarantees(
-            acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id, retries
+        settings = delivery(
+            acks,
+            retries,
+            max_in_flight_requests_per_connection,
+            delivery_timeout_ms,
+            enable_idempotence,
+            transactional_id,
         )
         self._max_request_size, self._max_block_ms = max_request_size, max_block_ms
-        self._partitioner, self._ignore_keys = partitioner, partitioner_ignore_keys
-        self._adaptive = partitioner_adaptive_partitioning_enable
-        self._sticky = StickyPartitioner(batch_size, random.Random().randrange)
         self._cluster = Cluster(
             bootstrap_servers,
             client_id=client_id,
-            request_timeout_ms=request_timeout_ms,
-            connection_timeout_ms=connection_timeout_ms,
-            retry_backoff_ms=retry_backoff_ms,
-            retry_backoff_max_ms=retry_backoff_max_ms,
-            metadata_max_age_ms=metadata_max_age_ms,
+            times=ClusterTimes(
+                request_timeout_ms, connection_timeout_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms
+            ),
             send_buffer_bytes=send_buffer_bytes,
             security=security,
         )
         self._accumulator = Accumulator(
-            batch_size=batch_size,
-            linger_ms=linger_ms,
-            buffer_memory=buffer_memory,
-            max_in_flight=max_in_flight_requests_per_connection,
-            delivery_timeout_ms=delivery_timeout_ms,
-            idempotent=idempotent,
-            transactional=transactional_id is not None,
+            settings, batch_size=batch_size, linger_ms=linger_ms, buffer_memory=buffer_memory
         )
-        config = SenderConfig(
-            acks=self._acks,
-            compression=compression_of(compression_type),
-            max_request_size=max_request_size,
-            max_in_flight=max_in_flight_requests_per_connection,
-            request_timeout_ms=request_timeout_ms,
-            delivery_timeout_ms=delivery_timeout_ms,
-            retries=retries,
-        )
+        sticky = StickyPartitioner(batch_size, random.Random().randrange)
+        loads = self._accumulator.waiting_counts if partitioner_adaptive_partitioning_enable else None
+        self._choice = PartitionChoice(sticky, loads, partitioner, ignores_keys=partitioner_ignore_keys)
+        config = SenderConfig(settings, compression_of(compression_type), max_request_size, request_timeout_ms)
         self._transactions = self._transactions_of(transactional_id, transaction_timeout_ms)
         identity = self._transactions or ProducerIdentity(self._cluster)
         self._sender = Sender(self._cluster, self._accumulator, config, identity)
@@ -183,7 +171,11 @@ class Producer:
         header_list = list(headers)
         size = record_size(key, value, header_list)
         metadata = await self._ready(topic, partition, size)
-        chosen = self._partition(metadata, key, size) if partition is None else partition
+        chosen = (
+            self._choice.partition(metadata.name, key, size, list(metadata.partitions), metadata.available)
+            if partition is None
+            else partition
+        )
         if self._transactions is not None:
             self._transactions.use(TopicPartition(topic, chosen))
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
@@ -214,7 +206,11 @@ class Producer:
             raise TypeError("keys and values must be bytes or None")
         size = sum([RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"") for key, value in records])
         metadata = await self._ready(topic, partition, size)
-        chosen = self._partition(metadata, None, size) if partition is None else partition
+        chosen = (
+            self._choice.partition(metadata.name, None, size, list(metadata.partitions), metadata.available)
+            if partition is None
+            else partition
+        )
         if self._transactions is not None:
             self._transactions.use(TopicPartition(topic, chosen))
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
@@ -339,18 +335,6 @@ class Producer:
                 )
         return metadata
 
-    def _partition(self, metadata: TopicMetadata, key: bytes | None, size: int) -> int:
-        partitions, available = list(metadata.partitions), metadata.available
-        if self._partitioner is not None:
-            chosen = self._partitioner(metadata.name, key, partitions, available)
-            if chosen is not None:
-                return chosen
-        if key is not None and not self._ignore_keys:
-            return partition_for_key(key, len(partitions))
-        name, counts = metadata.name, self._accumulator.waiting_counts
-        loads = (lambda candidates: counts(name, candidates)) if self._adaptive else None
-        return self._sticky.partition(name, size, partitions, available, loads)
-
     async def _wait_for_room(self, size: int) -> None:
         try:
             async with asyncio.timeout(self._max_block_ms / 1000):
@@ -363,28 +347,6 @@ class Producer:
             ) from None
         if not self._running:
             raise ClosedError("the producer was stopped")
-
-
-def _guarantees(
-    acks: str | int, enable_idempotence: bool | None, max_in_flight: int, transactional_id: str | None, retries: int
-) -> tuple[int, bool]:
-    """The acks of Produce, and whether the producer is idempotent. Raises ConfigurationError."""
-    if acks not in ACKS:
-        raise ConfigurationError(f"acks is {acks!r}; it can be 'all', 1 or 0")
-    wanted = enable_idempotence or transactional_id is not None
-    reason = "enable_idempotence" if enable_idempotence else "transactional_id"
-    if transactional_id is not None and enable_idempotence is False:
-        raise ConfigurationError("transactional_id needs enable_idempotence")
-    if wanted and ACKS[acks] != -1:
-        raise ConfigurationError(f"{reason} needs acks='all'")
-    if wanted and max_in_flight > 5:
-        raise ConfigurationError(f"{reason} needs max_in_flight_requests_per_connection of at most 5")
-    if retries < 0:
-        raise ConfigurationError(f"retries is {retries}; it must be at least 0")
-    if wanted and not retries:
-        raise ConfigurationError(f"{reason} needs retries of at least 1")
-    possible = ACKS[acks] == -1 and max_in_flight <= 5 and retries > 0
-    return ACKS[acks], possible if enable_idempotence is None else enable_idempotence
 
 
 def compression_of(name: str) -> CompressionType:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.compression import CompressionType
-from ...protocol.records.varint import MAX_INT32
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID
@@ -29,6 +28,7 @@ from ..errors import (
 )
 from ..types import RecordMetadata, TopicPartition
 from .accumulator import Accumulator, ProducerBatch, SharedDelivery
+from .delivery import Delivery
 from .produce_errors import LOST_SEQUENCE, REFRESH_ON
 from .produce_requests import answers_by_partition, encoded_batch, topic_data
 from .producer_identity import ProducerIdentity
@@ -39,13 +39,10 @@ TOPIC_IDS_SINCE = 13
 class SenderConfig(NamedTuple):
     """The producer's settings for sending, named as Kafka's keys."""
 
-    acks: int
+    delivery: Delivery
     compression: CompressionType
     max_request_size: int
-    max_in_flight: int
     request_timeout_ms: float
-    delivery_timeout_ms: float
-    retries: int = MAX_INT32
 
 
 class Sender:
@@ -57,6 +54,7 @@ class Sender:
         self._cluster = cluster
         self._accumulator = accumulator
         self._config = config
+        self._delivery = config.delivery
         self._identity = identity
         identity.bind(self.wake, self._fail_waiting)
         self._wake = asyncio.Event()
@@ -140,7 +138,7 @@ class Sender:
                 batch,
                 DeliveryTimeoutError(
                     f"{len(batch.records)} records for {batch.partition} were not acknowledged within "
-                    f"{self._config.delivery_timeout_ms:.0f} ms; is the partition's leader reachable?"
+                    f"{self._delivery.timeout_ms:.0f} ms; is the partition's leader reachable?"
                 ),
             )
 
@@ -187,7 +185,7 @@ class Sender:
         A request is full when its size reaches ``max_request_size`` bytes.
         """
         is_transactional = self._identity.transactional_id is not None
-        while self._in_flight[node_id] < self._config.max_in_flight:
+        while self._in_flight[node_id] < self._delivery.max_in_flight:
             batches: list[ProducerBatch] = []
             size = 0
             for partition in partitions:
@@ -208,13 +206,13 @@ class Sender:
         ids = {name: topics[name].topic_id for name in {batch.partition.topic: None for batch in batches}}
         request = ProduceRequest(
             transactional_id=self._identity.transactional_id,
-            acks=self._config.acks,
+            acks=self._delivery.acks,
             timeout_ms=int(self._config.request_timeout_ms),
             topic_data=topic_data(batches, ids),
         )
         max_version = TOPIC_IDS_SINCE - 1 if ZERO_TOPIC_ID in ids.values() else self._identity.max_produce_version
         try:
-            if self._config.acks == 0:
+            if self._delivery.acks == 0:
                 connection.send_without_response(request, max_version=max_version)
                 for batch in batches:
                     self._acknowledge(batch, -1, -1)
@@ -289,7 +287,7 @@ class Sender:
             self._fail(batch, error)
 
     def _retry(self, batch: ProducerBatch, error: BaseException, *, lost_sequence: bool = False) -> None:
-        if not self._identity.may_retry or batch.attempts >= self._config.retries:
+        if not self._identity.may_retry or batch.attempts >= self._delivery.retries:
             self._fail(batch, error)
             return
         delay_s = self._cluster.backoff_s(batch.attempts)

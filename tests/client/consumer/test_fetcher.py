@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterable
 
 from odradek.client.cluster.cluster import Cluster
-from odradek.client.consumer.fetcher import FetchConfig, Fetcher
+from odradek.client.consumer.fetcher import FetchConfig, Fetcher, FetchRequestLimits
 from odradek.client.consumer.offset_reset import parse_offset_reset
 from odradek.client.group.subscription import SubscriptionState
 from odradek.client.types import TopicPartition
 
-CONFIG = FetchConfig(1, 500, 1 << 20, 1 << 20, 0, True, parse_offset_reset("earliest"))
+CONFIG = FetchConfig(FetchRequestLimits(1, 500, 1 << 20, 1 << 20), 0, True, parse_offset_reset("earliest"))
 
 
 class LeaderlessCluster(Cluster):

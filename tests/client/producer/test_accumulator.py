@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.client.producer.accumulator import MAX_PRODUCER_EPOCH, Accumulator, ProducerBatch, record_size
+from odradek.client.producer.delivery import Delivery
 from odradek.client.types import TopicPartition
 
 P0 = TopicPartition("t", 0)
@@ -14,15 +15,11 @@ P1 = TopicPartition("t", 1)
 
 
 def accumulator(**changes: Any) -> Accumulator:
-    settings: dict[str, Any] = {
-        "batch_size": 1000,
-        "linger_ms": 5,
-        "buffer_memory": 10_000,
-        "max_in_flight": 5,
-        "delivery_timeout_ms": 1000,
-        "idempotent": True,
-    }
-    made = Accumulator(**(settings | changes))
+    delivery = Delivery(
+        acks=-1, retries=10, max_in_flight=changes.pop("max_in_flight", 5), timeout_ms=1000, is_idempotent=True
+    )
+    settings: dict[str, Any] = {"batch_size": 1000, "linger_ms": 5, "buffer_memory": 10_000}
+    made = Accumulator(delivery, **(settings | changes))
     if made.needs_producer_id:
         made.set_producer_id(7, 0)
     return made
