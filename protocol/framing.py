@@ -9,27 +9,18 @@ later read is copied once. Of a large frame (LARGE_FRAME_BYTES), only the part t
 is copied; the rest is received directly into the frame's buffer (:meth:`FrameReader.target`).
 """
 
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from typing import NamedTuple
 
 from .errors import ProtocolError
+from .growing_buffer import BUFFER_GROWTH, GrowingBuffer
 
 SIZE = Struct(">i")
 LARGE_FRAME_BYTES = 16 * 1024
 """An unfinished frame of at least this size gets its own buffer, into which the rest is received."""
 FIRST_BUFFER_BYTES = 64 * 1024
-BUFFER_GROWTH = 4
-"""The factor by which the buffer of a large frame grows as its bytes arrive. The buffer begins small, because a sender
-can announce any size without sending it (300 connections that each announce 100 MB would otherwise take 30 GB). For a
-frame of 1 MiB, growing copies a third of its bytes."""
-MAPPED_BYTES = 4 * 1024 * 1024
-"""A frame larger than this gets an anonymous memory map as its buffer when MAPPED_FROM_BYTES have arrived. The system
-provides its pages as bytes arrive, so it is not cleared and does not grow any more. Growing a bytearray from 64 to
-100 MB took 64 ms at once; mapping 100 MB takes 3 ms."""
-MAPPED_FROM_BYTES = 512 * 1024
-"""The received bytes of a frame from which its buffer is mapped. Not later: the C library would keep a freed buffer of
-4 MiB in its heap."""
+"""The first buffer of a large frame. It is small, because a sender can announce any size without sending it (300
+connections that each announce 100 MB would otherwise take 30 GB)."""
 
 
 class Frames(NamedTuple):
@@ -49,17 +40,15 @@ UNAUTHENTICATED = Frames("sasl.server.max.receive.size", 1024)
 class FrameReader:
     """Cuts the received bytes of one connection into frames."""
 
-    __slots__ = ("_kind", "_large_filled", "_large_size", "_max_frame_bytes", "_small", "large")
+    __slots__ = ("_kind", "_max_frame_bytes", "_small", "large")
 
     def __init__(self, max_frame_bytes: int, kind: Frames = REQUESTS) -> None:
         """``max_frame_bytes``: the largest frame that is accepted, without its 4 bytes of size."""
         self._max_frame_bytes = max_frame_bytes
         self._kind = kind
         self._small = bytearray()
-        self.large: bytearray | mmap | None = None
+        self.large: GrowingBuffer | None = None
         """The buffer of a large unfinished frame, or None. If it is set, receive the next bytes into :meth:`target`."""
-        self._large_filled = 0
-        self._large_size = 0
 
     def whole_frame(self, buffer: memoryview, count: int) -> memoryview | None:
         """The frame in the first ``count`` bytes of ``buffer`` if they are exactly one frame, as most requests are.
@@ -79,50 +68,40 @@ class FrameReader:
     @property
     def buffered_bytes(self) -> int:
         """The number of bytes that have arrived of an unfinished frame."""
-        return len(self._small) if self.large is None else self._large_filled
+        return len(self._small) if self.large is None else self.large.filled
 
     @property
     def held_bytes(self) -> int:
         """The bytes of memory that are allocated for an unfinished frame."""
-        return len(self._small) if self.large is None else len(self.large)
+        return len(self._small) if self.large is None else len(self.large.memory)
 
     @property
     def large_bytes(self) -> int:
         """The size of the :attr:`large` frame, without its 4 bytes of size."""
-        return self._large_size
+        assert self.large is not None, "large_bytes without a large frame"
+        return self.large.most_bytes
 
     def target(self) -> memoryview:
         """The buffer to receive the next bytes into, while there is a :attr:`large` frame.
 
         After receiving n bytes into it, call ``received(n)``. Do not call :meth:`feed` in between.
         """
-        assert self.large is not None, "target() without a large frame"
-        return memoryview(self.large)[self._large_filled :]
+        large = self.large
+        assert large is not None, "target() without a large frame"
+        return memoryview(large.memory)[large.filled :]
 
     def received(self, count: int) -> memoryview | None:
         """Notes ``count`` bytes received into :meth:`target`. Returns the frame if it is complete; it stays valid."""
-        assert self.large is not None, "received() without target()"
-        self._large_filled += count
-        if self._large_filled < len(self.large):
+        large = self.large
+        assert large is not None, "received() without target()"
+        large.filled += count
+        if large.filled < len(large.memory):
             return None
-        if self._large_filled < self._large_size:
-            self._grow()
+        if large.filled < large.most_bytes:
+            large.grow(large.filled + 1)  # the transport may still hold a view of the old memory
             return None
-        frame = memoryview(self.large)
         self.large = None
-        return frame
-
-    def _grow(self) -> None:
-        """Moves the large frame to a larger, new buffer. The transport may still hold a view of the old one."""
-        assert self.large is not None
-        grown: bytearray | mmap
-        if self._large_size > MAPPED_BYTES and self._large_filled >= MAPPED_FROM_BYTES:
-            grown = mmap(-1, self._large_size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
-        else:
-            grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self.large)))
-        # Between views, bytes are copied once. Assigning a view to a slice of a bytearray would copy them twice.
-        memoryview(grown)[: self._large_filled] = memoryview(self.large)[: self._large_filled]
-        self.large = grown
+        return memoryview(large.memory)
 
     def feed(self, data: memoryview) -> list[memoryview]:
         """Takes received bytes; returns the frames (without their size) that they complete, in order.
@@ -180,9 +159,9 @@ class FrameReader:
             size = SIZE.unpack_from(rest)[0]
             if size >= LARGE_FRAME_BYTES:
                 filled = len(rest) - 4
-                self.large = bytearray(min(size, max(self._kind.first_buffer_bytes, BUFFER_GROWTH * filled)))
-                memoryview(self.large)[:filled] = rest[4:]
-                self._large_filled, self._large_size = filled, size
+                first_bytes = min(size, max(self._kind.first_buffer_bytes, BUFFER_GROWTH * filled))
+                self.large = GrowingBuffer(first_bytes, size, filled)
+                memoryview(self.large.memory)[:filled] = rest[4:]
                 return
         self._small += rest
 
@@ -191,8 +170,9 @@ class FrameReader:
         frame = None
         position = 0
         while self.large is not None and position < len(data):
-            count = min(len(self.large) - self._large_filled, len(data) - position)
-            self.large[self._large_filled : self._large_filled + count] = data[position : position + count]
+            target = self.target()
+            count = min(len(target), len(data) - position)
+            target[:count] = data[position : position + count]
             position += count
             frame = self.received(count)
         rest = self.feed(data[position:]) if position < len(data) else []

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps
+from ...storage.directory.directory_retention import remove_old_segments, retain_logs
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.log import Log
 from .disk_space import CAP_KEY, SegmentSize, oldest_segments
@@ -19,8 +20,6 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], int]
 """Milliseconds since the epoch."""
 
-SEGMENTS_A_STEP = 4
-"""Segments that are renamed in one step: five files each, 0.2 ms a segment."""
 LOGS_A_STEP = 16
 """Logs whose sizes are added up in one step."""
 SIZES_A_STEP = 512
@@ -45,23 +44,9 @@ def retention_steps(directories: Iterable[LogDirectory], clock_ms: Clock) -> Ste
     removed = 0
     for directory in directories:
         try:
-            for log in directory.retained_logs():
-                yield
-                if log is not None:
-                    removed += yield from _old_segments(log, clock_ms)
+            removed += yield from retain_logs(directory.logs.values(), clock_ms)
         except KafkaError as error:
             logger.error("%s: %s", directory.path, error)
-    return removed
-
-
-def _old_segments(log: Log, clock_ms: Clock) -> Steps[int]:
-    """Removes a log's old segments, a few in each step. Returns their number."""
-    removed = 0
-    while count := log.delete_old_segments(clock_ms(), SEGMENTS_A_STEP):
-        removed += count
-        yield
-        if count < SEGMENTS_A_STEP or not log.is_open:
-            break
     return removed
 
 
@@ -114,4 +99,4 @@ def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]
         end,
     )
     log.offsets.increment_log_start_offset(end)
-    yield from _old_segments(log, clock_ms)
+    yield from remove_old_segments(log, clock_ms)

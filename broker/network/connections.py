@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from heapq import nsmallest
 from operator import attrgetter
 
+from ...protocol.steps import Steps
 from .connection import RECEIVE_BUFFER_BYTES, Connection
 from .connection_quotas import ConnectionQuotas
 from .unauthenticated import Unauthenticated
 
-CLOSED_A_TURN = 64
-"""Idle connections that are closed in one turn of the event loop."""
+CLOSED_A_STEP = 64
+"""Idle connections that are closed in one step."""
 
 
 class Connections:
@@ -80,23 +81,29 @@ class Connections:
         """The connections that are open now."""
         return iter(list(self._open.values()))
 
-    def close_idle(self) -> int:
+    def close_idle(self) -> Steps[int]:
         """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
-        answer.
+        answer, at the time of this call. Returns their number.
 
-        Closes CLOSED_A_TURN at most and returns the number: at that number there may be more. A connection that does
-        not read its answer is aborted, since a close would wait for it.
+        A connection that does not read its answer is aborted, since a close would wait for it.
         """
-        if self._max_idle_ms < 0:
-            return 0
-        oldest_ms = self._now_ms() - self._max_idle_ms
-        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
-        for connection in idle[:CLOSED_A_TURN]:
+        # Read now, and not in the first step: the caller has made sure that no received bytes wait to be read.
+        oldest_ms = float("-inf") if self._max_idle_ms < 0 else self._now_ms() - self._max_idle_ms
+        return self._close_unused_since(oldest_ms)
+
+    def _close_unused_since(self, oldest_ms: float) -> Steps[int]:
+        closed = 0
+        for connection in list(self._open.values()):
+            if connection.last_used_ms >= oldest_ms or connection.is_in_service:
+                continue
             if connection.is_sending or connection.is_closing:
                 connection.abort()
             else:
                 connection.close()
-        return min(len(idle), CLOSED_A_TURN)
+            closed += 1
+            if closed % CLOSED_A_STEP == 0:
+                yield
+        return closed
 
     def close_excess(self) -> None:
         """Closes the least recently used connections, if there are more than ``max.connections``: that key was made

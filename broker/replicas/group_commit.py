@@ -191,8 +191,11 @@ class GroupCommit:
         """Syncs the logs again after a pause, in which connections or other files may be closed."""
         if logs:
             logger.warning("%d logs are not synced yet, and are tried again: %s", len(logs), error)
+            self._timers.schedule(RETRY_MS, partial(self._request_all, logs, with_indexes))
+
+    def _request_all(self, logs: Sequence[Log], with_indexes: bool) -> None:
         for log in logs:
-            self._timers.schedule(RETRY_MS, partial(self.request, log, with_indexes=with_indexes))
+            self.request(log, with_indexes=with_indexes)
 
     def _call_waiters(self, log: Log, failure: KafkaError | None) -> None:
         """Calls the waiters of a log for which it is synced far enough; after a failure, all of them."""

@@ -3,18 +3,20 @@
 Owns: the set of these partitions, the periodic check for followers that lag. Never does: deciding which are in sync.
 """
 
+import logging
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice
 
 from ...protocol.steps import Steps
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..metadata.image import BrokerRegistration, PartitionImage
 from ..metrics.replica_state import IsrChanges, LedPartition
+from ..timers.slices import Slices
 from .isr import InSyncReplicas
 from .leading import Leading, LeadingCommon
 from .partition import Partition
+
+logger = logging.getLogger(__name__)
 
 WAKE_AFTER_S = 0.05
 """Seconds between an election of this broker and the answer to followers' waiting fetches. The followers learn of the
@@ -33,14 +35,16 @@ class Leaders:
         registration: Callable[[int], BrokerRegistration | None],
         common: LeadingCommon,
         call_later: Callable[[float, Callable[[], None]], object],
+        slices: Slices,
     ) -> None:
         """``lag_max_ms``: ``replica.lag.time.max.ms``; ``registration`` returns a broker's registration in the current
-        image, if it has one; ``call_later`` is the event loop's method."""
+        image, if it has one; ``call_later`` is the event loop's method; ``slices`` run work on many partitions."""
         self._node_id = node_id
         self.lag_max_ms = lag_max_ms
         self._registration = registration
         self._common = common
         self._call_later = call_later
+        self._slices = slices
         self._will_wake = False
         self._led: dict[Partition, None] = {}
         """The led partitions. :meth:`look_for_lagging` removes those whose leadership has ended."""
@@ -79,17 +83,14 @@ class Leaders:
         Kafka.
         """
         self._will_wake = False
-        self._wake_some(iter(list(self._led)))
+        self._slices.start(self._wake_steps(), _report, "the answers to followers after an election")
 
-    def _wake_some(self, partitions: Iterator[Partition]) -> None:
-        """Wakes the followers of the next LOOKS_A_STEP partitions now, and of the others in later turns of the event
-        loop."""
-        some = list(islice(partitions, LOOKS_A_STEP))
-        for partition in some:
+    def _wake_steps(self) -> Steps[None]:
+        for count, partition in enumerate(list(self._led), 1):
             if partition.leading is not None:
                 partition.leading.wake_followers()
-        if len(some) == LOOKS_A_STEP:
-            self._call_later(0, partial(self._wake_some, partitions))
+            if not count % LOOKS_A_STEP:
+                yield
 
     def look_for_lagging(self) -> Steps[None]:
         """Proposes to remove followers that lag from the ISR (``ReplicaManager.maybeShrinkIsr``)."""
@@ -129,3 +130,8 @@ class Leaders:
             partition.resign()
         if log is not None and log.offsets.has_high_watermark:
             log.offsets.follow_end()
+
+
+def _report(error: Exception) -> None:
+    """Logs an error, which is a bug. The fetches that were not answered wait for their own timeouts."""
+    logger.error("waiting fetches of followers can't be answered", exc_info=error)

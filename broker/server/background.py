@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Never
 
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps
+from ...storage.directory.directory_retention import retain_logs
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETED_FILES_CHECK_MS = 10_000
-SEGMENTS_A_STEP = 4
-"""Segments that retention removes in one step: their five files are renamed, 0.2 ms each."""
 LOOKS_A_STEP = 128
 """Logs that a flush looks at in one step."""
 WARM_UP_MS = 1_000
@@ -227,13 +226,7 @@ class Background:
         """Each step removes some segments of a log, or finds nothing to remove."""
         for directory in self._directories:
             try:
-                for log in directory.retained_logs():
-                    yield
-                    while (
-                        log is not None
-                        and log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP
-                    ):
-                        yield
+                yield from retain_logs(directory.logs.values(), self._clock_ms)
                 for log in list(directory.logs.values()):
                     yield from log.remove_expired_producers(self._clock_ms())
                     yield

@@ -34,13 +34,14 @@ from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
 from ..network.connecting import IDLE_CHECK_MS, connection_factory
-from ..network.connections import CLOSED_A_TURN, Connections
+from ..network.connections import Connections
 from ..network.descriptor_limit import descriptor_shares, log_few_connections
 from ..network.listening import BoundListener, bind
 from ..replicas.hosted_replicas import HostedReplicas
 from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
-from ..timers.patient_timers import PatientTimers, suspended_ms
+from ..timers.patient_timers import suspended_ms
+from ..timers.slices import Slices
 from .background import Background
 from .broker import Broker
 from .dispatching import dispatcher_of
@@ -212,7 +213,7 @@ class BrokerServer:
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
         hosting.replication = parts.role.replication(parts.group_commit)
-        hosting.leaders = parts.role.leaders()
+        hosting.leaders = parts.role.leaders(broker.slices)
         hosting.logs.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
         self._authorize(broker)
@@ -308,7 +309,7 @@ class BrokerServer:
         """Starts the background work, the closing of idle connections, and the watch for stalls."""
         broker, patient = parts.broker, parts.patient_timers
         background = Background(parts.log_dirs.online, parts.timers, self._clock_ms, parts.group_commit, broker.slices)
-        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, broker.connections, patient))
+        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, broker.connections, broker.slices))
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(self._config, lambda: broker.config)
         return background
@@ -358,10 +359,13 @@ def _abort_all(log_dirs: LogDirectories) -> None:
     log_dirs.release_metadata()
 
 
-def _close_idle(connections: Connections, timers: PatientTimers) -> None:
-    """Closes idle connections, a bounded number in each turn of the event loop."""
-    if connections.close_idle() == CLOSED_A_TURN:
-        timers.schedule(0, functools.partial(_close_idle, connections, timers))
+def _close_idle(connections: Connections, slices: Slices) -> None:
+    """Starts to close idle connections."""
+    slices.start(connections.close_idle(), _report_closing, "the closing of idle connections")
+
+
+def _report_closing(error: Exception) -> None:
+    logger.error("idle connections can't be closed", exc_info=error)
 
 
 def _open_rest(hosting: HostedReplicas, timers: LoopTimers) -> None:

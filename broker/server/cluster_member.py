@@ -47,6 +47,7 @@ from ..replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, Replicat
 from ..replication.replica_fetchers import ReplicaFetchers
 from ..security.node_security import node_security
 from ..timers.monotonic import monotonic_ms
+from ..timers.slices import Slices
 from .broker import Broker
 from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
@@ -203,7 +204,7 @@ class ClusterMember(Role):
         )
         return self._fetchers
 
-    def leaders(self) -> Leaders:
+    def leaders(self, slices: Slices) -> Leaders:
         """See :class:`Role`."""
         lag_max_ms = self._config.get_int("replica.lag.time.max.ms")
         selector = None
@@ -215,6 +216,7 @@ class ClusterMember(Role):
             self._registration,
             LeadingCommon(self._isr_changes.submit, monotonic_ms, IsrChanges(), self._throttle(LEADER_KEYS), selector),
             asyncio.get_running_loop().call_later,
+            slices,
         )
         return self._leaders
 

@@ -5,6 +5,7 @@ deciding. Invariant: at a start, groups are loaded before transactions, which ma
 ``BrokerMetadataPublisher``.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from ..metadata.image import MetadataDelta, MetadataImage, PartitionImage, Resou
 from ..metadata.published import PublishedMetadata
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
+from ..timers.slices import Slices
 from ..timers.timers import Timers
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.coordinator_settings import transaction_settings
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
     from ..network.node_security import NodeSecurity
     from ..transactions.peers import TransactionPeers
+
+logger = logging.getLogger(__name__)
 
 LOOK_EVERY_MS = 5_000
 """The interval of checks for slow rebalances."""
@@ -47,6 +51,7 @@ class Coordinators:
         next_producer_id: Callable[[], int],
         partitions: Partitions,
         timers: Timers,
+        slices: Slices,
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
         inter_broker: "NodeSecurity | None" = None,
@@ -59,6 +64,7 @@ class Coordinators:
         self._metadata = metadata
         self._partitions = partitions
         self._timers = timers
+        self._slices = slices
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
         self.peers = _peers(config, metadata, inter_broker)
@@ -111,14 +117,11 @@ class Coordinators:
             from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
 
             self._rebalance_watch = RebalanceWatch()
-        steps = self._rebalance_watch.log_changes(self.groups.cores(), self._clock_ms())
-        self._look_on(steps)
+        self._slices.start(self._look(self._rebalance_watch), _report, "a look for slow rebalances")
 
-    def _look_on(self, steps: Steps[None]) -> None:
-        """Looks at some groups in this turn of the event loop, and continues in the next turn."""
-        for _ in steps:
-            self._timers.schedule(0, partial(self._look_on, steps))
-            return
+    def _look(self, watch: "RebalanceWatch") -> Steps[None]:
+        """Looks at all groups, and schedules the next look."""
+        yield from watch.log_changes(self.groups.cores(), self._clock_ms())
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def leaders_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
@@ -188,6 +191,11 @@ class Coordinators:
         """Ends the connections to other brokers."""
         if self.peers is not None:
             self.peers.close()
+
+
+def _report(error: Exception) -> None:
+    """Logs an error, which is a bug. Rebalances are not looked at any more."""
+    logger.error("can't look for slow rebalances", exc_info=error)
 
 
 def _log(partition: Partition) -> PartitionLog:

@@ -63,7 +63,7 @@ def put_together(
         metadata.node_id,
     )
     moves = _replica_moves(config, clock_ms, log_dirs, role, hosting, partitions, group_commit)
-    coordinators = _coordinators(config, surroundings, role, partitions, patient)
+    coordinators = _coordinators(config, surroundings, role, partitions, patient, slices)
     undo.callback(coordinators.abort)
     broker = Broker(
         config,
@@ -111,7 +111,12 @@ def _replica_moves(
 
 
 def _coordinators(
-    config: ServerConfig, surroundings: Surroundings, role: Role, partitions: Partitions, patient: PatientTimers
+    config: ServerConfig,
+    surroundings: Surroundings,
+    role: Role,
+    partitions: Partitions,
+    patient: PatientTimers,
+    slices: Slices,
 ) -> Coordinators:
     """The coordinators of groups and transactions, which have loaded nothing yet."""
     metadata, clock_ms = role.metadata, surroundings.clock_ms
@@ -121,6 +126,7 @@ def _coordinators(
         lambda: role.producer_ids.next_id(clock_ms()),
         partitions,
         patient,
+        slices,
         clock_ms,
         patient.lost_ms,
         role.inter_broker,

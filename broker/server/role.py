@@ -17,6 +17,7 @@ from ..metadata.published import PublishedMetadata
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
+from ..timers.slices import Slices
 from .broker import Broker
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Role(ABC):
         """The part that follows other brokers' partitions; None without other brokers."""
 
     @abstractmethod
-    def leaders(self) -> Leaders | None:
+    def leaders(self, slices: Slices) -> Leaders | None:
         """The part that leads partitions with several replicas; None without other brokers."""
 
     @abstractmethod

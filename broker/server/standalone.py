@@ -22,6 +22,7 @@ from ..metadata.service import MetadataService
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
+from ..timers.slices import Slices
 from .broker import Broker
 from .loggers import has_logger
 from .random_ids import random_uuid
@@ -97,7 +98,7 @@ class Standalone(Role):
         """There are no other brokers."""
         return None
 
-    def leaders(self) -> Leaders | None:
+    def leaders(self, slices: Slices) -> Leaders | None:
         """There are no other brokers."""
         return None
 

@@ -43,9 +43,6 @@ from .directory_removal import DirectoryRemoval
 
 logger = logging.getLogger(__name__)
 
-PASSED_A_STEP = 128
-"""The number of logs that `retained_logs` skips in one step, which takes 40 us."""
-
 
 class LogDirectory:
     """A log directory, open and locked. Times are ms since 1970. `logs`: the open partitions."""
@@ -369,20 +366,6 @@ class LogDirectory:
             return run_to_end(self.collect_deleted(now_ms)).remove()
         except OSError as error:
             raise self.storage_error(error) from error
-
-    def retained_logs(self) -> Iterator[Log | None]:
-        """The logs that retention checks. The cleaner checks compacted logs itself, between its rounds.
-
-        Yields None after PASSED_A_STEP logs that it does not check, so that the caller can end its step.
-        """
-        passed = 0
-        for log in list(self.logs.values()):
-            if log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None:
-                yield log
-                passed = 0
-            elif (passed := passed + 1) == PASSED_A_STEP:
-                passed = 0
-                yield None
 
     def write_checkpoints(self) -> None:
         """Writes recovery points, log start offsets and high watermarks. Raises StorageError."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode
+from ...protocol.growing_buffer import GrowingBuffer
 from ...protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
@@ -34,7 +35,6 @@ from ...protocol.records.compression import (
 )
 from ...protocol.records.consumed_pages import consumer_of
 from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ...protocol.records.growing_buffer import GrowingBuffer
 from ...protocol.records.record import RECORDS_A_STEP, section_chunks
 from ...protocol.records.record_facts import facts_in
 from ...protocol.records.validation import RecordRules, RefusedRecord
@@ -179,7 +179,9 @@ class _Recompressed:
         self._config = config
         self._target = target_compression(config)
         self._compressor = compressor(self._target, _compression_level(config, self._target))
-        self._batch = GrowingBuffer(BATCH_HEADER_SIZE, max(BATCH_HEADER_SIZE, config.max_message_bytes))
+        self._batch = GrowingBuffer(
+            BATCH_HEADER_SIZE, max(BATCH_HEADER_SIZE, config.max_message_bytes), filled=BATCH_HEADER_SIZE
+        )
 
     def copy(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yields the chunks unchanged, and compresses them."""
@@ -203,7 +205,7 @@ class _Recompressed:
         return batch
 
     def _add(self, compressed: bytes) -> None:
-        size = len(self._batch) + len(compressed)
+        size = self._batch.filled + len(compressed)
         if size > self._config.max_message_bytes:
             raise RecordTooLargeError(
                 f"Message batch size is {size} bytes in append, which exceeds the maximum configured size "

@@ -1,5 +1,6 @@
 """A follower's fetch on the leader's side: what it replicates, and when it is answered."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.isr import Follower, InSyncReplicas
 from odradek.broker.replicas.leaders import Leaders
 from odradek.broker.replicas.leading import Leading
+from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -264,7 +266,12 @@ async def test_election_answers_the_fetches_that_wait(path: AppendPath) -> None:
     """The follower's next fetch has the new partition: its writes do not wait for the end of a fetch without it."""
     due: list[Callable[[], None]] = []
     leaders = Leaders(
-        LEADER, 30_000, registration, leading_common(LEADER, lambda: 0), lambda delay_s, callback: due.append(callback)
+        LEADER,
+        30_000,
+        registration,
+        leading_common(LEADER, lambda: 0),
+        lambda delay_s, callback: due.append(callback),
+        Slices(asyncio.get_running_loop().call_soon, slice_clock_ms),
     )
     replicas = (LEADER, FOLLOWER)
     image = PartitionImage(replicas, (bytes(16),) * 2, replicas, LEADER, 0, 0)

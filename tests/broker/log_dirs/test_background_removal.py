@@ -5,8 +5,9 @@ import threading
 from itertools import pairwise
 from pathlib import Path
 
-from odradek.broker.server.background import SEGMENTS_A_STEP, Background
+from odradek.broker.server.background import Background
 from odradek.broker.timers.slices import Slices
+from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
 

@@ -9,7 +9,7 @@ from odradek.broker.log_dirs.make_room import LOGS_A_STEP, oldest_steps, size_st
 from odradek.broker.server.background import LOOKS_A_STEP, Background
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.steps import run_to_end
-from odradek.storage.directory.log_directory import PASSED_A_STEP
+from odradek.storage.directory.directory_retention import PASSED_A_STEP, retain_logs
 from odradek.storage.errors import StorageError
 from odradek.storage.log.log_config import LogConfig
 
@@ -20,10 +20,10 @@ MANY = 2 * PASSED_A_STEP + 10
 
 async def test_retention_passes_over_a_bounded_number_of_compacted_logs(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig(cleanup_policy=frozenset({"compact"})), partitions=MANY)
-    assert list(path.directory.retained_logs()) == [None, None]
-    checked = path.log(PASSED_A_STEP)
-    checked.update_config(LogConfig())
-    assert list(path.directory.retained_logs()) == [None, checked, None], "a log that it checks ends a step"
+    assert len(list(retain_logs(path.directory.logs.values(), lambda: 1 << 50))) == 2
+    path.log(PASSED_A_STEP).update_config(LogConfig())
+    steps = list(retain_logs(path.directory.logs.values(), lambda: 1 << 50))
+    assert len(steps) == 3, "a log that it checks ends a step"
     await path.close()
 
 

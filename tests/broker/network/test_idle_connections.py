@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.broker.network.connection import Connection
-from odradek.broker.network.connections import CLOSED_A_TURN, Connections
+from odradek.broker.network.connections import CLOSED_A_STEP, Connections
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
+from odradek.protocol.steps import run_to_end
 from support.eventually import eventually_in_loop
 
 ANSWER = bytes(32 * 1024 * 1024)
@@ -86,9 +87,9 @@ async def test_a_client_that_has_stopped_reading_is_cut_off(clock: Clock) -> Non
         await client.ask()
         await answers.answered.wait()
         clock.now_ms = IDLE_MS
-        assert connections.close_idle() == 0
+        assert run_to_end(connections.close_idle()) == 0
         clock.now_ms = IDLE_MS + 1
-        assert connections.close_idle() == 1
+        assert run_to_end(connections.close_idle()) == 1
         assert await client.read(len(ANSWER)) < len(ANSWER)
         assert len(connections) == 0
 
@@ -100,24 +101,26 @@ async def test_a_client_that_reads_late_is_not_idle_since_it_asked(clock: Clock)
         clock.now_ms = IDLE_MS - 1
         assert await client.read(len(ANSWER)) == len(ANSWER)
         clock.now_ms = IDLE_MS + 100
-        assert connections.close_idle() == 0
+        assert run_to_end(connections.close_idle()) == 0
         clock.now_ms = 3 * IDLE_MS
-        assert connections.close_idle() == 1
+        assert run_to_end(connections.close_idle()) == 1
         assert await client.read(1) == 0
 
 
-async def test_a_turn_closes_a_bounded_number(clock: Clock) -> None:
+async def test_a_step_closes_a_bounded_number(clock: Clock) -> None:
     async with connected(clock) as (connections, _, client):
         address = client.address
         loop = asyncio.get_running_loop()
-        others = [socket.socket() for _ in range(CLOSED_A_TURN)]
+        others = [socket.socket() for _ in range(CLOSED_A_STEP)]
         for one in others:
             one.setblocking(False)
             await loop.sock_connect(one, address)
-        await eventually_in_loop("all are connected", lambda: len(connections) == CLOSED_A_TURN + 1)
+        await eventually_in_loop("all are connected", lambda: len(connections) == CLOSED_A_STEP + 1)
         clock.now_ms = IDLE_MS + 1
-        assert connections.close_idle() == CLOSED_A_TURN
-        await eventually_in_loop("they are closed", lambda: len(connections) == 1)
-        assert connections.close_idle() == 1
+        steps = connections.close_idle()
+        next(steps)
+        await eventually_in_loop("a step of them is closed", lambda: len(connections) == 1)
+        assert run_to_end(steps) == CLOSED_A_STEP + 1
+        await eventually_in_loop("all are closed", lambda: len(connections) == 0)
         for one in others:
             one.close()

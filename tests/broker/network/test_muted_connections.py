@@ -9,6 +9,7 @@ from odradek.broker.network.connection import RECEIVE_BUFFER_BYTES, Connection
 from odradek.broker.network.connections import Connections
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
+from odradek.protocol.steps import run_to_end
 
 MUTE_MS = 10_000_000
 FRAME = SIZE.pack(4) + b"what"
@@ -92,11 +93,11 @@ async def test_a_muted_connection_is_not_idle() -> None:
     async with opened(clock, Muting()) as (connections, client, connection):
         await exchanged(client, FRAME)
         clock.now_ms = 100_000
-        assert connections.close_idle() == 0
+        assert run_to_end(connections.close_idle()) == 0
         end_the_mute(connection)
-        assert connections.close_idle() == 0
+        assert run_to_end(connections.close_idle()) == 0
         clock.now_ms = 200_000
-        assert connections.close_idle() == 1
+        assert run_to_end(connections.close_idle()) == 1
 
 
 async def test_the_bytes_that_a_muted_connection_reads_are_bounded() -> None:

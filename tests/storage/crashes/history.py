@@ -7,6 +7,8 @@ from typing import Any
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.steps import run_to_end
+from odradek.storage.directory.directory_retention import retain_logs
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
@@ -140,9 +142,7 @@ class History:
     def retain(self) -> None:
         for model in self.models.values():
             model.start_may_rise = True
-        for log in self.directory.retained_logs():
-            if log is not None:
-                log.delete_old_segments(self.now_ms)
+        run_to_end(retain_logs(self.directory.logs.values(), lambda: self.now_ms))
         for key, log in self.directory.logs.items():
             model = self.models[key]
             model.start_may_rise = False

@@ -7,7 +7,7 @@ therefore leaves it as before or as after that step. The steps of a move are tho
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +88,6 @@ class TwoDirectories:
     def truncate_log(self, topic: str, partition: int, offset: int) -> None:
         """Truncates a log as ``LogDirectory.truncate_log`` does."""
         self.holder((topic, partition)).truncate_log(topic, partition, offset)
-
-    def retained_logs(self) -> Iterator[Log | None]:
-        """The retained logs of each directory."""
-        for directory in self.directories.online:
-            yield from directory.retained_logs()
 
     def flush(self, now_ms: int) -> None:
         """Flushes each directory."""
