@@ -34,16 +34,8 @@ from ..fetch.answer import (
     in_order,
     name_leaders,
 )
-from ..fetch.read import (
-    FetchingFollower,
-    FetchLimits,
-    FetchRead,
-    PartitionRead,
-    RackedConsumer,
-    read_in_steps,
-    read_partitions,
-    second_read,
-)
+from ..fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead, RackedConsumer
+from ..fetch.read import FetchRead, read_in_steps, read_partitions, second_read
 from ..fetch.session import FetchContext, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait, Source
 from ..server.broker import Broker

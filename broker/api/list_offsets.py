@@ -18,7 +18,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...protocol.steps import Steps, run_to_end
 from ..dispatch.request import RequestContext
-from ..fetch.read import READ_COMMITTED
+from ..fetch.partition_read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions

@@ -8,7 +8,8 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchResponse
 from ..metadata.current_leaders import CurrentLeaders
 from ..metadata.image import MetadataImage
-from .read import UNKNOWN_PARTITION_ERRORS, FetchRead, PartitionRead
+from .partition_read import UNKNOWN_PARTITION_ERRORS, PartitionRead
+from .read import FetchRead
 from .session import FetchContext
 
 FetchableTopicResponse = FetchResponse.FetchableTopicResponse

@@ -11,7 +11,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.codec.header import response_encoder, response_header_version
 from ...protocol.messages.fetch import FetchResponse
 from ..dispatch.request import Charged
-from .read import PartitionRead
+from .partition_read import PartitionRead
 from .session import NO_SESSION_ID, FetchContext, FetchSessionCache
 
 CORRELATION_ID_BYTES = 4

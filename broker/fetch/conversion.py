@@ -19,7 +19,8 @@ from ...storage.log.log import Log
 from ...storage.log.read_result import FileRegion
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
-from .read import NO_RECORDS, FetchLimits, FetchRead, PartitionRead, read_partition, refused_read
+from .partition_read import NO_RECORDS, FetchLimits, PartitionRead, read_partition, refused_read
+from .read import FetchRead
 from .session import SessionPartition
 
 CONVERTED_AT_ONCE_BYTES = 1 << 20

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch.read import FetchLimits, read_partitions
+from odradek.broker.fetch.partition_read import FetchLimits
+from odradek.broker.fetch.read import read_partitions
 from odradek.broker.fetch.session import SessionPartition
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch

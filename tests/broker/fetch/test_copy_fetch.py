@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch.read import FetchingFollower, FetchLimits, FetchRead, read_partitions
+from odradek.broker.fetch.partition_read import FetchingFollower, FetchLimits
+from odradek.broker.fetch.read import FetchRead, read_partitions
 from odradek.broker.fetch.session import SessionPartition
 from odradek.broker.fetch.wait import FetchWait
 from odradek.broker.replication.copy import Copy

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead
-from odradek.broker.fetch.read import FetchLimits, FetchRead, PartitionRead
+from odradek.broker.fetch.partition_read import FetchLimits, PartitionRead
+from odradek.broker.fetch.read import FetchRead
 from odradek.broker.fetch.session import SessionPartition
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.partition import Partition

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch.read import FetchingFollower, FetchLimits, PartitionRead, read_partitions
+from odradek.broker.fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead
+from odradek.broker.fetch.read import read_partitions
 from odradek.broker.fetch.session import SessionPartition
 from odradek.broker.metadata.image import BrokerRegistration, MetadataImage, PartitionImage, ResourceType
 from odradek.broker.replicas.isr import InSyncReplicas
