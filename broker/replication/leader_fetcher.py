@@ -1,17 +1,15 @@
 """Fetches the partitions that one other broker leads, until it is cancelled.
 
-Shell around :class:`.follower.FollowedPartition` and :class:`.fetch_session.FetchSessionHandler`. Owns: one
-connection, which partitions are fetched next. Never does: deciding what an answer means. Invariants: one request is in
-flight; each full request begins with another partition, and in a session the leader rotates them, so that none starves
-behind large ones; one partition's failure stops that partition alone.
-Source: ReplicaFetcherThread, RemoteLeaderEndPoint.
+Shell around :class:`.follower.FollowedPartition` and :class:`.fetch_plan.FetchPlan`. Owns: one connection. Never does:
+choosing the partitions of a request, deciding what an answer means. Invariants: one request is in flight; one
+partition's failure stops that partition alone. Source: ReplicaFetcherThread, RemoteLeaderEndPoint.
 """
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -27,26 +25,16 @@ from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .copy import Copy
-from .fetch_session import FetchSessionHandler, Key, SessionRequest
+from .fetch_plan import FetchPlan
+from .fetch_session import Key, SessionRequest
 from .follower import AppendToCopy, FetchPosition, ListOffsets, Pause, Step, StopFetching, TruncateCopy, TruncateFully
 
 logger = logging.getLogger(__name__)
 
 LATEST, EARLIEST = -1, -2
-LOOK_AT_ALL_MS = 500
-"""The time in ms after which a request is built from all partitions of a leader again. It finds what changes without an
-answer, such as a log start offset. Between these times, a request is built only from the partitions that were answered,
-so it costs nothing for the idle ones."""
 PARTITIONS_A_TURN, BYTES_A_TURN = 16, 64 * 1024
 """The most partitions and bytes of an answer that are appended in one turn of the event loop: 1 ms. If an answer has
 no more than that, the next request is sent in the same turn, because a produce with acks=all waits for it."""
-
-
-class Asked(NamedTuple):
-    """A partition of a request, and the position at which it was requested."""
-
-    copy: Copy
-    position: FetchPosition
 
 
 class FetcherSettings(NamedTuple):
@@ -75,7 +63,7 @@ class LeaderFetcher:
     ) -> None:
         """``address`` returns the leader's host and port, or the reason why it has none. ``clock_ms``: wall clock,
         milliseconds since the epoch."""
-        self.copies: dict[Key, Copy] = {}
+        self._plan = FetchPlan(throttle)
         self._leader_id = leader_id
         self._address = address
         self._last_address = "", -1
@@ -85,15 +73,6 @@ class LeaderFetcher:
         self._throttle = throttle
         self._clock_ms = clock_ms
         self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}", security)
-        self._session = FetchSessionHandler()
-        self._asked: dict[Key, Asked] = {}
-        """The partitions in the last request, or in the session that it continues."""
-        self._moved: dict[Key, None] = {}
-        """Partitions whose part of the next request may differ from that of the last one."""
-        self._look_at_all_ms = 0
-        """When to build a request from all partitions again, in ms of the monotonic clock."""
-        self._is_held_up = False
-        """Whether some partitions pause or are throttled. No event tells when they are due again, only the time."""
         self._requests = OneMinuteRate(monotonic_ms())
         self._copied_bytes = 0
         self._changed = asyncio.Event()
@@ -101,6 +80,11 @@ class LeaderFetcher:
         """The future that the task awaits while :meth:`_send_next` and :meth:`_answered` fetch without it."""
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
         self._no_space = RepeatedComplaint(f"can't store what broker {leader_id} leads", time.monotonic)
+
+    @property
+    def copies(self) -> Mapping[Key, Copy]:
+        """The partitions that this broker follows there."""
+        return self._plan.copies
 
     @property
     def client_id(self) -> str:
@@ -118,15 +102,12 @@ class LeaderFetcher:
 
     def follow(self, copy: Copy) -> None:
         """Fetches a partition from now on. Replaces its copy of an earlier leader epoch."""
-        key = copy.partition.topic_id, copy.partition.index
-        self.copies[key] = copy
-        self._moved[key] = None
+        self._plan.follow(copy)
         self._changed.set()
 
     def unfollow(self, key: Key) -> None:
         """Stops fetching a partition. Its part of an answer that is on its way is dropped."""
-        self.copies.pop(key, None)
-        self._moved[key] = None
+        self._plan.unfollow(key)
 
     async def run(self) -> None:
         """Fetches until it is cancelled."""
@@ -135,7 +116,7 @@ class LeaderFetcher:
                 try:
                     has_fetched = await self._fetch()
                 except NodeUnavailableError as error:
-                    self._session.handle_error()
+                    self._plan.session.handle_error()
                     self._complaint.complain(error)
                     await asyncio.sleep(self._settings.backoff_ms / 1000)
                     continue
@@ -147,23 +128,10 @@ class LeaderFetcher:
     async def _wait(self) -> None:
         """Waits until a partition is added, the first pause is over, or the throttle must be checked again."""
         self._changed.clear()
-        now_ms = monotonic_ms()
-        pauses_ms = [
-            self._settings.backoff_ms if self._leaves_out(copy, now_ms) else copy.partition.not_before_ms - now_ms
-            for copy in self.copies.values()
-            if not copy.partition.is_stopped
-        ]
+        pause_ms = self._plan.next_due_ms(monotonic_ms(), self._settings.backoff_ms)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0, min(pauses_ms)) / 1000 if pauses_ms else None):
+            async with asyncio.timeout(None if pause_ms is None else pause_ms / 1000):
                 await self._changed.wait()
-
-    def _is_wanted(self, copy: Copy, now_ms: int) -> bool:
-        """Whether to fetch a partition now."""
-        return copy.partition.is_due(now_ms) and not self._leaves_out(copy, now_ms)
-
-    def _leaves_out(self, copy: Copy, now_ms: int) -> bool:
-        partition = copy.partition
-        return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
 
     async def _fetch(self) -> bool:
         """Sends a request and processes its answer. Then does the same for small requests, as long as
@@ -189,17 +157,17 @@ class LeaderFetcher:
                 if count >= PARTITIONS_A_TURN or size >= BYTES_A_TURN:
                     count = size = 0
                     await asyncio.sleep(0)
-                asked = self._asked_for(topic.topic_id, data.partition_index)
+                asked = self._plan.answered(topic.topic_id, data.partition_index)
                 if asked is not None:
                     await self._process_partition_data(asked.copy, asked.position, data)
-                    self._look_whether_held_up(asked.copy)
+                    self._plan.look_whether_held_up(asked.copy, monotonic_ms())
                     count += 1
                     size += len(data.records or b"")
 
     def _is_usable(self, response: FetchResponse) -> bool:
         """Whether an answer fits the session. Raises NodeUnavailableError if the answer to a full request does not."""
-        is_full = self._session.is_full
-        problem = self._session.handle_response(response)
+        is_full = self._plan.session.is_full
+        problem = self._plan.session.handle_response(response)
         if problem is None:
             self._complaint.resolved()
             return True
@@ -207,19 +175,6 @@ class LeaderFetcher:
             raise NodeUnavailableError(problem)
         logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
         return False
-
-    def _asked_for(self, topic_id: bytes, index: int) -> Asked | None:
-        """The copy and the requested position of a partition in an answer; None if it is not followed any more."""
-        key = topic_id, index
-        asked = self._asked.get(key)
-        if asked is None or self.copies.get(key) is not asked.copy:
-            return None
-        self._moved[key] = None
-        return asked
-
-    def _look_whether_held_up(self, copy: Copy) -> None:
-        if not self._is_wanted(copy, monotonic_ms()):
-            self._is_held_up = True
 
     # Small fetches, for which a produce with acks=all waits: sent and answered in callbacks, without waking the task.
 
@@ -236,9 +191,9 @@ class LeaderFetcher:
     def _send_next(self) -> bool:
         """Sends the next request from a callback. Returns False, and sends nothing, if the task must send it."""
         now_ms = monotonic_ms()
-        if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms or not self._client.is_ready:
+        if self._plan.looks_at_all(now_ms) or not self._client.is_ready:
             return False
-        session = self._session_of_moved()
+        session = self._plan.request_of_moved()
         if session is None:
             return False
         self._requests.mark(now_ms)
@@ -268,7 +223,7 @@ class LeaderFetcher:
     def _take_small(self, response: FetchResponse) -> None:
         for topic in response.responses:
             for data in topic.partitions:
-                asked = self._asked_for(topic.topic_id, data.partition_index)
+                asked = self._plan.answered(topic.topic_id, data.partition_index)
                 if asked is None:
                     continue
                 step = self._next_step(asked.copy, asked.position, data)
@@ -278,16 +233,16 @@ class LeaderFetcher:
                         self._append(asked.copy, step)
                     except KafkaError as error:
                         self._not_carried_out(asked.copy, error)
-                self._look_whether_held_up(asked.copy)
+                self._plan.look_whether_held_up(asked.copy, monotonic_ms())
 
     def _next_request(self, now_ms: int) -> FetchRequest | None:
         """The request to send now; None if there is nothing to fetch."""
         wait_max_ms = self._settings.wait_max_ms
-        if self._session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms:
-            wait_max_ms = self._first_pause_ms(now_ms, wait_max_ms)
-            session = self._session_of_all(now_ms)
+        if self._plan.looks_at_all(now_ms):
+            wait_max_ms = self._plan.first_pause_ms(now_ms, wait_max_ms)
+            session = self._plan.request_of_all(now_ms)
         else:
-            session = self._session_of_moved()
+            session = self._plan.request_of_moved()
         if session is None:
             return None
         self._requests.mark(now_ms)
@@ -305,40 +260,6 @@ class LeaderFetcher:
             topics=session.topics,
             forgotten_topics_data=session.forgotten,
         )
-
-    def _first_pause_ms(self, now_ms: int, wait_max_ms: int) -> int:
-        """How long the leader may wait for data: ``wait_max_ms``, or until the first pause ends."""
-        for copy in self.copies.values():
-            left_ms = copy.partition.not_before_ms - now_ms
-            if 0 < left_ms < wait_max_ms:
-                wait_max_ms = left_ms
-        return wait_max_ms
-
-    def _session_of_all(self, now_ms: int) -> SessionRequest | None:
-        """The next request, built from all partitions; None if nothing is to be sent. Costs 4 us for each partition."""
-        self._look_at_all_ms = now_ms + LOOK_AT_ALL_MS
-        self._moved.clear()
-        due = [(key, copy) for key, copy in self.copies.items() if self._is_wanted(copy, now_ms)]
-        self._is_held_up = len(due) < len(self.copies)
-        if due:
-            first, _ = due[0]
-            self.copies[first] = self.copies.pop(first)  # next time the others come first
-        self._asked = {key: Asked(copy, copy.fetch_position) for key, copy in due}
-        return self._session.build({key: copy.request() for key, copy in due})
-
-    def _session_of_moved(self) -> SessionRequest | None:
-        """The next request, built from the partitions that were answered, added or removed since the last one."""
-        changed, forgotten = {}, []
-        for key in self._moved:
-            copy = self.copies.get(key)
-            if copy is None:
-                forgotten.append(key)
-                self._asked.pop(key, None)
-            else:
-                changed[key] = copy.request()
-                self._asked[key] = Asked(copy, copy.fetch_position)
-        self._moved.clear()
-        return self._session.build_changes(changed, forgotten)
 
     def _next_step(self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData) -> Step | None:
         partition, log = copy.partition, copy.log
