@@ -24,7 +24,7 @@ from .append_plan import AppendInfo, AppendOrigin
 from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
 from .log_config import LogConfig
-from .log_files import NOTHING, LogFiles
+from .log_files import LogFiles
 from .log_flusher import LogFlusher
 from .log_health import LogHealth
 from .log_loader import LogLoader, RecoveredBytes
@@ -34,6 +34,7 @@ from .log_removal import LogRemoval
 from .pending_cut import PendingCut
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .record_inspection import InspectedBatch
+from .segment_reader import NOTHING
 from .timestamp_search import TimestampSearch
 
 __all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "PendingAppend", "ReadResult"]
@@ -66,6 +67,7 @@ class Log:
         self._files = descriptors.files
         self._health = LogHealth(directory)
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
+        self._reader = self._log_files.reader
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._appender = LogAppender(self.offsets, self._log_files, self._producers, self._health)
@@ -292,7 +294,7 @@ class Log:
         if offset >= (end_offset if bound is None else bound):
             return NOTHING
         try:
-            return self._log_files.read(offset, max_bytes, bound, min_one_batch=min_one_batch)
+            return self._reader.read(offset, max_bytes, bound, min_one_batch=min_one_batch)
         except OSError as error:
             raise self.storage_error(error) from error
 
@@ -303,9 +305,8 @@ class Log:
         timestamp). The search returns None if no record matches. Raises StorageError.
         """
         self.check_usable()
-        files, start = self._log_files, self.log_start_offset
         try:
-            return (yield from files.search_timestamp(timestamp, start, self.storage_error))
+            return (yield from self._reader.search_timestamp(timestamp, self.log_start_offset, self.storage_error))
         except OSError as error:
             raise self.storage_error(error) from error
 
@@ -317,14 +318,14 @@ class Log:
         """
         self.check_usable()
         try:
-            return (yield from self._log_files.find_record(max(offset, self.log_start_offset), self.storage_error))
+            return (yield from self._reader.find_record(max(offset, self.log_start_offset), self.storage_error))
         except OSError as error:
             raise self.storage_error(error) from error
 
     @on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that overlap the range, in the order of their markers."""
-        return self._log_files.aborted_transactions(fetch_offset, upper_bound_offset)
+        return self._reader.aborted_transactions(fetch_offset, upper_bound_offset)
 
     # Removing ----------------------------------------------------------------
 

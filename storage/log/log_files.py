@@ -1,17 +1,14 @@
 """The files of one log: its segments and the directory they lie in.
 
-Owns: the segments, the paths that are not yet synced, the files that wait for removal. Never does: knowing producers,
-epochs or the high watermark (`Log` does). Invariant: an operation that raises OSError has left the segments unchanged,
-or can be repeated. Source: Kafka's LocalLog.
+Owns: the segments, the paths that are not yet synced, the files that wait for removal. Never does: reading records
+(`SegmentReader` does), knowing producers, epochs or the high watermark (`Log` does). Invariant: an operation that
+raises OSError has left the segments unchanged, or can be repeated. Source: Kafka's LocalLog.
 """
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from ...protocol.steps import Steps
-from ..errors import StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
     DELETED_SUFFIX,
@@ -26,26 +23,19 @@ from ..segment.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.segment import Segment
 from ..segment.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
-from ..segment.transaction_index import AbortedTransaction
 from .log_config import LogConfig
 from .log_flush import Flush
 from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .pending_cut import PendingCut
-from .read_result import FileRegion, ReadResult, TimestampAndOffset
+from .segment_reader import SegmentReader
 from .swap_files import rename_swap_files
-from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
 
 logger = logging.getLogger(__name__)
 
-REGION_BYTES = 64 * 1024
-"""Reads of at least this size return a region of the file, for sendfile."""
-LOADED_INDEXES = 4
-"""How many older segments keep their indexes in memory after a read."""
 HELD_SEGMENTS = 4
 """How many of the latest segments a flush holds open. It opens and syncs earlier ones one after the other."""
-NOTHING = ReadResult(b"", -1)
 
 
 class Cleaning(Protocol):
@@ -77,7 +67,7 @@ class LogFiles:
         self.files = self._files = descriptors.files
         self._descriptors = descriptors
         self._jitter_seed = jitter_seed
-        self._indexes_in_use: list[Segment] = []
+        self.reader = SegmentReader(descriptors.files, segments)
         self._secure_base: int | None = None
         """The newest segment's base offset at the last `secure_names`; None if segments were added or replaced since.
         """
@@ -118,114 +108,6 @@ class LogFiles:
         self._secure_base = None
         self.segments.add(segment)
         return segment
-
-    # Reading -----------------------------------------------------------------
-
-    def read(self, offset: int, max_bytes: int, bound: int | None, *, min_one_batch: bool) -> ReadResult:
-        """Reads from the batch that holds `offset`, or the next one, up to the batch that holds `bound`.
-
-        Without `bound`: up to the end. See `Log.read`.
-        """
-        active = self.segments.active
-        segment: Segment | None = active if offset >= active.base_offset else self.segments.floor(offset)
-        segment = segment or self.segments.first
-        while segment is not None:
-            if segment is not active:
-                self._use_indexes(segment)
-            place = segment.indexes.find(offset)
-            following = None if segment is active else self.segments.after(segment)
-            if place is None:
-                segment = following
-                continue
-            end = segment.file.size
-            if bound is not None and (following is None or bound < following.base_offset):
-                limit = segment.indexes.find(bound)
-                end = end if limit is None else limit.position
-            wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
-            length = min(end - place.position, wanted)
-            if wanted < place.size or length <= 0:
-                return NOTHING
-            descriptor = segment.file.try_hold() if length >= REGION_BYTES else None
-            if descriptor is None:
-                # Slow readers hold too many files open. Reads into memory instead, and less.
-                length = min(length, max(place.size, REGION_BYTES))
-                return ReadResult(segment.file.read_bytes(place.position, length), offset)
-            return ReadResult(FileRegion(descriptor, place.position, length), offset)
-        return NOTHING
-
-    def _use_indexes(self, segment: Segment) -> None:
-        """Keeps the indexes of only a few older segments in memory."""
-        in_use = self._indexes_in_use
-        if segment not in in_use:
-            in_use.append(segment)
-            if len(in_use) > LOADED_INDEXES:
-                in_use.pop(0).indexes.unload()
-
-    def search_timestamp(
-        self, timestamp: int | None, starting_offset: int, storage_error: Callable[[OSError], StorageError]
-    ) -> TimestampSearch:
-        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later; see `Log`."""
-        if timestamp is None:
-            return (yield from self._search_max_timestamp(storage_error))
-        segment: Segment | None = self.segments.first
-        while segment is not None:
-            if segment.size and segment.largest_timestamp >= timestamp:
-                self._use_indexes(segment)
-                _, near_offset = segment.indexes.time.lookup(timestamp)
-                position = segment.indexes.offset.lookup(max(near_offset, starting_offset))
-                if position < segment.size:
-                    scan = SegmentScan(self._files, segment, position, storage_error)
-                    found = yield ScanNeeded(scan, scan.first_at_or_after(timestamp, starting_offset))
-                    if found is not None:
-                        return found
-            yield None
-            segment = self.segments.after(segment)
-        return None
-
-    def find_record(
-        self, offset: int, storage_error: Callable[[OSError], StorageError]
-    ) -> Steps[TimestampAndOffset | None]:
-        """The first record from `offset` on that is not a control record; see `SegmentScan.first_from`."""
-        segment: Segment | None = next(iter(self.segments.reaching(offset)), None)
-        while segment is not None:
-            if segment is not self.segments.active:
-                self._use_indexes(segment)
-            position = segment.indexes.offset.lookup(offset)
-            if position < segment.size:
-                scan = SegmentScan(self._files, segment, position, storage_error)
-                try:
-                    found = yield from scan.first_from(offset)
-                finally:
-                    scan.close()
-                if found is not None:
-                    return found
-            yield
-            segment = self.segments.after(segment)
-        return None
-
-    def _search_max_timestamp(self, storage_error: Callable[[OSError], StorageError]) -> TimestampSearch:
-        """The first record with the greatest timestamp of the log; None without records."""
-        newest = segment = self.segments.first
-        while (following := self.segments.after(segment)) is not None:
-            segment = following
-            if segment.indexes.max_timestamp > newest.indexes.max_timestamp:
-                newest = segment
-            yield None
-        position = newest.indexes.offset.lookup(newest.indexes.max_timestamp_offset)
-        if position >= newest.size:
-            return None
-        scan = SegmentScan(self._files, newest, position, storage_error)
-        return (yield ScanNeeded(scan, scan.first_with(newest.indexes.max_timestamp)))
-
-    def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that overlap `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments.reaching(fetch_offset):
-            entries, is_complete = segment.indexes.transaction.collect(fetch_offset, upper_bound_offset)
-            found += entries
-            if is_complete:
-                break
-        return found
 
     # Removing ----------------------------------------------------------------
 
@@ -292,8 +174,7 @@ class LogFiles:
         self.interrupt_cleaning()
         self.segments.remove(segment)
         self._has_new_names = True
-        if segment in self._indexes_in_use:
-            self._indexes_in_use.remove(segment)
+        self.reader.forget([segment])
 
     def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> Segment:
         """Replaces neighbouring segments by a cleaned one with complete `.swap` files.
@@ -310,7 +191,7 @@ class LogFiles:
                 self._files.rename(path, target)
                 self.removals.add([target], due_ms)
         self._has_new_names = True
-        self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
+        self.reader.forget(sources)
         cleaned = Segment(
             self.directory,
             sources[0].base_offset,

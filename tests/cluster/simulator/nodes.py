@@ -32,7 +32,7 @@ from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.directory import directory_lock
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
-from odradek.storage.log import log_files
+from odradek.storage.log import segment_reader
 from odradek.testing.controller.active_controller import ActiveController
 from odradek.testing.controller.embedded import FEATURES, NODE_ID
 from odradek.testing.controller.server import ControllerServer
@@ -86,7 +86,7 @@ def replace_edges(network: Network) -> None:
     replace(listening, "_bind_all", bind_all)
     replace(unread, "unread", unread_of)
     replace(StallWatch, "start", no_watch)
-    replace(log_files, "REGION_BYTES", 1 << 40)  # a region would need a real descriptor
+    replace(segment_reader, "REGION_BYTES", 1 << 40)  # a region would need a real descriptor
 
 
 disks: dict[Path, SimulatedDisk] = {}

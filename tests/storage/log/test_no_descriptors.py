@@ -14,8 +14,8 @@ from odradek.storage.files.disk_errors import lacks_descriptors
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.log_files import REGION_BYTES
 from odradek.storage.log.read_result import FileRegion
+from odradek.storage.log.segment_reader import REGION_BYTES
 from support.data.log_model import records_of
 from support.disks.simulated_disk import SimulatedDisk
 
