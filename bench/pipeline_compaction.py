@@ -17,7 +17,8 @@ from odradek.pipeline.compact.compiled_steps import CompiledSteps
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import CleanableRange
 from odradek.storage.compaction.partition_facts import read_partition
-from odradek.storage.compaction.record_steps import PlainSteps, RecordSteps
+from odradek.storage.compaction.plain_steps import PlainSteps
+from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig

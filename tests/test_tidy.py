@@ -58,6 +58,8 @@ CORES = [
     "protocol/records/",
     "protocol/reference/",
     "storage/log/append_plan.py",
+    "storage/compaction/batch_records.py",
+    "storage/compaction/plain_steps.py",
     "storage/compaction/record_steps.py",
     "storage/compaction/retention.py",
     "storage/compaction/selection.py",

@@ -1,8 +1,8 @@
 """Which partitions of one leader the next request fetches, and from where.
 
-Owns: the followed partitions, the fetch session with the leader, the positions that were
-requested. Never does: reading a clock, sending, processing answers (:mod:`.leader_fetcher` does). Invariants: each full request begins
-with another partition, and in a session the leader rotates them, so that none starves behind large ones. Source:
+Owns: the followed partitions, the fetch session with the leader, the positions that were requested. Never does: reading
+a clock, sending, processing answers (:mod:`.leader_fetcher` does). Invariants: each full request begins with another
+partition, and in a session the leader rotates them, so that none starves behind large ones. Source:
 ``AbstractFetcherThread.maybeFetch``, ``LeaderEndPoint.buildFetch``.
 """
 

@@ -92,6 +92,8 @@ AFTER = (
     "odradek.storage.compaction.batch_chunk",
     "odradek.storage.compaction.grouping",
     "odradek.storage.compaction.record_steps",
+    "odradek.storage.compaction.batch_records",
+    "odradek.storage.compaction.plain_steps",
     "odradek.storage.compaction.transactions",
     "odradek.storage.compaction.retention",
     "odradek.storage.compaction.latest_records",

@@ -11,8 +11,9 @@ import numpy
 
 from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
+from ...storage.compaction.batch_records import record_windows
 from ...storage.compaction.offset_map import KeyLimit, KeyRange
-from ...storage.compaction.record_steps import record_windows
+from ...storage.compaction.plain_steps import SIFT_LIMITS, SiftLimits
 from ..decode.spans import Bytes, Flags
 from .key_table import (
     COUNT,
@@ -29,7 +30,7 @@ from .key_table import (
     put_rows,
     unaligned_words,
 )
-from .record_rows import COLUMNS, KEY, KEY_SIZE, LEAST_PAYLOAD, OFFSET, RecordRows, Rows, walk
+from .record_rows import COLUMNS, KEY, KEY_SIZE, LEAST_PAYLOAD, OFFSET, WALK_LIMITS, RecordRows, Rows, WalkLimits, walk
 
 LEAST_SLOTS = 1 << 5
 LEAST_WORDS = 1 << 6
@@ -43,10 +44,19 @@ MAX_OFFSETS_PER_KEY = 256
 class CompiledOffsetMap:
     """An OffsetMap (storage/compaction/offset_map.py) whose loops over records are compiled."""
 
-    def __init__(self, limit: KeyLimit, key_range: KeyRange, seed: int) -> None:
+    def __init__(
+        self,
+        limit: KeyLimit,
+        key_range: KeyRange,
+        seed: int,
+        sift_limits: SiftLimits = SIFT_LIMITS,
+        walk_limits: WalkLimits = WALK_LIMITS,
+    ) -> None:
         self.key_range = key_range
         self.latest_offset = -1
         self._limit = limit
+        self._sift_limits = sift_limits
+        self._walk_limits = walk_limits
         self._limit_words = min(limit.size // 8, MAX_WORDS)
         self._seed = numpy.uint64(seed)
         self._slots: Words = numpy.zeros(LEAST_SLOTS, dtype=numpy.uint64)
@@ -71,7 +81,7 @@ class CompiledOffsetMap:
                 self._flags = numpy.zeros(LEAST_FLAGS, dtype=numpy.uint8)
         done = 0
         while done < len(batches):
-            walked = walk(chunk, batches[done:])
+            walked = walk(chunk, batches[done:], self._walk_limits)
             count = len(walked.is_walked)
             taken = self._put_some(chunk, batches[done : done + count], walked, start_offset)
             done += taken
@@ -111,7 +121,7 @@ class CompiledOffsetMap:
     def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: range, start_offset: int) -> int:
         """Puts adjacent batches that only Python can decode. Returns the number of batches that fitted."""
         for taken, number in enumerate(numbers):
-            for records in record_windows(chunk, batches[number]):
+            for records in record_windows(chunk, batches[number], self._sift_limits.records_held):
                 packed = pack(records)
                 if self._put_rows(packed.payload, packed.rows, start_offset) is not None:
                     self.advance_to(int(self._state[LAST_OFFSET]))

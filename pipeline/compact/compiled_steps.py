@@ -27,25 +27,17 @@ from ...protocol.records.checksum import crc32c
 from ...protocol.records.compression import compress, compression_type_of
 from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
+from ...storage.compaction.batch_records import record_windows
 from ...storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
+from ...storage.compaction.plain_steps import SIFT_LIMITS, PlainRebuilt, PlainSifting, SiftLimits, latest_in_dictionary
 from ...storage.compaction.record_marks import RecordMarks
-from ...storage.compaction.record_steps import (
-    Latest,
-    Piece,
-    PlainRebuilt,
-    PlainSifting,
-    Rebuilt,
-    RetentionCounts,
-    RetentionInput,
-    latest_in_dictionary,
-    record_windows,
-)
+from ...storage.compaction.record_steps import Latest, Piece, Rebuilt, RetentionCounts, RetentionInput
 from ..decode.spans import Bytes, Flags, Int64s
 from .compiled_indexes import CompiledIndexes
 from .compiled_map import CompiledOffsetMap, pack
 from .key_table import unaligned_words
 from .record_copy import copy_records, judge, new_bases, read_marks, set_marks, size_of_copies
-from .record_rows import walk
+from .record_rows import WALK_LIMITS, WalkLimits, walk
 from .table_chunk import ATTRIBUTES, HAS_VALID_PRODUCER, TableChunk
 
 KEPT_BYTES = 16 << 20
@@ -59,14 +51,22 @@ class CompiledSteps:
 
     chunk_type = TableChunk
 
-    def __init__(self, seed: int | None = None) -> None:
-        """`seed`: the seed of the key hashes; random by default, fixed in tests."""
+    def __init__(
+        self,
+        seed: int | None = None,
+        sift_limits: SiftLimits = SIFT_LIMITS,
+        walk_limits: WalkLimits = WALK_LIMITS,
+    ) -> None:
+        """`seed`: the seed of the key hashes; random by default, fixed in tests. `sift_limits`: of the batches that are
+        left to the plain steps."""
+        self._sift_limits = sift_limits
+        self._walk_limits = walk_limits
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
         numpy.empty(KEPT_BYTES, dtype=numpy.uint8)  # freed at once, see KEPT_BYTES
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """An empty map."""
-        return CompiledOffsetMap(limit, key_range, self._seed)
+        return CompiledOffsetMap(limit, key_range, self._seed, self._sift_limits, self._walk_limits)
 
     def indexes(self, base_offset: int, index_interval_bytes: int) -> CompiledIndexes:
         """The empty indexes of a new segment."""
@@ -74,21 +74,21 @@ class CompiledSteps:
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "CompiledSifting":
         """Decides for each record of the first of these batches whether it stays."""
-        return CompiledSifting(chunk, batches, order)
+        return CompiledSifting(chunk, batches, order, self._sift_limits, self._walk_limits)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
         """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
         assert isinstance(offset_map, CompiledOffsetMap)
         first_records = chunk.first_records()
         while batches:
-            walked = walk(chunk, batches)
+            walked = walk(chunk, batches, self._walk_limits)
             is_latest, is_held = offset_map.find(walked)
             some, batches = batches[: len(walked.is_walked)], batches[len(walked.is_walked) :]
             numbers = numpy.array([first_records[index] for index in some], dtype=numpy.int64)
             set_marks(numpy.frombuffer(marks.bits, dtype=numpy.uint8), numbers, walked.bounds, is_latest & is_held)
             for number in numpy.flatnonzero(~walked.is_walked).tolist():
                 first_record = first_records[some[number]]
-                for records in record_windows(chunk, some[number]):
+                for records in record_windows(chunk, some[number], self._sift_limits.records_held):
                     latest, held = offset_map.find(pack(records))
                     for record in numpy.flatnonzero(latest & held).tolist():
                         marks.set(first_record + record)
@@ -98,12 +98,31 @@ class CompiledSteps:
 class CompiledSifting:
     """The Sifting of some batches: decides in compiled loops which of their records stay."""
 
-    __slots__ = ("_batches", "_chunk", "_kept", "_order", "_outcomes", "_stays", "_walked", "outcomes", "total")
+    __slots__ = (
+        "_batches",
+        "_chunk",
+        "_kept",
+        "_order",
+        "_outcomes",
+        "_sift_limits",
+        "_stays",
+        "_walked",
+        "outcomes",
+        "total",
+    )
 
-    def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> None:
+    def __init__(
+        self,
+        chunk: BatchChunk,
+        batches: Sequence[int],
+        order: RetentionInput,
+        sift_limits: SiftLimits,
+        walk_limits: WalkLimits,
+    ) -> None:
         self._chunk = chunk
+        self._sift_limits = sift_limits
         self._order = order
-        self._walked = walk(chunk, batches)
+        self._walked = walk(chunk, batches, walk_limits)
         self._batches = batches = batches[: len(self._walked.is_walked)]
         _, rows, bounds, is_walked, table = self._walked
         self._stays: Flags = numpy.empty(len(rows), dtype=numpy.bool_)
@@ -133,7 +152,7 @@ class CompiledSifting:
 
     def _plain(self, number: int) -> PlainSifting:
         """Sifts one batch that could not be walked, by the plain steps."""
-        return PlainSifting(self._chunk, [self._batches[number]], self._order, _latest_among)
+        return PlainSifting(self._chunk, [self._batches[number]], self._order, self._sift_limits, _latest_among)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
         """Rebuilds the batches with these numbers from the records that stay. Raises InvalidRecordError."""

@@ -43,12 +43,22 @@ START, END, OFFSET, TIMESTAMP, KEY, KEY_SIZE, TAIL, VALUE_SIZE = range(8)
 key (size -1: null), position of its offset delta, size of its value (-1: null). Positions are in the payload."""
 COLUMNS = 8
 LEAST_RECORD_SIZE = 7
-MOST_ROWS = 1 << 19
-MOST_PAYLOAD = 32 << 20
-"""The maximum numbers of records and of decompressed bytes to walk at once. Of batches that have more in all, only the
-first are walked. A single batch that has more is left to the plain steps, which read it in parts."""
 LEAST_PAYLOAD = 16
 """The minimum size of a payload in bytes, so that eight bytes can be read at once."""
+
+
+class WalkLimits(NamedTuple):
+    """The maximum numbers of records and of decompressed bytes to walk at once.
+
+    Of batches that have more in all, only the first are walked. A single batch that has more is left to the plain
+    steps, which read it in parts.
+    """
+
+    rows: int = 1 << 19
+    payload_bytes: int = 32 << 20
+
+
+WALK_LIMITS = WalkLimits()
 
 
 class RecordRows(NamedTuple):
@@ -194,17 +204,17 @@ def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s,
         bounds[batch + 1] = row
 
 
-def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
-    """The rows of the first of these batches of a TableChunk: up to MOST_ROWS and MOST_PAYLOAD, at least one batch.
+def walk(chunk: BatchChunk, batches: Sequence[int], limits: WalkLimits = WALK_LIMITS) -> RecordRows:
+    """The rows of the first of these batches of a TableChunk: up to the limits, at least one batch.
 
     Raises InvalidRecordError if a batch can't be decompressed.
     """
     assert isinstance(chunk, TableChunk)
     table = chunk.rows(batches)
-    counts = numpy.where(table[:, RECORDS] > MOST_ROWS, 0, numpy.maximum(table[:, RECORDS], 0))
-    if int(counts.sum()) > MOST_ROWS:
-        table = table[: max(int(numpy.searchsorted(numpy.cumsum(counts), MOST_ROWS, side="right")), 1)]
-    payload, spans = _sections(chunk, batches, table)
+    counts = numpy.where(table[:, RECORDS] > limits.rows, 0, numpy.maximum(table[:, RECORDS], 0))
+    if int(counts.sum()) > limits.rows:
+        table = table[: max(int(numpy.searchsorted(numpy.cumsum(counts), limits.rows, side="right")), 1)]
+    payload, spans = _sections(chunk, batches, table, limits)
     table = table[: len(spans)]
     is_walked = numpy.empty(len(table), dtype=numpy.bool_)
     rows = numpy.empty((_possible(table, spans, is_walked), COLUMNS), dtype=numpy.int64)
@@ -214,7 +224,7 @@ def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
     return RecordRows(payload, filled, bounds, is_walked, table)
 
 
-def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple[Bytes, Int64s]:
+def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s, limits: WalkLimits) -> tuple[Bytes, Int64s]:
     """Returns (a payload with the decompressed records of the first of these batches, their bounds in it).
 
     The records of a batch that is too large are not in the payload: both of its bounds are equal.
@@ -222,7 +232,7 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
     begins = table[:, BEGIN] + BATCH_HEADER_SIZE
     ends = table[:, BEGIN] + table[:, SIZE]
     codecs = table[:, ATTRIBUTES] & COMPRESSION_TYPE_MASK
-    are_large = table[:, RECORDS] > MOST_ROWS
+    are_large = table[:, RECORDS] > limits.rows
     if not codecs.any():
         ends = numpy.where(are_large, begins, ends)
         return numpy.frombuffer(chunk.data, dtype=numpy.uint8), _pairs(begins, ends)
@@ -233,10 +243,10 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
         size = 0
         section: bytes | None = b""
         if not is_large:
-            size = bytes_needed(chunk.data, begin, end, MOST_PAYLOAD) if codec == CompressionType.LZ4 else -1
-            section = _section(chunk, index) if size < 0 else None
+            size = bytes_needed(chunk.data, begin, end, limits.payload_bytes) if codec == CompressionType.LZ4 else -1
+            section = _section(chunk, index, limits.payload_bytes) if size < 0 else None
             size = size if section is None else len(section)
-        if total + size > MOST_PAYLOAD and sections:
+        if total + size > limits.payload_bytes and sections:
             break
         total += size
         sections.append(section)
@@ -245,7 +255,7 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
         if section is not None:
             buffer.add(section)
         elif not buffer.unpack(chunk.data, begin):
-            buffer.add(_section(chunk, index))  # raises the error
+            buffer.add(_section(chunk, index, limits.payload_bytes))  # raises the error
     bounds = buffer.bounds()
     return buffer.payload, _pairs(bounds[:-1], bounds[1:])
 
@@ -257,10 +267,10 @@ def _pairs(firsts: Int64s, seconds: Int64s) -> Int64s:
     return pairs
 
 
-def _section(chunk: BatchChunk, index: int) -> bytes:
-    """The decompressed records of a batch; b"" if they have more than MOST_PAYLOAD bytes."""
+def _section(chunk: BatchChunk, index: int, most_bytes: int) -> bytes:
+    """The decompressed records of a batch; b"" if they have more than `most_bytes`."""
     try:
-        return records_section(chunk.batch(index), chunk.headers[index], max_decompressed_size=MOST_PAYLOAD)
+        return records_section(chunk.batch(index), chunk.headers[index], max_decompressed_size=most_bytes)
     except RecordTooLargeError:
         return b""
     except KafkaError as error:

@@ -2,7 +2,8 @@
 
 from importlib.util import find_spec
 
-from ...storage.compaction.record_steps import PlainSteps, RecordSteps
+from ...storage.compaction.plain_steps import PlainSteps
+from ...storage.compaction.record_steps import RecordSteps
 from ..engine.compiled import IS_COMPILED
 
 

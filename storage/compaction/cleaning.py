@@ -19,7 +19,8 @@ from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
 from .pace import Pace, full_speed
 from .partition_facts import PartitionFacts
-from .record_steps import Piece, PlainSteps, RecordSteps, RetentionInput
+from .plain_steps import PlainSteps
+from .record_steps import Piece, RecordSteps, RetentionInput
 from .retention import Round, retain
 from .segment_writer import SegmentWriter, write_indexes
 from .swap import swap_in

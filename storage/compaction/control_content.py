@@ -7,7 +7,7 @@ Source: protocol/records/control.py.
 from typing import NamedTuple
 
 from .batch_chunk import BatchChunk
-from .record_steps import records_in
+from .batch_records import records_in
 
 
 class ControlContent(NamedTuple):

@@ -4,28 +4,28 @@ import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from odradek.pipeline.compact import record_rows
 from odradek.pipeline.compact.compiled_map import CompiledOffsetMap
 from odradek.pipeline.compact.compiled_steps import CompiledSteps
+from odradek.pipeline.compact.record_rows import WalkLimits
 from odradek.pipeline.compact.table_chunk import TableChunk
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import HEADER
 from odradek.protocol.records.builder import assemble_batch, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.storage.compaction import record_steps
 from odradek.storage.compaction.batch_chunk import read_chunks
 from odradek.storage.compaction.cleaning import PartitionCleaner, RoundResult
 from odradek.storage.compaction.grouping import CleanableRange, cleanable_range
 from odradek.storage.compaction.offset_map import UNLIMITED, KeyLimit, KeyRange
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
-from odradek.storage.compaction.record_steps import PlainSteps, RecordSteps
+from odradek.storage.compaction.plain_steps import PlainSteps, SiftLimits
+from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
@@ -44,26 +44,20 @@ class Way:
     map_bytes: int = UNLIMITED
     map_entries: int = UNLIMITED
     buffer_bytes: int = 1 << 20
-    budgets: tuple[tuple[ModuleType, str, int], ...] = ()
-    """Constants that are smaller than usual: then a few records are many."""
 
 
-SMALL = (
-    (record_steps, "MOST_RECORDS_HELD", 3),
-    (record_steps, "MOST_RECORDS_SIFTED", 7),
-    (record_steps, "MOST_BYTES_SIFTED", 200),
-    (record_rows, "MOST_ROWS", 9),
-    (record_rows, "MOST_PAYLOAD", 300),
-)
+SMALL = SiftLimits(records_held=3, records_sifted=7, bytes_sifted=200)
+"""Limits with which a few records are many."""
+SMALL_WALKS = WalkLimits(rows=9, payload_bytes=300)
 WAYS = {
     "plain": Way(PlainSteps),
     "compiled": Way(CompiledSteps),
     "plain, in turns": Way(PlainSteps, map_bytes=700),
     "compiled, in turns": Way(CompiledSteps, map_bytes=1200),
     "compiled, batch by batch": Way(CompiledSteps, buffer_bytes=64),
-    "plain, in windows": Way(PlainSteps, map_bytes=700, budgets=SMALL),
-    "compiled, in windows": Way(CompiledSteps, budgets=SMALL),
-    "compiled, in windows and turns": Way(CompiledSteps, map_bytes=1200, budgets=SMALL),
+    "plain, in windows": Way(partial(PlainSteps, SMALL), map_bytes=700),
+    "compiled, in windows": Way(partial(CompiledSteps, None, SMALL, SMALL_WALKS)),
+    "compiled, in windows and turns": Way(partial(CompiledSteps, None, SMALL, SMALL_WALKS), map_bytes=1200),
 }
 
 
@@ -89,10 +83,7 @@ def clean(directory: Path, way: Way, cleaned_up_to: int, now_ms: int, config: Lo
     cleaner = PartitionCleaner(
         UnsyncedFiles(), directory, config, now_ms, steps=way.steps(), buffer_bytes=way.buffer_bytes
     )
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in way.budgets:
-            patch.setattr(module, name, value)
-        return cleaner.clean(facts, offsets, max_map_entries=way.map_entries, max_map_bytes=way.map_bytes)
+    return cleaner.clean(facts, offsets, max_map_entries=way.map_entries, max_map_bytes=way.map_bytes)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
