@@ -43,7 +43,7 @@ from support.groups.harness import Harness
 from support.transactions.harness import TransactionHarness
 
 PRODUCERS = 3
-"""The part of the lives of metadata in which it is also started twice, which takes most of their time."""
+"""The number of producer ids in the records and requests."""
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 

@@ -9,7 +9,6 @@ A seed determines the run, to the byte. After every step the coordinator's state
 - at the end, when nothing fails any more, every member is in a generation and every partition has an owner.
 """
 
-import random
 from collections import defaultdict
 from typing import Any
 
@@ -18,11 +17,11 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages
-from odradek.protocol.records.batch import iterate_headers
 from support.groups.harness import Harness
 
 from .classic_checks import check_books
 from .classic_member import Member
+from .simulation import Simulation
 
 GROUPS = ("g", "h", "k")
 PARTITIONS = 6
@@ -32,11 +31,11 @@ STARTING_OVER = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, Erro
 OffsetKey = tuple[str, int]
 
 
-class GroupSimulator:
-    """One world of one seed."""
+class GroupSimulator(Simulation):
+    """Classic groups."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         config = GroupCoordinatorConfig(
             offsets_topic_num_partitions=1,
             group_min_session_timeout_ms=1,
@@ -49,10 +48,7 @@ class GroupSimulator:
         self.owners: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
         self.committed: dict[OffsetKey, int] = {}
         self.uncertain: dict[OffsetKey, list[int]] = defaultdict(list)
-        self.events = 0
-        self._durable_batches = 0
         self._next_offset = 0
-        self._past: list[tuple[str, str, int]] = []
 
     def _new_member(self, index: int) -> Member:
         instance_id = f"i{index}" if index % 3 == 0 else None
@@ -61,16 +57,7 @@ class GroupSimulator:
 
     # --- the run
 
-    def run(self, steps: int) -> None:
-        """Random steps, then a calm end."""
-        for _ in range(steps):
-            self.step()
-        self.calm_down()
-
-    def step(self) -> None:
-        """One random event, and the checks."""
-        self.events += 1
-        choice = self.random.random()
+    def _take_event(self, choice: float) -> None:
         if choice < 0.35:
             self.harness.timers.advance(self.random.choice((1, 10, 50, 100, 400)))
         elif choice < 0.93:
@@ -82,19 +69,16 @@ class GroupSimulator:
         elif choice < 0.98:
             self._disk()
         else:
-            self._restart()
-        check_books(self.harness.core)
+            self._crash()
 
-    def calm_down(self) -> None:
-        """Nothing fails any more: every member that lives gets into a generation, and every partition has an owner."""
-        self._release()
-        self.harness.log.fail_next = None
+    def _come_to_rest(self) -> None:
+        """Every member that lives gets into a generation, and every partition has an owner."""
         for _ in range(600):
             self.harness.timers.advance(50)
             for member in self.members:
                 if member.alive and not member.waiting:
                     self._work(member)
-            check_books(self.harness.core)
+            self._check_books()
         for member in self.members:
             if member.alive and self.harness.config.group_max_size >= len(self.members):
                 assert member.in_generation, f"{member} is stuck"
@@ -108,7 +92,6 @@ class GroupSimulator:
             assert group.state is GroupState.STABLE
             owned = sorted(partition for member in living for partition in member.partitions)
             assert owned == list(range(PARTITIONS))
-        self._check_offsets()
 
     # --- members
 
@@ -122,14 +105,14 @@ class GroupSimulator:
         choice = self.random.random()
         if choice < 0.006:
             # Gone without a word; a static one may come back before its session ends.
-            self._remember(member)
+            self._remember(member.group_id, member.member_id, member.generation_id)
             member.alive = member.waiting = member.in_generation = False
         elif member.waiting:
             return
         elif choice < 0.02 and member.in_generation:
             self._leave(member)
         elif choice < 0.035 and member.in_generation:
-            self._remember(member)
+            self._remember(member.group_id, member.member_id, member.generation_id)
             member.join_again()
         elif choice < 0.4 and member.partitions:
             self._commit(member)
@@ -221,7 +204,7 @@ class GroupSimulator:
         error = ErrorCode(response.error_code)
         if not error:
             return
-        self._remember(member)
+        self._remember(member.group_id, member.member_id, member.generation_id)
         if error is ErrorCode.FENCED_INSTANCE_ID:
             member.alive = member.in_generation = False
         elif error in STARTING_OVER:
@@ -230,14 +213,11 @@ class GroupSimulator:
             member.join_again()
 
     def _leave(self, member: Member) -> None:
-        self._remember(member)
+        self._remember(member.group_id, member.member_id, member.generation_id)
         identity = messages.LeaveGroupRequest.MemberIdentity(member.member_id, member.instance_id)
         request = messages.LeaveGroupRequest(group_id=member.group_id, members=[identity])
         self.harness.send(member.name, ApiKey.LEAVE_GROUP, 5, request, lambda _: None)
         member.alive = member.in_generation = False
-
-    def _remember(self, member: Member) -> None:
-        self._past = [*self._past[-20:], (member.group_id, member.member_id, member.generation_id)]
 
     # --- commits
 
@@ -310,7 +290,7 @@ class GroupSimulator:
             leave = messages.LeaveGroupRequest(group_id=group_id, members=[identity])
             self.harness.send("admin", ApiKey.LEAVE_GROUP, 5, leave, lambda _: None)
             return
-        self._release()
+        self.harness.log.release()
 
         def deleted(response: messages.DeleteGroupsResponse) -> None:
             if not response.results[0].error_code:
@@ -324,39 +304,8 @@ class GroupSimulator:
             "admin", ApiKey.DELETE_GROUPS, 2, messages.DeleteGroupsRequest(groups_names=[group_id]), deleted
         )
 
-    def _disk(self) -> None:
-        log = self.harness.log
-        if log.held:
-            self._release()
-        elif self.random.random() < 0.5:
-            log.fail_next = self.random.choice((ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.KAFKA_STORAGE_ERROR))
-        else:
-            log.held = True
-            self._durable_batches = len(log.batches)
-
-    def _release(self) -> None:
-        self.harness.log.release()
-
-    def _restart(self) -> None:
-        """The broker crashes and restarts: records that were not durable may be there or not."""
-        harness = self.harness
-        before = harness.core.hard_state()
-        log = harness.log
-        everything_kept = True
-        if log.held:
-            kept = self.random.randint(self._durable_batches, len(log.batches))
-            everything_kept = kept == len(log.batches)
-            del log.batches[kept:]
-            log.next_offset = 0
-            if log.batches:
-                [(_, header)] = iterate_headers(log.batches[-1])
-                log.next_offset = header.next_offset
-        log.drop_waiting()
-        log.fail_next = None
-        log.compact()
-        harness.start()
-        if everything_kept:
-            assert harness.core.hard_state() == before, "a restart has changed what was stored"
+    def _crash(self) -> None:
+        self._restart(self.harness.log.compact)
         for member in self.members:
             if member.waiting:
                 # Its connection broke: whatever it waited for, it starts from its member id.
@@ -374,6 +323,9 @@ class GroupSimulator:
         self.uncertain.clear()
 
     # --- checks
+
+    def _check_books(self) -> None:
+        check_books(self.harness.core)
 
     def _check_offsets(self) -> None:
         """Through the API, when nothing is under way."""

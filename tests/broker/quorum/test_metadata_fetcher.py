@@ -71,23 +71,35 @@ def metadata_in(path: Path, files: Files | None = None) -> Iterator[FollowedMeta
 
 
 @asynccontextmanager
+async def running(
+    metadata: FollowedMetadata,
+    node: FakeNode,
+    *,
+    applied: Callable[[int], None] = lambda _: None,
+    fail: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[tuple[MetadataFetcher, asyncio.Future[None]]]:
+    """A fetcher that copies from a node as long as the block lasts, and its task."""
+    known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
+    fetcher = MetadataFetcher(metadata, known, applied=applied, fail=fail, clock_ms=lambda: NOW_MS)
+    task = asyncio.ensure_future(fetcher.run())
+    try:
+        yield fetcher, task
+    finally:
+        task.cancel()
+
+
+@asynccontextmanager
 async def fetching(
     path: Path, answer: Callable[[Message], Answer], files: Files | None = None
 ) -> AsyncIterator[tuple[FollowedMetadata, FakeNode]]:
     """A fetcher on a new directory. Returns once it has caught up."""
     failures: list[str] = []
     with metadata_in(path, files) as metadata:
-        async with FakeNode(answer) as node:
-            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
-            fetcher = MetadataFetcher(
-                metadata, known, applied=lambda _: None, fail=failures.append, clock_ms=lambda: NOW_MS
-            )
-            task = asyncio.ensure_future(fetcher.run())
+        async with FakeNode(answer) as node, running(metadata, node, fail=failures.append) as (fetcher, task):
             catching_up = asyncio.ensure_future(fetcher.caught_up.wait())
             await asyncio.wait((task, catching_up), return_when=asyncio.FIRST_COMPLETED)
             assert not failures
             yield metadata, node
-            task.cancel()
 
 
 async def test_damaged_and_cut_batches_are_fetched_again(tmp_path: Path) -> None:
@@ -123,17 +135,11 @@ async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -
         return answers[min(len(arrivals), len(answers)) - 1]
 
     with metadata_in(tmp_path) as metadata:
-        async with FakeNode(answer) as node:
-            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
-            fetcher = MetadataFetcher(
-                metadata, known, applied=lambda _: None, fail=lambda _: None, clock_ms=lambda: NOW_MS
-            )
-            fetchers.append(fetcher)
-            task = asyncio.ensure_future(fetcher.run())
+        async with FakeNode(answer) as node, running(metadata, node) as (fetcher, _):
+            fetchers.append(fetcher)  # before its task has begun
             await fetcher.caught_up.wait()
             assert len(set(arrivals[:3])) == 1
             assert fetcher.arrived_s > arrivals[0]
-            task.cancel()
 
 
 def snapshot_named(request: FetchRequest, snapshot_id: SnapshotId) -> FetchResponse:
@@ -144,14 +150,14 @@ def snapshot_named(request: FetchRequest, snapshot_id: SnapshotId) -> FetchRespo
     return fetched(partition)
 
 
-def piece_of(snapshot: bytes, snapshot_id: SnapshotId, position: int) -> FetchSnapshotResponse:
-    """A leader's answer with 200 bytes of a snapshot."""
+def piece_of(snapshot: bytes, snapshot_id: SnapshotId, position: int, size: int = 200) -> FetchSnapshotResponse:
+    """A leader's answer with ``size`` bytes of a snapshot."""
     piece = FetchSnapshotResponse.PartitionSnapshot(
         snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
         current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
         size=len(snapshot),
         position=position,
-        unaligned_records=snapshot[position : position + 200],
+        unaligned_records=snapshot[position : position + size],
     )
     return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
 
@@ -242,19 +248,14 @@ async def test_log_that_the_leader_has_no_epoch_of_is_copied_anew(tmp_path: Path
         return fetched(FetchResponse.PartitionData(high_watermark=1, records=records))
 
     with metadata_in(tmp_path) as metadata:
-        async with FakeNode(answer) as node:
-            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
-            applied = asyncio.Event()
-            fetcher = MetadataFetcher(
-                metadata,
-                known,
-                applied=lambda offset: applied.set() if offset == 0 else None,
-                fail=lambda _: None,
-                clock_ms=lambda: NOW_MS,
-            )
-            task = asyncio.ensure_future(fetcher.run())
+        applied = asyncio.Event()
+
+        def note(offset: int) -> None:
+            if offset == 0:
+                applied.set()
+
+        async with FakeNode(answer) as node, running(metadata, node, applied=note):
             await applied.wait()
-            task.cancel()
         assert metadata.image.topics_by_name.keys() == {"other"}
     assert offsets[:3] == [0, 2, 0]
 
@@ -276,16 +277,9 @@ async def test_large_snapshot_leaves_turns_to_heartbeats_and_batches_follow_it(t
             return fetched(partition)
         assert isinstance(request, FetchSnapshotRequest)
         position = request.topics[0].partitions[0].position
-        piece = FetchSnapshotResponse.PartitionSnapshot(
-            snapshot_id=FetchSnapshotResponse.SnapshotId(*snapshot_id),
-            current_leader=FetchSnapshotResponse.LeaderIdAndEpoch(1, EPOCH),
-            size=len(snapshot),
-            position=position,
-            unaligned_records=snapshot[position : position + request.max_bytes],
-        )
         if position + request.max_bytes >= len(snapshot):
             ticker.append(asyncio.ensure_future(tick()))
-        return FetchSnapshotResponse(topics=[FetchSnapshotResponse.TopicSnapshot(METADATA_TOPIC, [piece])])
+        return piece_of(snapshot, snapshot_id, position, request.max_bytes)
 
     async def tick() -> None:
         while not metadata.image.topics_by_id:
@@ -294,15 +288,9 @@ async def test_large_snapshot_leaves_turns_to_heartbeats_and_batches_follow_it(t
 
     ticker: list[asyncio.Task[None]] = []
     with metadata_in(tmp_path) as metadata:
-        async with FakeNode(answer) as node:
-            known = KnownControllers([], {1: Address("127.0.0.1", node.port)})
-            fetcher = MetadataFetcher(
-                metadata, known, applied=lambda _: None, fail=lambda _: None, clock_ms=lambda: NOW_MS
-            )
-            task = asyncio.ensure_future(fetcher.run())
+        async with FakeNode(answer) as node, running(metadata, node) as (fetcher, _):
             await fetcher.caught_up.wait()
             await ticker[0]
-            task.cancel()
         assert len(metadata.image.topics_by_id) == 201
         assert f"t{snapshot_id.end_offset}" in metadata.image.topics_by_name
         assert metadata.log.log_end_offset == snapshot_id.end_offset + 1 == metadata.applied_offset + 1

@@ -1,11 +1,9 @@
 """Tokens of OAUTHBEARER from an endpoint, a file and a function."""
 
 import base64
-import json
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,54 +12,19 @@ from odradek.client.errors import AuthenticationError
 from odradek.client.security.settings import TokenProvider, security_of
 from odradek.client.security.tokens import TokenSource
 from support.security.secured_kafka import sasl
+from support.security.token_endpoint import TokenEndpoint, answer_with, jwt
 
 PREFIX = "sasl.oauthbearer"
 
 
-def jwt(lifetime_s: float, number: int = 0) -> str:
-    claims = json.dumps({"exp": time.time() + lifetime_s, "n": number}).encode()
-    return f"e30.{base64.urlsafe_b64encode(claims).rstrip(b'=').decode()}.x"
-
-
-class Endpoint(HTTPServer):
-    """Answers POST with the next of ``answers``, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers: list[tuple[int, bytes]] = []
-        self.asked: list[tuple[str, str]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/token"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.asked.append((self.headers["Authorization"], body))
-        status, answer = self.server.answers.pop(0)
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with Endpoint() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def endpoint() -> Iterator[TokenEndpoint]:
+    with TokenEndpoint() as server:
+        yield server
+
+
+def fresh(number: int = 0) -> str:
+    return jwt(time.time() + 600, number)
 
 
 def source(settings: dict[str, str], provider: TokenProvider | None = None) -> TokenSource:
@@ -80,19 +43,19 @@ def credentials(url: str, **more: str) -> dict[str, str]:
     }
 
 
-async def test_the_endpoint_is_asked_as_java_asks_and_its_token_is_kept(endpoint: Endpoint) -> None:
-    fresh = jwt(600)
-    endpoint.answers = [(200, json.dumps({"access_token": fresh}).encode())]
+async def test_the_endpoint_is_asked_as_java_asks_and_its_token_is_kept(endpoint: TokenEndpoint) -> None:
+    token = fresh()
+    endpoint.answers = [answer_with(token)]
     tokens = source(credentials(endpoint.url, **{f"{PREFIX}.scope": "read write"}))
-    assert await tokens.token() == await tokens.token() == fresh
+    assert await tokens.token() == await tokens.token() == token
     [(authorization, body)] = endpoint.asked
     assert base64.b64decode(authorization.removeprefix("Basic ")) == b"app 1:hidden:secret"
     assert body == "grant_type=client_credentials&scope=read write"
 
 
-async def test_a_token_that_ends_soon_is_replaced(endpoint: Endpoint) -> None:
-    old, new = jwt(-1, 1), jwt(600, 2)
-    endpoint.answers = [(200, json.dumps({"access_token": token}).encode()) for token in (old, new)]
+async def test_a_token_that_ends_soon_is_replaced(endpoint: TokenEndpoint) -> None:
+    old, new = jwt(time.time() - 1, 1), fresh(2)
+    endpoint.answers = [answer_with(old), answer_with(new)]
     encoded = {f"{PREFIX}.header.urlencode": "true", f"{PREFIX}.scope": "a b"}
     tokens = source(credentials(endpoint.url, **encoded))
     assert [await tokens.token() for _ in range(3)] == [old, new, new]
@@ -110,7 +73,7 @@ async def test_a_token_that_ends_soon_is_replaced(endpoint: Endpoint) -> None:
     ],
 )
 async def test_a_refusal_is_final_and_shows_no_secret(
-    endpoint: Endpoint, status: int, answer: bytes, message: str
+    endpoint: TokenEndpoint, status: int, answer: bytes, message: str
 ) -> None:
     endpoint.answers = [(status, answer)]
     with pytest.raises(AuthenticationError, match=message) as caught:
@@ -118,7 +81,7 @@ async def test_a_refusal_is_final_and_shows_no_secret(
     assert "hidden" not in str(caught.value)
 
 
-async def test_an_endpoint_that_is_not_there(endpoint: Endpoint) -> None:
+async def test_an_endpoint_that_is_not_there(endpoint: TokenEndpoint) -> None:
     with pytest.raises(AuthenticationError, match=r"gave no token: .*[Rr]efused"):
         await source(credentials("http://127.0.0.1:1/token")).token()
 

@@ -1,76 +1,21 @@
 """The tokens of a node: when an endpoint is asked, what happens while it can't be, where credentials never go."""
 
-import base64
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from odradek.protocol.security.jwt_retriever import JwtRetriever
 from odradek.protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError, url_encoded
+from support.security.token_endpoint import TokenEndpoint, answer_with, jwt
 
 PREFIX = "sasl.oauthbearer."
 
 
-class Endpoint(HTTPServer):
-    """Answers each POST with the next of ``answers``: status, body, or a URL to go to."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers: list[tuple[int, bytes]] = []
-        self.asked: list[str | None] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/token"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer()
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def _answer(self) -> None:
-        self.server.asked.append(self.headers["Authorization"])
-        status, answer = self.server.answers.pop(0)
-        self.send_response(status)
-        if status == 302:
-            self.send_header("Location", answer.decode())
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with Endpoint() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def jwt(expires_s: float, number: int) -> str:
-    claims = json.dumps({"exp": expires_s, "n": number}).encode()
-    return f"e30.{base64.urlsafe_b64encode(claims).rstrip(b'=').decode()}.x"
-
-
-def answer_with(token: str) -> tuple[int, bytes]:
-    return 200, json.dumps({"access_token": token}).encode()
+def endpoint() -> Iterator[TokenEndpoint]:
+    with TokenEndpoint() as server:
+        yield server
 
 
 class Clock:
@@ -93,7 +38,7 @@ def problem_of(tokens: JwtRetriever) -> str | None:
     return tokens.problem
 
 
-def test_a_token_is_replaced_at_four_fifths_of_its_life(endpoint: Endpoint) -> None:
+def test_a_token_is_replaced_at_four_fifths_of_its_life(endpoint: TokenEndpoint) -> None:
     clock = Clock()
     first, second = jwt(100, 1), jwt(180, 2)
     endpoint.answers = [answer_with(first), answer_with(second)]
@@ -106,7 +51,7 @@ def test_a_token_is_replaced_at_four_fifths_of_its_life(endpoint: Endpoint) -> N
     assert len(endpoint.asked) == 2
 
 
-def test_a_token_serves_until_it_expires_if_it_can_not_be_replaced(endpoint: Endpoint) -> None:
+def test_a_token_serves_until_it_expires_if_it_can_not_be_replaced(endpoint: TokenEndpoint) -> None:
     clock = Clock()
     first = jwt(100, 1)
     endpoint.answers = [answer_with(first), (503, b"hidden"), (503, b"hidden"), answer_with(jwt(300, 2))]
@@ -124,14 +69,14 @@ def test_a_token_serves_until_it_expires_if_it_can_not_be_replaced(endpoint: End
     assert problem_of(tokens) is None
 
 
-def test_credentials_do_not_follow_a_redirection(endpoint: Endpoint) -> None:
+def test_credentials_do_not_follow_a_redirection(endpoint: TokenEndpoint) -> None:
     endpoint.answers = [(302, f"{endpoint.url}/elsewhere".encode()), answer_with(jwt(100, 1))]
     with pytest.raises(TokenError, match="HTTP 302"):
         retriever(endpoint.url, Clock()).token()
     assert len(endpoint.asked) == 1
 
 
-def test_an_answer_without_an_end_is_refused(endpoint: Endpoint) -> None:
+def test_an_answer_without_an_end_is_refused(endpoint: TokenEndpoint) -> None:
     endpoint.answers = [(200, b"x" * (1 << 21))]
     with pytest.raises(TokenError, match="no complete answer"):
         retriever(endpoint.url, Clock()).token()

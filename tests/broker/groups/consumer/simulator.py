@@ -10,7 +10,6 @@ A seed determines the run, to the byte. After every step the coordinator's state
   subscribed topic has an owner.
 """
 
-import random
 from collections import defaultdict
 from functools import partial
 
@@ -20,10 +19,10 @@ from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
-from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.steps import run_to_end
 from support.groups.harness import Harness
 
+from ..simulation import Simulation
 from .consumer_checks import check_calm, check_owners
 from .memory_log_cleaning import clean
 from .simulated_consumer import (
@@ -41,11 +40,11 @@ REGEXES = ("t.*", "t[0-2]", "t[3-9]|t1", "nothing")
 OffsetKey = tuple[str, bytes, int]
 
 
-class ConsumerGroupSimulator:
-    """One world of one seed."""
+class ConsumerGroupSimulator(Simulation):
+    """Groups of the consumer protocol."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         config = GroupCoordinatorConfig(
             offsets_topic_num_partitions=1,
             group_consumer_session_timeout_ms=SESSION_MS,
@@ -55,7 +54,6 @@ class ConsumerGroupSimulator:
             offsets_retention_check_interval_ms=60_000,
         )
         self.harness = Harness(config, {})
-        self.events = 0
         self._ids = 0
         self._alike = self.random.random() < 0.5
         self.consumers = [
@@ -72,8 +70,6 @@ class ConsumerGroupSimulator:
         self.uncertain: dict[OffsetKey, list[int]] = defaultdict(list)
         self.group_epochs: dict[str, int] = {}
         self.member_epochs: dict[tuple[str, str], int] = {}
-        self._past: list[tuple[str, str, int]] = []
-        self._durable_batches = 0
         for _ in range(2):
             self._change_topics()
 
@@ -88,16 +84,7 @@ class ConsumerGroupSimulator:
 
     # --- the run
 
-    def run(self, steps: int) -> None:
-        """Random steps, then a calm end."""
-        for _ in range(steps):
-            self.step()
-        self.calm_down()
-
-    def step(self) -> None:
-        """One random event, and the checks."""
-        self.events += 1
-        choice = self.random.random()
+    def _take_event(self, choice: float) -> None:
         if choice < 0.25:
             self.harness.timers.advance(self.random.choice((1, 10, 50, 100, 300)))
         elif choice < 0.955:
@@ -111,13 +98,10 @@ class ConsumerGroupSimulator:
         elif choice < 0.99:
             self._disk()
         else:
-            self._restart()
-        self._check_books()
+            self._crash()
 
-    def calm_down(self) -> None:
-        """Nothing fails any more: half a minute of heartbeats brings every member to its target."""
-        self.harness.log.release()
-        self.harness.log.fail_next = None
+    def _come_to_rest(self) -> None:
+        """Half a minute of heartbeats brings every member to its target."""
         for _ in range(75):
             self.harness.timers.advance(400)
             for consumer in self.consumers:
@@ -130,7 +114,6 @@ class ConsumerGroupSimulator:
         for group_id in GROUPS:
             living = [consumer for consumer in self.consumers if consumer.alive and consumer.group_id == group_id]
             check_calm(self.harness.core.consumer_groups.get(group_id), living, self.harness.image.topics_by_id)
-        self._check_offsets()
 
     # --- what consumers do
 
@@ -144,7 +127,7 @@ class ConsumerGroupSimulator:
         if now_ms < consumer.paused_until_ms:
             return
         if choice < 0.006:
-            self._remember(consumer)
+            self._leaves_behind(consumer)
             consumer.crash()
         elif choice < 0.01:
             # Longer than its session: it learns later that it is out, and reads on until then.
@@ -156,7 +139,7 @@ class ConsumerGroupSimulator:
         elif consumer.waiting:
             return
         elif choice < 0.215:
-            self._remember(consumer)
+            self._leaves_behind(consumer)
             consumer.leave(consumer.instance_id is not None and self.random.random() < 0.7)
         elif choice < 0.23:
             consumer.subscription = self._subscription()
@@ -186,9 +169,9 @@ class ConsumerGroupSimulator:
             group_id = consumer.group_id
             self.group_epochs[group_id] = max(self.group_epochs.get(group_id, 0), consumer.epoch)
 
-    def _remember(self, consumer: SimulatedConsumer) -> None:
+    def _leaves_behind(self, consumer: SimulatedConsumer) -> None:
         if consumer.member_id:
-            self._past = [*self._past[-20:], (consumer.group_id, consumer.member_id, consumer.epoch)]
+            self._remember(consumer.group_id, consumer.member_id, consumer.epoch)
 
     # --- offsets
 
@@ -323,35 +306,8 @@ class ConsumerGroupSimulator:
             run_to_end(self.harness.coordinator.topics_changed({name}, False))
             self._forget_offsets(lambda key: key[1] == topic.topic_id)
 
-    def _disk(self) -> None:
-        log = self.harness.log
-        if log.held:
-            log.release()
-        elif self.random.random() < 0.5:
-            log.fail_next = self.random.choice((ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.KAFKA_STORAGE_ERROR))
-        else:
-            log.held = True
-            self._durable_batches = len(log.batches)
-
-    def _restart(self) -> None:
-        """The broker crashes and restarts: records that were not durable may be there or not."""
-        harness, log = self.harness, self.harness.log
-        before = harness.core.hard_state()
-        everything_kept = True
-        if log.held:
-            kept = self.random.randint(self._durable_batches, len(log.batches))
-            everything_kept = kept == len(log.batches)
-            del log.batches[kept:]
-            log.next_offset = 0
-            if log.batches:
-                [(_, header)] = iterate_headers(log.batches[-1])
-                log.next_offset = header.next_offset
-        log.drop_waiting()
-        log.fail_next = None
-        clean(self.harness.log)
-        harness.start()
-        if everything_kept:
-            assert harness.core.hard_state() == before, "a restart has changed what was stored"
+    def _crash(self) -> None:
+        self._restart(partial(clean, self.harness.log))
         for consumer in self.consumers:
             if consumer.waiting:
                 consumer.connection_lost()
