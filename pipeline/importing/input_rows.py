@@ -17,18 +17,16 @@ from .errors import ImportRefusedError
 from .inputs import PARQUET, InputPart
 from .json_lines import read_lines
 from .row_buffers import ROW_SCHEMA
+from .sizes import ImportSizes
 
 INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *ROW_SCHEMA])
 """The schema of all rows. topic, partition and offset are null if the input does not have them."""
-BATCH_ROWS = 1 << 17
-BATCH_BYTES = 64 << 20
-"""A chunk of Parquet has at most BATCH_ROWS rows and about BATCH_BYTES bytes."""
 MAX_TIMESTAMP_MS = 1 << 62
 """The maximum timestamp. Batches store timestamps as differences, which must stay below 2^63."""
 _TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
 
 
-def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]:
+def read_part(part: InputPart, sizes: ImportSizes, *, is_base64: bool, now_ms: int) -> Iterator[Any]:
     """Yields record batches of INPUT_SCHEMA. `now_ms`: the timestamp of rows that have none.
 
     Raises ImportRefusedError for rows that can't be records, OSError.
@@ -38,20 +36,20 @@ def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]
             with pyarrow.parquet.ParquetFile(part.path) as file:
                 columns = [name for name in file.schema_arrow.names if name in INPUT_SCHEMA.names]
                 for index in range(part.start, part.end):
-                    rows = _rows_at_a_time(file.metadata.row_group(index))
+                    rows = _rows_at_a_time(file.metadata.row_group(index), sizes)
                     for batch in file.iter_batches(rows, row_groups=[index], columns=columns):
                         yield _conform(batch, part, now_ms)
         else:
-            for batch in read_lines(part, is_base64=is_base64):
+            for batch in read_lines(part, is_base64=is_base64, block_bytes=sizes.block_bytes):
                 yield _conform(batch, part, now_ms)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise ImportRefusedError(f"{part.path}: {error}") from error
 
 
-def _rows_at_a_time(group: Any) -> int:
-    """The number of rows of a row group that have about BATCH_BYTES, at most BATCH_ROWS."""
+def _rows_at_a_time(group: Any, sizes: ImportSizes) -> int:
+    """The number of rows of a row group that have about `chunk_bytes`, at most `chunk_rows`."""
     bytes_of_row = max(group.total_byte_size // max(group.num_rows, 1), 1)
-    return int(min(max(BATCH_BYTES // bytes_of_row, 1), BATCH_ROWS))
+    return int(min(max(sizes.chunk_bytes // bytes_of_row, 1), sizes.chunk_rows))
 
 
 def _conform(batch: Any, part: InputPart, now_ms: int) -> Any:

@@ -14,8 +14,6 @@ from .errors import ImportRefusedError
 PARQUET = "parquet"
 JSON_LINES = "jsonl"
 SUFFIXES = {".parquet": PARQUET, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".json": JSON_LINES}
-PART_BYTES = 32 << 20
-"""The size in bytes of a part of a file of JSON lines."""
 
 
 class InputPart(NamedTuple):
@@ -31,14 +29,17 @@ class InputPart(NamedTuple):
     """The topic in the name of a folder above the file; None if there is none."""
 
 
-def input_parts(paths: Sequence[Path]) -> list[InputPart]:
-    """The parts of all files, in the order of the paths, folders by name. Raises ImportRefusedError, OSError."""
+def input_parts(paths: Sequence[Path], part_bytes: int) -> list[InputPart]:
+    """The parts of all files, in the order of the paths, folders by name. Raises ImportRefusedError, OSError.
+
+    `part_bytes`: the size of a part of a file of JSON lines.
+    """
     parts: list[InputPart] = []
     for root in paths:
         for path in _files(root):
             topic = _topic_of(path, root)
             kind = SUFFIXES[path.suffix]
-            for start, end in _row_groups(path) if kind == PARQUET else _ranges(path.stat().st_size):
+            for start, end in _row_groups(path) if kind == PARQUET else _ranges(path.stat().st_size, part_bytes):
                 parts.append(InputPart(len(parts), str(path), kind, start, end, topic))
     return parts
 
@@ -79,6 +80,6 @@ def _row_groups(path: Path) -> list[tuple[int, int]]:
         raise ImportRefusedError(f"{path}: {error}") from error
 
 
-def _ranges(size: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, size, PART_BYTES):
-        yield start, min(start + PART_BYTES, size)
+def _ranges(size: int, part_bytes: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, size, part_bytes):
+        yield start, min(start + part_bytes, size)

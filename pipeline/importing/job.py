@@ -37,6 +37,7 @@ from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
 from .partition_files import WrittenPartition
 from .partition_task import ImportTask, write_partition
+from .sizes import USUAL_SIZES, ImportSizes
 from .spill import SpilledRows, SpillTask, spill
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -66,6 +67,7 @@ class ImportOrder:
     max_workers: int | None = None
     config_topics: frozenset[str] = frozenset()
     """The topics for which configs were given. Each must be in the input."""
+    sizes: ImportSizes = USUAL_SIZES
 
 
 def random_topic_id() -> bytes:
@@ -87,7 +89,7 @@ def import_rows(
     partitions get their final names. Raises ImportRefusedError, TaskError, DirectoryLockedError, OSError,
     CorruptCheckpointError; no partition has its final name then, unless a rename itself failed.
     """
-    parts = input_parts(order.inputs)
+    parts = input_parts(order.inputs, order.sizes.part_bytes)
     files = Files()
     files.make_directory_durably(order.directory)
     lock = DirectoryLock(order.directory)
@@ -137,7 +139,16 @@ def _spill(
     progress: Callable[[str, int, int], None] | None,
 ) -> list[SpilledRows]:
     tasks = [
-        SpillTask(part, scratch, order.topic, order.partitions, order.keeps_offsets, order.is_base64, order.now_ms)
+        SpillTask(
+            part,
+            scratch,
+            order.topic,
+            order.partitions,
+            order.keeps_offsets,
+            order.is_base64,
+            order.now_ms,
+            order.sizes,
+        )
         for part in parts
     ]
     found = run_tasks(
@@ -231,6 +242,7 @@ def _tasks(order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRow
                     order.compression,
                     order.segment_bytes,
                     order.batch_bytes,
+                    order.sizes,
                 )
             )
     return tasks

@@ -21,7 +21,6 @@ from ..decode.arrow_columns import HEADERS_TYPE
 from .errors import ImportRefusedError
 from .inputs import InputPart
 
-BLOCK_BYTES = 8 << 20
 _TEXT_HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.string())]))
 _PLACES = [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("timestampType", pa.string())]
 _TEXT_SCHEMA = pa.schema(
@@ -34,9 +33,12 @@ _TIMESTAMP_TYPE_NAMES = ("CreateTime", "LogAppendTime")
 ToBytes = Callable[[Any], bytes | None]
 
 
-def read_lines(part: InputPart, *, is_base64: bool) -> Iterator[Any]:
-    """Yields record batches of the lines that begin in the part. Raises ImportRefusedError, OSError."""
-    for position, block in _blocks(part):
+def read_lines(part: InputPart, *, is_base64: bool, block_bytes: int) -> Iterator[Any]:
+    """Yields record batches of the lines that begin in the part, about `block_bytes` at a time.
+
+    Raises ImportRefusedError, OSError.
+    """
+    for position, block in _blocks(part, block_bytes):
         if not is_base64:
             try:
                 table = pyarrow.json.read_json(
@@ -55,7 +57,7 @@ def read_lines(part: InputPart, *, is_base64: bool) -> Iterator[Any]:
         yield _parse(part, position, block, _decoded if is_base64 else _text_or_base64)
 
 
-def _blocks(part: InputPart) -> Iterator[tuple[int, bytes]]:
+def _blocks(part: InputPart, block_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yields (position in bytes, whole lines)."""
     with open(part.path, "rb") as file:
         if part.start:
@@ -63,7 +65,7 @@ def _blocks(part: InputPart) -> Iterator[tuple[int, bytes]]:
             file.readline()
         position = file.tell()
         while position < part.end:
-            block = file.read(min(BLOCK_BYTES, part.end - position)) + file.readline()
+            block = file.read(min(block_bytes, part.end - position)) + file.readline()
             if block.strip():
                 yield position, block
             position += len(block)

@@ -6,6 +6,7 @@ from pathlib import Path
 from ...protocol.records.compression import CompressionType
 from .batches import encode_rows
 from .partition_files import PartitionFiles, WrittenPartition
+from .sizes import ImportSizes
 from .spill import SpilledRows, read_spilled
 
 
@@ -22,6 +23,7 @@ class ImportTask:
     compression: CompressionType
     segment_bytes: int
     batch_bytes: int
+    sizes: ImportSizes
 
 
 def write_partition(task: ImportTask) -> WrittenPartition:
@@ -29,7 +31,7 @@ def write_partition(task: ImportTask) -> WrittenPartition:
     written = WrittenPartition(task.topic, task.partition)
     output = PartitionFiles(task.directory, written, task.segment_bytes)
     if task.spilled:
-        for rows in read_spilled(task.spilled, keeps_offsets=task.keeps_offsets):
+        for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
             output.append(encode_rows(rows, task.compression, task.batch_bytes))
     output.close(task.topic_id)
     return written

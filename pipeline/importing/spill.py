@@ -19,6 +19,7 @@ from .input_rows import read_part
 from .inputs import InputPart
 from .partitioning import partitions_of
 from .row_buffers import ROW_SCHEMA
+from .sizes import ImportSizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class SpillTask:
     keeps_offsets: bool
     is_base64: bool
     now_ms: int
+    sizes: ImportSizes
 
 
 class SpilledRows(NamedTuple):
@@ -58,7 +60,7 @@ def spill(task: SpillTask) -> list[SpilledRows]:
     spilled: list[SpilledRows] = []
     rows_before = task.part.number
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, ROW_SCHEMA) as writer:
-        for batch in read_part(task.part, is_base64=task.is_base64, now_ms=task.now_ms):
+        for batch in read_part(task.part, task.sizes, is_base64=task.is_base64, now_ms=task.now_ms):
             for topic, partition, rows in _by_partition(batch, task, rows_before):
                 first, last = _bounds(rows) if task.keeps_offsets else (-1, -1)
                 writer.write_batch(rows)
@@ -116,7 +118,7 @@ def _topics(batch: Any, task: SpillTask) -> Any:
     return pa.compute.dictionary_encode(batch.column("topic"))
 
 
-def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iterator[Any]:
+def read_spilled(spilled: Sequence[SpilledRows], sizes: ImportSizes, *, keeps_offsets: bool) -> Iterator[Any]:
     """Yields the rows of one partition as record batches of ROW_SCHEMA with rising offsets, some megabytes each.
 
     Raises ImportRefusedError if two rows have the same offset.
@@ -124,7 +126,7 @@ def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iter
     place = spilled[0]
     ordered = sorted(spilled, key=lambda one: (one.first_offset, one.part, one.batch))
     next_offset = 0
-    for group in _groups(ordered, is_disjoint=not keeps_offsets):
+    for group in _groups(ordered, sizes, is_disjoint=not keeps_offsets):
         rows = pa.Table.from_batches([_open(one) for one in group]).combine_chunks()
         if keeps_offsets:
             rows = _sorted_by_offset(rows)
@@ -144,19 +146,15 @@ def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iter
         yield from rows.to_batches()
 
 
-GROUP_ROWS = 1 << 16
-GROUP_BYTES = 64 << 20
-
-
-def _groups(ordered: Sequence[SpilledRows], *, is_disjoint: bool) -> Iterator[list[SpilledRows]]:
-    """Groups consecutive batches up to GROUP_ROWS or GROUP_BYTES.
+def _groups(ordered: Sequence[SpilledRows], sizes: ImportSizes, *, is_disjoint: bool) -> Iterator[list[SpilledRows]]:
+    """Groups consecutive batches up to `group_rows` or `group_bytes`.
 
     Batches whose offsets overlap are in the same group; `is_disjoint` says that none overlap.
     """
     group: list[SpilledRows] = []
     records, size, highest = 0, 0, -1
     for one in ordered:
-        is_full = records >= GROUP_ROWS or size >= GROUP_BYTES
+        is_full = records >= sizes.group_rows or size >= sizes.group_bytes
         if is_full and (is_disjoint or one.first_offset > highest):
             yield group
             group, records, size = [], 0, 0

@@ -16,6 +16,7 @@ from odradek.pipeline.importing.errors import ImportRefusedError
 from odradek.pipeline.importing.input_rows import read_part
 from odradek.pipeline.importing.inputs import input_parts
 from odradek.pipeline.importing.job import ImportOrder, import_rows
+from odradek.pipeline.importing.sizes import ImportSizes
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.check.command import check
 from odradek.storage.directory.directory_lock import DirectoryLock
@@ -122,14 +123,16 @@ def test_lines_of_json_as_consume_prints_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_base64", [False, True])
-def test_lines_in_several_parts(tmp_path: Path, is_base64: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.pipeline.importing.inputs.PART_BYTES", 1000)
-    monkeypatch.setattr("odradek.pipeline.importing.json_lines.BLOCK_BYTES", 300)
+def test_lines_in_several_parts(tmp_path: Path, is_base64: bool) -> None:
     path = tmp_path / "rows.ndjson"
     value = "dmFsdWU=" if is_base64 else "value"
     lines = [json.dumps({"offset": n, "partition": 0, "value": value, "key": None}) for n in range(200)]
     path.write_text("\n".join(lines))
-    import_rows(order(path, tmp_path / "logs", topic="t", is_base64=is_base64))
+    import_rows(
+        order(
+            path, tmp_path / "logs", topic="t", is_base64=is_base64, sizes=ImportSizes(part_bytes=1000, block_bytes=300)
+        )
+    )
     assert [(one["offset"], one["value"]) for one in records_in(tmp_path / "logs")] == [
         (n, b"value") for n in range(200)
     ]
@@ -237,25 +240,23 @@ def test_an_export_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert in_order(records_in(tmp_path / "second")) == in_order(records_in(tmp_path / "first")) == in_order(rows)
 
 
-def test_large_rows_are_read_and_written_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.pipeline.importing.input_rows.BATCH_BYTES", 50_000)
-    monkeypatch.setattr("odradek.pipeline.importing.spill.GROUP_BYTES", 20_000)
+def test_large_rows_are_read_and_written_a_few_at_a_time(tmp_path: Path) -> None:
+    sizes = ImportSizes(chunk_bytes=50_000, group_bytes=20_000)
     rows = [row(offset, value=os.urandom(5_000)) for offset in range(100)]
     source = write_parquet(tmp_path / "rows.parquet", rows)
-    [part] = input_parts([source])
-    read = [batch.num_rows for batch in read_part(part, is_base64=False, now_ms=0)]
+    [part] = input_parts([source], sizes.part_bytes)
+    read = [batch.num_rows for batch in read_part(part, sizes, is_base64=False, now_ms=0)]
     assert sum(read) == 100
     assert max(read) <= 10
-    import_rows(order(source, tmp_path / "logs"))
+    import_rows(order(source, tmp_path / "logs", sizes=sizes))
     assert records_in(tmp_path / "logs") == rows
 
 
-def test_offsets_mixed_up_over_files_come_into_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.pipeline.importing.spill.GROUP_ROWS", 3)
+def test_offsets_mixed_up_over_files_come_into_order(tmp_path: Path) -> None:
     offsets = list(range(200))
     random.Random(5).shuffle(offsets)
     for number in range(4):
         part = [row(offset) for offset in offsets[number::4]]
         write_parquet(tmp_path / "in" / f"{number}.parquet", part, row_group_size=7)
-    import_rows(order(tmp_path / "in", tmp_path / "logs"))
+    import_rows(order(tmp_path / "in", tmp_path / "logs", sizes=ImportSizes(group_rows=3)))
     assert records_in(tmp_path / "logs") == [row(offset) for offset in range(200)]
