@@ -116,9 +116,10 @@ def _put(hashes: Hashes, mask: int, slots: Hashes, seen: Flags, counts: Int64s, 
 class KeySet:
     """A set of keys. `share`: 1 if it holds all keys, 2 if it holds the keys in half of the hash range, …"""
 
-    __slots__ = ("_counts", "_slots", "share")
+    __slots__ = ("_counts", "_most_keys", "_slots", "share")
 
-    def __init__(self) -> None:
+    def __init__(self, most_keys: int = MOST_KEYS) -> None:
+        self._most_keys = most_keys
         self.share = 1
         self._slots = numpy.zeros(_FIRST_SLOTS, numpy.int64)
         self._counts = numpy.array([0, _FIRST_SLOTS // 2])
@@ -134,7 +135,7 @@ class KeySet:
     def _grow(self) -> None:
         kept = self._slots[self._slots != 0]
         size = len(self._slots)
-        if size // 2 >= MOST_KEYS:
+        if size // 2 >= self._most_keys:
             self.share *= 2
         else:
             size *= 2

@@ -35,11 +35,13 @@ class CheckedHeaders(NamedTuple):
     """The bytes of each control batch, by its index."""
 
 
-def read_headers(path: Path, batch_positions: Sequence[int] = ()) -> Iterator[CheckedHeaders | Damage]:
+def read_headers(
+    path: Path, batch_positions: Sequence[int] = (), *, piece_bytes: int = PIECE_BYTES, most_bytes: int = MOST_BYTES
+) -> Iterator[CheckedHeaders | Damage]:
     """The batches of a segment and the damage between them. Takes the arguments of read_chunks. Raises OSError."""
     pieces: list[CheckedHeaders] = []
     size = count = 0
-    for chunk in read_chunks(path, batch_positions=batch_positions, chunk_bytes=PIECE_BYTES):
+    for chunk in read_chunks(path, batch_positions=batch_positions, chunk_bytes=piece_bytes):
         if isinstance(chunk, Damage):
             if pieces:
                 yield _joined(pieces)
@@ -50,7 +52,7 @@ def read_headers(path: Path, batch_positions: Sequence[int] = ()) -> Iterator[Ch
         pieces.append(checked(chunk)._replace(headers=headers))
         size += chunk.stopped_at
         count += len(chunk)
-        if size >= MOST_BYTES or count >= _MOST_BATCHES:
+        if size >= most_bytes or count >= _MOST_BATCHES:
             yield _joined(pieces)
             pieces, size, count = [], 0, 0
     if pieces:

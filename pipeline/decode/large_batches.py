@@ -1,7 +1,7 @@
 """Decodes one large batch in windows of records, because a few compressed bytes can hold gigabytes of rows.
 
 Pure. The batch is decompressed twice: first to check all of its records, because a batch with a malformed record gets
-no rows, then to return the rows. Memory: one window of records, or one record of up to MOST_RECORD_BYTES. The caller
+no rows, then to return the rows. Memory: one window of records, or the largest record (sizes.py). The caller
 limits the decompressed bytes of a batch. Arrow, which decompresses zstd in pieces, is imported only for the first large
 zstd batch. Source: protocol/records/record.py for the malformed records that are refused.
 """
@@ -19,12 +19,9 @@ from ..engine.compiled import compiled
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
+from .sizes import DecodeSizes
 from .spans import BYTES_REMAIN, ENDS_INSIDE, FAULTS, LONG_NUMBER, Bytes, Sections, Spans, WalkedRecords
 
-PIECE_BYTES = 1 << 20
-"""The number of decompressed bytes that are walked at once."""
-MOST_RECORD_BYTES = 32 << 20
-"""The maximum decompressed bytes of one record. Kafka's default of max.message.bytes is 1 MiB for a whole batch."""
 _SMALLEST_RECORD = 7
 
 
@@ -68,13 +65,15 @@ def _whole_records(data: Bytes) -> tuple[int, int, int]:
         count += 1
 
 
-def walk_large(chunk: BatchTable, index: int, max_size: int, *, is_compiled: bool) -> Iterator[WalkedRecords | Damage]:
+def walk_large(
+    chunk: BatchTable, index: int, max_size: int, sizes: DecodeSizes, *, is_compiled: bool
+) -> Iterator[WalkedRecords | Damage]:
     """Yields the spans of a batch's records in several parts, or only its damage."""
     count = int(chunk.table["records_count"][index])
     try:
         if count < 0 or count * _SMALLEST_RECORD > max_size:
             raise InvalidRecordError(f"{count} records in at most {max_size} bytes")
-        _check(chunk, index, count, max_size, is_compiled=is_compiled)
+        _check(chunk, index, count, max_size, sizes, is_compiled=is_compiled)
     except RecordTooLargeError as error:
         yield damage_of(chunk, index, DamageKind.TOO_LARGE, str(error))
         return
@@ -83,7 +82,7 @@ def walk_large(chunk: BatchTable, index: int, max_size: int, *, is_compiled: boo
         return
     is_packed = int(chunk.table["attributes"][index]) & 7 != CompressionType.NONE
     left = count
-    for window in _windows(chunk, index, max_size):
+    for window in _windows(chunk, index, max_size, sizes):
         left -= window.records
         spans = _with_batch(chunk, index, _walk(chunk, index, window, is_compiled=is_compiled))
         unpacked = len(window.payload) if is_packed else 0
@@ -98,10 +97,10 @@ def damage_of(chunk: BatchTable, index: int, kind: DamageKind, message: str) -> 
     return Damage(kind, position, int(chunk.sizes[index]), offset, text)
 
 
-def _check(chunk: BatchTable, index: int, count: int, max_size: int, *, is_compiled: bool) -> None:
+def _check(chunk: BatchTable, index: int, count: int, max_size: int, sizes: DecodeSizes, *, is_compiled: bool) -> None:
     """Raises InvalidRecordError or RecordTooLargeError if any record is malformed."""
     seen = 0
-    for window in _windows(chunk, index, max_size):
+    for window in _windows(chunk, index, max_size, sizes):
         seen += window.records
         if seen > count:
             raise InvalidRecordError(FAULTS[BYTES_REMAIN])
@@ -128,18 +127,18 @@ def _with_batch(chunk: BatchTable, index: int, spans: Spans) -> Spans:
     return spans._replace(timestamps=numpy.full(len(spans.offsets), append_time, numpy.int64))
 
 
-def _windows(chunk: BatchTable, index: int, max_size: int) -> Iterator[_Window]:
+def _windows(chunk: BatchTable, index: int, max_size: int, sizes: DecodeSizes) -> Iterator[_Window]:
     """The batch's records in windows. Raises InvalidRecordError, RecordTooLargeError."""
     rest: Bytes = numpy.empty(0, numpy.uint8)
-    for piece in _pieces(chunk, index, max_size):
-        for start in range(0, len(piece), PIECE_BYTES):
-            more = numpy.frombuffer(piece, numpy.uint8)[start : start + PIECE_BYTES]
+    for piece in _pieces(chunk, index, max_size, sizes.piece):
+        for start in range(0, len(piece), sizes.piece):
+            more = numpy.frombuffer(piece, numpy.uint8)[start : start + sizes.piece]
             data = numpy.concatenate([rest, more]) if len(rest) else more
             end, count, following = _whole_records(data)
             if following == -2:
                 raise InvalidRecordError(FAULTS[LONG_NUMBER])
-            if following > MOST_RECORD_BYTES:
-                raise RecordTooLargeError(f"a record of {following} bytes, more than {MOST_RECORD_BYTES} are not read")
+            if following > sizes.most_record:
+                raise RecordTooLargeError(f"a record of {following} bytes, more than {sizes.most_record} are not read")
             if count:
                 yield _Window(data[:end], count)
             rest = data[end:].copy()
@@ -147,38 +146,38 @@ def _windows(chunk: BatchTable, index: int, max_size: int) -> Iterator[_Window]:
         raise InvalidRecordError(FAULTS[ENDS_INSIDE])
 
 
-def _pieces(chunk: BatchTable, index: int, max_size: int) -> Iterator[Any]:
+def _pieces(chunk: BatchTable, index: int, max_size: int, piece_bytes: int) -> Iterator[Any]:
     start = int(chunk.positions[index]) + BATCH_HEADER_SIZE
     section = chunk.view[start : int(chunk.positions[index]) + int(chunk.sizes[index])]
     codec = compression_type_of(int(chunk.table["attributes"][index]) & 7)
     if codec == CompressionType.NONE:
         return iter([section])
     if codec == CompressionType.ZSTD:
-        return _zstd_pieces(section, max_size)
-    return _joined(decompressed_chunks(codec, section, max_size))
+        return _zstd_pieces(section, max_size, piece_bytes)
+    return _joined(decompressed_chunks(codec, section, max_size), piece_bytes)
 
 
-def _joined(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Joins the chunks into pieces of about PIECE_BYTES, because each piece costs a walk."""
+def _joined(chunks: Iterator[bytes], piece_bytes: int) -> Iterator[bytes]:
+    """Joins the chunks into pieces of about `piece_bytes`, because each piece costs a walk."""
     some: list[bytes] = []
     size = 0
     for chunk in chunks:
         some.append(chunk)
         size += len(chunk)
-        if size >= PIECE_BYTES:
+        if size >= piece_bytes:
             yield b"".join(some)
             some, size = [], 0
     if some:
         yield b"".join(some)
 
 
-def _zstd_pieces(section: memoryview, max_size: int) -> Iterator[Any]:
+def _zstd_pieces(section: memoryview, max_size: int, piece_bytes: int) -> Iterator[Any]:
     import pyarrow as pa
 
     size = 0
     try:
         with pa.input_stream(pa.py_buffer(section), compression="zstd") as stream:
-            while piece := stream.read(PIECE_BYTES):
+            while piece := stream.read(piece_bytes):
                 size += len(piece)
                 if size > max_size:
                     raise RecordTooLargeError(f"the records decompress to more than {max_size} bytes")

@@ -25,12 +25,9 @@ from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 from .large_batches import damage_of, walk_large
 from .lz4_sections import SectionBuffer, bytes_needed
+from .sizes import USUAL_SIZES, DecodeSizes
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
-LARGE_BYTES = 4 << 20
-"""A batch with more decompressed bytes than this is decoded in parts (large_batches.py)."""
-GROUP_BYTES = 4 << 20
-"""The decompressed bytes of a group of batches, unless one batch has more. Larger groups would leave the cache."""
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
 _GREATEST_BASE_TIMESTAMP = (1 << 63) - 65
 
@@ -48,6 +45,7 @@ def decode_chunk(
     *,
     columns: Sequence[str] = RECORD_COLUMNS,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+    sizes: DecodeSizes = USUAL_SIZES,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[DecodedRecords | Damage]:
     """Yields the records of the selected batches of a chunk, and the damage of batches that can't be decoded.
@@ -56,7 +54,9 @@ def decode_chunk(
     """
     from .arrow_columns import columns_of
 
-    walked = walk_chunk(chunk, selected, max_decompressed_size=max_decompressed_size, is_compiled=is_compiled)
+    walked = walk_chunk(
+        chunk, selected, max_decompressed_size=max_decompressed_size, sizes=sizes, is_compiled=is_compiled
+    )
     for item in walked:
         if isinstance(item, Damage):
             yield item
@@ -69,12 +69,13 @@ def walk_chunk(
     selected: Flags,
     *,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+    sizes: DecodeSizes = USUAL_SIZES,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[WalkedRecords | Damage]:
     """Yields the spans of the selected batches' records, some batches at a time, in the log's order.
 
-    A payload is valid until the next item is requested: the next group reuses its memory. A batch of
-    more than LARGE_BYTES comes in several parts.
+    A payload is valid until the next item is requested: the next group reuses its memory. A large
+    batch (`sizes`) comes in several parts.
     """
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
     in_range = (
@@ -88,17 +89,17 @@ def walk_chunk(
     for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
         yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset or timestamp leaves no room for deltas")
     group = numpy.flatnonzero(chosen)
-    if not (chunk.column("attributes")[group] & 7).any() and not _is_one_large(chunk):
+    if not (chunk.column("attributes")[group] & 7).any() and not _is_one_large(chunk, sizes):
         if len(group):
             starts = chunk.positions[group] + BATCH_HEADER_SIZE
             ends = chunk.positions[group] + chunk.sizes[group]
             yield from _walk_group(chunk, chunk.data, group, starts, ends, 0, is_compiled=is_compiled)
         return
-    for item in _unpacked(chunk, group, max_decompressed_size):
+    for item in _unpacked(chunk, group, max_decompressed_size, sizes):
         if isinstance(item, Damage):
             yield item
         elif isinstance(item, int):
-            yield from walk_large(chunk, item, max_decompressed_size, is_compiled=is_compiled)
+            yield from walk_large(chunk, item, max_decompressed_size, sizes, is_compiled=is_compiled)
         else:
             group, bounds = numpy.array(item[0]), item[1].bounds()
             starts, ends = bounds[:-1], bounds[1:]
@@ -108,13 +109,13 @@ def walk_chunk(
             yield from _walk_group(chunk, payload, group, starts, ends, unpacked_size, is_compiled=is_compiled)
 
 
-def _is_one_large(chunk: BatchTable) -> bool:
+def _is_one_large(chunk: BatchTable, sizes: DecodeSizes) -> bool:
     """True if the chunk is one batch that is walked in parts. A batch that is larger than a chunk is always alone."""
-    return len(chunk) == 1 and int(chunk.sizes[0]) > LARGE_BYTES
+    return len(chunk) == 1 and int(chunk.sizes[0]) > sizes.large_batch
 
 
 def _unpacked(
-    chunk: BatchTable, chosen: Int64s, max_size: int
+    chunk: BatchTable, chosen: Int64s, max_size: int, sizes: DecodeSizes
 ) -> Iterator[tuple[list[int], SectionBuffer] | Damage | int]:
     """Yields groups of batches with their sections, damage of batches that can't be decompressed, and large batches.
 
@@ -122,8 +123,8 @@ def _unpacked(
     compressed are copied, so that alternating batches of both kinds form one group.
     """
     batches: list[int] = []
-    buffer = SectionBuffer(GROUP_BYTES)
-    most = min(max_size, LARGE_BYTES)
+    buffer = SectionBuffer(sizes.group)
+    most = min(max_size, sizes.large_batch)
     starts = (chunk.positions[chosen] + BATCH_HEADER_SIZE).tolist()
     ends = (chunk.positions[chosen] + chunk.sizes[chosen]).tolist()
     codecs = (chunk.column("attributes")[chosen] & 7).tolist()

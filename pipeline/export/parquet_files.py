@@ -41,8 +41,19 @@ class _Day:
 class DayFiles:
     """Writes rows to files by day. As a context manager, removes all written files if the block raises an error."""
 
-    def __init__(self, directory: Path, name: str, schema: Any, compression: str) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        schema: Any,
+        compression: str,
+        *,
+        most_open_files: int = MOST_OPEN_FILES,
+        most_waiting_bytes: int = MOST_WAITING_BYTES,
+    ) -> None:
         """`directory`: that of the topic. `name`: the files' name without suffix, which no other task uses."""
+        self._most_open_files = most_open_files
+        self._most_waiting_bytes = most_waiting_bytes
         self.directory = directory
         self.name = name
         self.schema = schema
@@ -89,7 +100,7 @@ class DayFiles:
         self._waiting += rows.nbytes
         if day.size >= ROW_GROUP_BYTES:
             self._write(key, day)
-        while self._waiting > MOST_WAITING_BYTES:
+        while self._waiting > self._most_waiting_bytes:
             self._write(*max(self._days.items(), key=lambda item: item[1].size))
 
     def _write(self, key: int | None, day: _Day) -> None:
@@ -103,7 +114,7 @@ class DayFiles:
 
     def _open(self, key: int | None, day: _Day) -> None:
         opened = [other for other in self._days.values() if other.writer is not None]
-        if len(opened) >= MOST_OPEN_FILES:  # unordered timestamps: more rows of that day go to a new file
+        if len(opened) >= self._most_open_files:  # unordered timestamps: more rows of that day go to a new file
             self._close(opened[0])
         date = NO_DATE if key is None else str(numpy.datetime64(key, "D"))
         directory = self.directory / f"date={date}"

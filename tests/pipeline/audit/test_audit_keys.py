@@ -35,10 +35,9 @@ def test_a_set_knows_which_keys_it_has_seen(seed: int) -> None:
     assert found.share == 1
 
 
-def test_a_set_that_is_full_looks_at_a_share_of_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_tables, "MOST_KEYS", 4096)
+def test_a_set_that_is_full_looks_at_a_share_of_the_keys() -> None:
     keys = [b"key-%d" % number for number in range(50_000)]
-    found = KeySet()
+    found = KeySet(most_keys=4096)
     assert found.add(hashes_of(keys)).tolist() == []
     assert found.share > 1
     seen = len(found.add(hashes_of(keys)))

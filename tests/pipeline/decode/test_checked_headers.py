@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy
 import pytest
 
-from odradek.pipeline.decode import checked_headers
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.checked_headers import CheckedHeaders, checked, read_headers
 from odradek.pipeline.decode.damage import Damage, DamageKind
@@ -36,7 +35,7 @@ def log_with_markers(rng: random.Random, batches: int) -> bytearray:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_they_are_those_of_the_chunks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_those_of_the_chunks(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     log = log_with_markers(rng, 60)
     places = [position for position, _ in iterate_headers(bytes(log))]
@@ -46,10 +45,9 @@ def test_they_are_those_of_the_chunks(seed: int, tmp_path: Path, monkeypatch: py
     log[lost + 16] = 9
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(log)
-    monkeypatch.setattr(checked_headers, "PIECE_BYTES", rng.choice((100, 1000, 1 << 20)))
-    monkeypatch.setattr(checked_headers, "MOST_BYTES", rng.choice((1000, 4000, 1 << 20)))
+    piece_bytes, most_bytes = rng.choice((100, 1000, 1 << 20)), rng.choice((1000, 4000, 1 << 20))
     positions = places[1 :: rng.randrange(1, 5)]
-    found = list(read_headers(path, positions))
+    found = list(read_headers(path, positions, piece_bytes=piece_bytes, most_bytes=most_bytes))
     expected = list(read_chunks(path, batch_positions=positions))
     assert batches_of(found) == batches_of([item if isinstance(item, Damage) else checked(item) for item in expected])
     assert [item for item in found if isinstance(item, Damage)] == [i for i in expected if isinstance(i, Damage)]
@@ -75,14 +73,13 @@ def batches_of(items: list[CheckedHeaders | Damage]) -> tuple[list[Batch], list[
     return batches, damage
 
 
-def test_tables_end_in_front_of_damage_and_hold_several_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_end_in_front_of_damage_and_hold_several_pieces(tmp_path: Path) -> None:
     log = log_with_markers(random.Random(1), 40)
     places = [position for position, _ in iterate_headers(bytes(log))]
     log[places[20] + 16] = 9
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(log)
-    monkeypatch.setattr(checked_headers, "PIECE_BYTES", 1)
-    found = list(read_headers(path, [places[30]]))
+    found = list(read_headers(path, [places[30]], piece_bytes=1))
     sizes = [len(item.headers) if isinstance(item, CheckedHeaders) else item.position for item in found]
     assert sizes == [20, places[20], 10]
     chunks = list(read_chunks(path, chunk_bytes=1, batch_positions=[places[30]]))

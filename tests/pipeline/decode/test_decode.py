@@ -15,6 +15,7 @@ from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage, DamageKind
 from odradek.pipeline.decode.records import decode_chunk, walk_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
+from odradek.pipeline.decode.sizes import DecodeSizes
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAX_SEQUENCE, RECORDS_COUNT_POSITION, iterate_headers
@@ -282,14 +283,11 @@ def test_batches_with_codecs_and_without_in_turn_make_one_batch_of_rows(is_compi
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_groups_that_share_one_buffer_have_all_records_in_the_logs_order(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("odradek.pipeline.decode.records.GROUP_BYTES", 500)
+def test_groups_that_share_one_buffer_have_all_records_in_the_logs_order(seed: int) -> None:
     log = random_log(random.Random(seed), 30)
     expected = [record for position, header in iterate_headers(log) for record in decode_records(log, header, position)]
     chunk = BatchTable(log)
-    items = list(decode_chunk(chunk, numpy.ones(len(chunk), dtype=bool)))
+    items = list(decode_chunk(chunk, numpy.ones(len(chunk), dtype=bool), sizes=DecodeSizes(group=500)))
     assert len(items) > 3
     assert [record for item in items if not isinstance(item, Damage) for record in rows_of(item.columns)] == expected
 

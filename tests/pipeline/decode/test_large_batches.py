@@ -5,19 +5,24 @@ import random
 import numpy
 import pytest
 
-from odradek.pipeline.decode import large_batches, records
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage, DamageKind
 from odradek.pipeline.decode.records import decode_chunk
+from odradek.pipeline.decode.sizes import USUAL_SIZES, DecodeSizes
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 
 from ..bombs import batch_of, record
 
+IN_PARTS = DecodeSizes(large_batch=2000, piece=700)
 
-def decoded(batch: bytes, *, is_compiled: bool) -> tuple[list[object], list[DamageKind]]:
+
+def decoded(
+    batch: bytes, sizes: DecodeSizes = USUAL_SIZES, *, is_compiled: bool
+) -> tuple[list[object], list[DamageKind]]:
     chunk = BatchTable(batch)
-    items = list(decode_chunk(chunk, numpy.ones(len(chunk), dtype=numpy.bool_), is_compiled=is_compiled))
+    selected = numpy.ones(len(chunk), dtype=numpy.bool_)
+    items = list(decode_chunk(chunk, selected, sizes=sizes, is_compiled=is_compiled))
     rows: list[object] = []
     for item in items:
         if not isinstance(item, Damage):
@@ -40,15 +45,11 @@ def three_batches(seed: int, codec: CompressionType) -> bytes:
 @pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
 @pytest.mark.parametrize("is_compiled", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_parts_are_the_whole(
-    monkeypatch: pytest.MonkeyPatch, codec: CompressionType, seed: int, *, is_compiled: bool
-) -> None:
+def test_parts_are_the_whole(codec: CompressionType, seed: int, *, is_compiled: bool) -> None:
     batch = three_batches(seed, codec)
     whole = decoded(batch, is_compiled=is_compiled)
     assert whole[0]
-    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
-    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
-    assert decoded(batch, is_compiled=is_compiled) == whole
+    assert decoded(batch, IN_PARTS, is_compiled=is_compiled) == whole
 
 
 @pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
@@ -64,21 +65,14 @@ def test_parts_are_the_whole(
         (record(0, b"k", bytes(5000)), 1 << 30),
     ],
 )
-def test_damage_is_damage_in_parts_too(
-    monkeypatch: pytest.MonkeyPatch, codec: CompressionType, section: bytes, count: int
-) -> None:
+def test_damage_is_damage_in_parts_too(codec: CompressionType, section: bytes, count: int) -> None:
     batch = batch_of(section, count, codec)
     assert decoded(batch, is_compiled=True) == ([], [DamageKind.RECORDS])
-    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
-    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
-    assert decoded(batch, is_compiled=True) == ([], [DamageKind.RECORDS])
-    assert decoded(batch, is_compiled=False) == ([], [DamageKind.RECORDS])
+    assert decoded(batch, IN_PARTS, is_compiled=True) == ([], [DamageKind.RECORDS])
+    assert decoded(batch, IN_PARTS, is_compiled=False) == ([], [DamageKind.RECORDS])
 
 
 @pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
-def test_a_record_may_be_too_large(monkeypatch: pytest.MonkeyPatch, codec: CompressionType) -> None:
-    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
-    monkeypatch.setattr(large_batches, "MOST_RECORD_BYTES", 3000)
-    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
+def test_a_record_may_be_too_large(codec: CompressionType) -> None:
     batch = batch_of(record(0, b"k", bytes(5000)), 1, codec)
-    assert decoded(batch, is_compiled=True) == ([], [DamageKind.TOO_LARGE])
+    assert decoded(batch, IN_PARTS._replace(most_record=3000), is_compiled=True) == ([], [DamageKind.TOO_LARGE])

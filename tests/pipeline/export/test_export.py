@@ -14,7 +14,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.directories.log_directories import find_partitions
-from odradek.pipeline.export import parquet_files
 from odradek.pipeline.export.command import export
 from odradek.pipeline.export.parquet_files import DayFiles
 from odradek.pipeline.export.tasks import COLUMNS, ExportTask, export_split
@@ -94,13 +93,12 @@ def test_every_day_has_its_directory_and_records_without_time_have_one(tmp_path:
     assert set(table.column("topic").to_pylist()) == {"t"}
 
 
-def test_days_without_order_stay_within_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_files, "MOST_OPEN_FILES", 3)
-    monkeypatch.setattr(parquet_files, "MOST_WAITING_BYTES", 2000)
+def test_days_without_order_stay_within_the_limits(tmp_path: Path) -> None:
     rng = random.Random(5)
     records = [Record(i, rng.randrange(10) * DAY_MS, b"k", rng.randbytes(50), []) for i in range(300)]
     schema = arrow_schema(COLUMNS)
-    with DayFiles(tmp_path / "topic=t", "part-0", schema, "snappy") as files:
+    limits = {"most_open_files": 3, "most_waiting_bytes": 2000}
+    with DayFiles(tmp_path / "topic=t", "part-0", schema, "snappy", **limits) as files:
         for start in range(0, len(records), 7):
             files.add(rows_of(records[start : start + 7], schema))
         count = files.close()
