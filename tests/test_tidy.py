@@ -46,6 +46,7 @@ CORES = [
     "broker/timers/timer_queue.py",
     "broker/transactions/",
     "client/producer/accumulator.py",
+    "client/producer/delivery.py",
     "client/group/assignors/",
     "client/producer/partitioner.py",
     "client/group/subscription.py",
@@ -69,10 +70,11 @@ CORES = [
     "storage/producers/producer_state.py",
 ]
 MAX_FILE_LINES = 500
-MAX_FUNCTION_LINES = 70
-"""The longest functions are the constructors of the client's Producer and Consumer, with 66 and 69 lines. They are not
-divided: their signature is the list of Kafka's keys with types and defaults, for editors and for mypy.
-"""
+MAX_FUNCTION_LINES = 60
+LONG_FUNCTIONS = {
+    "pipeline/decode/record_walk.py _walk": "a compiled loop, which a helper makes six times as slow",
+}
+"""Functions that may have more lines, and why."""
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
@@ -100,7 +102,7 @@ def test_files_and_functions_are_small() -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 size = (node.end_lineno or 0) - node.lineno + 1
-                if size > MAX_FUNCTION_LINES:
+                if size > MAX_FUNCTION_LINES and f"{relative(path)} {node.name}" not in LONG_FUNCTIONS:
                     long.append(f"{relative(path)}:{node.lineno} {node.name} has {size} lines")
     assert not long
 

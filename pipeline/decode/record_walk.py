@@ -84,6 +84,8 @@ def _skip_headers(data: Bytes, position: int, limit: int, end: int, count: int) 
 
 
 # One long function: a helper would need most of these arrays, and would have to end the loop over a batch at a fault.
+# With a helper for one record that got the arrays as a tuple, the walk took 66 ns a record instead of 11. Named tuples
+# must not be arguments: numba's cache names their classes, and can't be read any more after one was renamed.
 @compiled
 def _walk(
     data: Bytes,

@@ -133,17 +133,42 @@ def append(copy: ModelLog, records: Buffer) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_copy_becomes_the_leaders_log_whatever_happened(part: int) -> None:
     for seed in range(part * SEEDS // 4, (part + 1) * SEEDS // 4):
-        follow(seed)
+        try:
+            follow(seed)
+        except AssertionError as error:
+            raise AssertionError(f"follow({seed}) replays it: {error}") from error
 
 
-def follow(seed: int) -> None:
-    """One life. ``follow(seed)`` replays it."""
-    chance = random.Random(seed)
-    cluster, copy = Cluster(chance), ModelLog()
-    partition = FollowedPartition(TOPIC, 0, 0, 1_000)
-    late: list[tuple[FetchResponse.PartitionData, FetchPosition]] = []
+class Follower:
+    """A follower of the cluster, with answers that are late."""
 
-    def carry_out(step: Step | None) -> None:
+    def __init__(self, cluster: Cluster, chance: random.Random) -> None:
+        self.cluster, self.chance = cluster, chance
+        self.copy = ModelLog()
+        self.partition = FollowedPartition(TOPIC, 0, 0, 1_000)
+        self.late: list[tuple[FetchResponse.PartitionData, FetchPosition]] = []
+
+    def fetch(self) -> None:
+        copy = self.copy
+        if not self.partition.is_due(0):
+            return
+        request = self.partition.request(copy.end, copy.last_epoch, copy.start)
+        answer = self.cluster.answer(request, self.partition.leader_epoch)
+        if self.chance.random() < 0.1:
+            self.late.append((answer, self.position))
+        else:
+            self.carry_out(self.step_after(answer, self.position))
+
+    @property
+    def position(self) -> FetchPosition:
+        return FetchPosition(self.copy.end, self.partition.leader_epoch)
+
+    def step_after(self, answer: FetchResponse.PartitionData, fetched_at: FetchPosition) -> Step | None:
+        end_of_epoch: EndOfEpoch = self.copy.end_of_epoch
+        return self.partition.process_partition_data(answer, fetched_at, self.copy.end, end_of_epoch)
+
+    def carry_out(self, step: Step | None) -> None:
+        copy = self.copy
         if isinstance(step, AppendToCopy):
             append(copy, step.records)
             if copy.start < step.log_start_offset <= copy.end:
@@ -154,46 +179,44 @@ def follow(seed: int) -> None:
         elif isinstance(step, TruncateFully):
             copy.start, copy.entries = step.offset, []
         elif isinstance(step, ListOffsets):
-            carry_out(partition.out_of_range(copy.end, cluster.log.start, cluster.log.end))
+            self.carry_out(self.partition.out_of_range(copy.end, self.cluster.log.start, self.cluster.log.end))
 
-    def fetch() -> None:
-        if not partition.is_due(0):
-            return
-        request = partition.request(copy.end, copy.last_epoch, copy.start)
-        fetched_at = FetchPosition(copy.end, partition.leader_epoch)
-        answer = cluster.answer(request, partition.leader_epoch)
-        if chance.random() < 0.1:
-            late.append((answer, fetched_at))
-            return
-        end_of_epoch: EndOfEpoch = copy.end_of_epoch
-        carry_out(partition.process_partition_data(answer, fetched_at, copy.end, end_of_epoch))
+    def take_late(self) -> None:
+        """The oldest late answer arrives: it is used only if nothing has changed since its request."""
+        answer, fetched_at = self.late.pop(0)
+        before = list(self.copy.entries), self.copy.end
+        step = self.step_after(answer, fetched_at)
+        if fetched_at != self.position:
+            assert step is None, "an old answer was used"
+            assert before == (self.copy.entries, self.copy.end)
+        else:
+            self.carry_out(step)
 
-    def hear() -> None:
+    def hear(self) -> None:
         """The metadata names the leader of the newest epoch."""
-        nonlocal partition
-        if partition.leader_epoch != cluster.epoch:
-            partition = FollowedPartition(TOPIC, 0, cluster.epoch, 1_000)
+        if self.partition.leader_epoch != self.cluster.epoch:
+            self.partition = FollowedPartition(TOPIC, 0, self.cluster.epoch, 1_000)
 
+
+def follow(seed: int) -> None:
+    """One life. ``follow(seed)`` replays it."""
+    chance = random.Random(seed)
+    cluster = Cluster(chance)
+    follower = Follower(cluster, chance)
+    fetch = follower.fetch
     for _ in range(STEPS):
-        chance.choice((cluster.write, cluster.write, fetch, fetch, fetch, hear))()
+        chance.choice((cluster.write, cluster.write, fetch, fetch, fetch, follower.hear))()
         if chance.random() < 0.05:
             cluster.elect()
         if chance.random() < 0.03:
             cluster.retain()
-        if late and chance.random() < 0.3:
-            answer, fetched_at = late.pop(0)
-            before = list(copy.entries), copy.end
-            step = partition.process_partition_data(answer, fetched_at, copy.end, copy.end_of_epoch)
-            if fetched_at != FetchPosition(copy.end, partition.leader_epoch):
-                assert step is None, f"seed {seed}: an old answer was used"
-                assert before == (copy.entries, copy.end)
-            else:
-                carry_out(step)
-        assert partition.leader_epoch <= cluster.epoch
-    hear()
+        if follower.late and chance.random() < 0.3:
+            follower.take_late()
+        assert follower.partition.leader_epoch <= cluster.epoch
+    follower.hear()
     for _ in range(300):
         fetch()
-    log = cluster.log
+    log, copy = cluster.log, follower.copy
     kept = max(copy.start, log.start)
     assert copy.end == log.end, f"seed {seed}"
     assert copy.entries[kept - copy.start :] == log.entries[kept - log.start :], f"seed {seed}"

@@ -184,6 +184,51 @@ def _compare_live_group(both: Both, world: World, group: str) -> None:
     assert rows(refused) == rows("GROUP TOPIC PARTITION NEW-OFFSET")
 
 
+class HandMadeMembers:
+    """Members of one group of the consumer protocol, on one connection: each heartbeat is the test's."""
+
+    def __init__(self, connection: BrokerConnection, group: str, topic: str, topic_id: bytes) -> None:
+        self._connection = connection
+        self._group, self._topic, self._topic_id = group, topic, topic_id
+
+    async def heartbeat(self, member_id: str, epoch: int, owned: list[int] | None) -> ConsumerGroupHeartbeatResponse:
+        """Only a joining member (epoch 0) sends all its fields and receives its whole assignment."""
+        partitions = ConsumerGroupHeartbeatRequest.TopicPartitions(self._topic_id, owned or [])
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self._group,
+            member_id=member_id,
+            member_epoch=epoch,
+            rebalance_timeout_ms=300_000 if epoch == 0 else -1,
+            subscribed_topic_names=[self._topic] if epoch == 0 else None,
+            topic_partitions=None if owned is None else [partitions] if owned else [],
+        )
+        return await self._connection.call(request, ConsumerGroupHeartbeatResponse)
+
+    async def until(
+        self,
+        member_id: str,
+        epoch: int,
+        owned: list[int] | None,
+        is_there: Callable[[ConsumerGroupHeartbeatResponse], bool],
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Heartbeats until the answer is the one: assignments are made beside them, one in a second."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            answer = await self.heartbeat(member_id, epoch, owned)
+            if not answer.error_code and is_there(answer):
+                return answer
+            assert epoch == 0 or not answer.error_code, answer.error_message
+            assert time.monotonic() < deadline, f"{member_id} at {epoch} was answered {answer}"
+            epoch = epoch and answer.member_epoch
+
+
+def owns(count: int) -> Callable[[ConsumerGroupHeartbeatResponse], bool]:
+    return lambda answer: (
+        answer.assignment is not None
+        and sum(len(topic.partitions) for topic in answer.assignment.topic_partitions) == count
+    )
+
+
 async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: pytest.CaptureFixture[str]) -> None:
     """m1 owns all partitions and says nothing any more when m2 comes: it has not given any up."""
     group = f"stuck-{world.topic}"
@@ -192,39 +237,7 @@ async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: p
         await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets at the first FindCoordinator
     host, _, port = world.bootstrap.rpartition(":")
     connection = await BrokerConnection.open(host, int(port), client_id="by-hand")
-
-    async def heartbeat(member_id: str, epoch: int, owned: list[int] | None) -> ConsumerGroupHeartbeatResponse:
-        partitions = ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id, owned or [])
-        request = ConsumerGroupHeartbeatRequest(
-            group_id=group,
-            member_id=member_id,
-            member_epoch=epoch,
-            rebalance_timeout_ms=300_000 if epoch == 0 else -1,
-            subscribed_topic_names=[world.topic] if epoch == 0 else None,
-            topic_partitions=None if owned is None else [partitions] if owned else [],
-        )
-        return await connection.call(request, ConsumerGroupHeartbeatResponse)
-
-    async def until(
-        member_id: str, epoch: int, owned: list[int] | None, is_there: Callable[[ConsumerGroupHeartbeatResponse], bool]
-    ) -> ConsumerGroupHeartbeatResponse:
-        """Heartbeats until the answer is the one: assignments are made beside them, one in a second."""
-        deadline = time.monotonic() + DEADLINE_S
-        while True:
-            answer = await heartbeat(member_id, epoch, owned)
-            if not answer.error_code and is_there(answer):
-                return answer
-            assert epoch == 0 or not answer.error_code, answer.error_message
-            assert time.monotonic() < deadline, f"{member_id} at {epoch} was answered {answer}"
-            epoch = epoch and answer.member_epoch
-
-    def owns(count: int) -> Callable[[ConsumerGroupHeartbeatResponse], bool]:
-        return lambda answer: (
-            answer.assignment is not None
-            and sum(len(topic.partitions) for topic in answer.assignment.topic_partitions) == count
-        )
-
-    # Only a joining member sends all its fields and receives its whole assignment.
+    until = HandMadeMembers(connection, group, world.topic, topic_id).until
     joined = await until("m1", 0, [], lambda answer: answer.member_epoch > 0)
     if not owns(3)(joined):
         joined = await until("m1", joined.member_epoch, None, owns(3))
