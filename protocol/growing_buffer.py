@@ -1,9 +1,9 @@
 """A buffer for a frame or a batch; its memory grows as bytes arrive.
 
-Owns: the memory of one frame or batch. Invariant: bytes that are only announced take no memory; at most BUFFER_GROWTH
-times the bytes that have arrived are allocated, or a map whose other pages were never written. A bytearray for a batch
-of 90 MB was reallocated 64 times, and left 10 MB of holes in the heap. Growing one from 64 to 100 MB took 64 ms at
-once; mapping 100 MB takes 3 ms.
+Pure. Owns: the memory of one frame or batch. Invariant: bytes that are only announced take no memory; at most
+BUFFER_GROWTH times the bytes that have arrived are allocated, or a map whose other pages were never written. A
+bytearray for a batch of 90 MB was reallocated 64 times, and left 10 MB of holes in the heap. Growing one from 64 to
+100 MB took 64 ms at once; mapping 100 MB takes 3 ms.
 """
 
 import mmap
