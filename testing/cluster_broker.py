@@ -71,7 +71,7 @@ class ClusterBroker(InProcessBroker):
         raise TypeError("a broker of a cluster can't be reset alone; make another cluster")
 
     def pause(self) -> None:
-        """See :meth:`InProcessBroker.pause`."""
+        """Freezes the broker until ``resume``, as SIGSTOP does (:meth:`InProcessBroker.pause`)."""
         super().pause()
         self._state.look_again()
 

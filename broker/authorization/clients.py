@@ -60,7 +60,7 @@ def produce(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def produce_passes(asking: Asking, request: Any) -> bool:
-    """See :data:`.checked.Passes`."""
+    """Whether a small Produce without transactional batches is allowed as a whole (:data:`.checked.Passes`)."""
     if len(request.topic_data) > DECISIONS_A_STEP or not WRITES.passes(asking, request):
         return False
     return not any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data)

@@ -37,7 +37,7 @@ class Needs(NamedTuple):
     name: str | None = None
 
     def passes(self, asking: Asking, request: Any) -> bool:
-        """See :data:`.checked.Passes`."""
+        """A quick test whether the operation is allowed; logs nothing (:data:`.checked.Passes`)."""
         name = CLUSTER_NAME if self.name is None else getattr(request, self.name)
         return asking.allows(self.operation, self.resource_type, name)
 
@@ -76,7 +76,7 @@ class ElementRule(NamedTuple):
         return name is None or asking.may(self.operation, self.resource_type, name)
 
     def passes(self, asking: Asking, request: Any) -> bool:
-        """See :data:`.checked.Passes`."""
+        """A quick test whether the elements are few and all allowed; logs nothing (:data:`.checked.Passes`)."""
         elements = getattr(request, self.elements)
         if elements is None:
             return True
@@ -105,7 +105,7 @@ class RuleCheck:
         return (yield from only_allowed(asking, request, self.each))
 
     def passes(self, asking: Asking, request: Any) -> bool:
-        """See :data:`.checked.Passes`."""
+        """A quick test whether the request is allowed as a whole; logs nothing (:data:`.checked.Passes`)."""
         for need in self.needs:
             if not need.passes(asking, request):
                 return False

@@ -53,7 +53,7 @@ def metadata(asking: Asking, request: Any) -> Steps[Checked]:
 
 
 def metadata_passes(asking: Asking, request: Any) -> bool:
-    """See :data:`.checked.Passes`. True for few existing topics requested by name, all allowed, without operations."""
+    """True for few existing topics by name, all allowed, without operations (:data:`.checked.Passes`)."""
     topics = request.topics
     if not topics or len(topics) > DECISIONS_A_STEP:
         return False

@@ -179,7 +179,10 @@ def is_security(key: str) -> bool:
 
 
 def is_served_at_start(key: str) -> bool:
-    """Whether a key of a listener, of an authorizer or of Java has an effect if it is set before a start."""
+    """Whether a security key that the tables lack has an effect at the start; of those in the tables, only CLASS_KEY.
+
+    Such keys are those of one listener (``listener.name.<name>.…``) and KEYS_OF_NO_TABLE.
+    """
     if key in server_keys():
         return key == CLASS_KEY
     return key in KEYS_OF_NO_TABLE or base_key(key) in SERVED_AT_START

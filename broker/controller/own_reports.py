@@ -23,8 +23,10 @@ class OwnReports(BrokerReports):
         self._controller = controller
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """See :class:`BrokerReports`. If the records can't be written, the metadata directory fails too, which stops
-        the broker."""
+        """Records that a log directory is offline, so that its partitions have no leader.
+
+        If the records can't be written, the metadata directory fails too, which stops the broker.
+        """
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:
@@ -33,7 +35,7 @@ class OwnReports(BrokerReports):
         metadata.record(lambda: offline_records(metadata.image, self._controller, directory_id), now_ms, unwritten)
 
     def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
-        """See :class:`BrokerReports`."""
+        """Records the directories that take no new partitions."""
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:

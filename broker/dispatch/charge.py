@@ -73,13 +73,13 @@ class Charge:
     # For handlers.
 
     def fetch_max_bytes(self, is_follower: bool) -> float:
-        """See :class:`Charged`."""
+        """The largest answer to Fetch, in bytes, that alone is within the quota; infinite for followers."""
         self._is_exempt = is_follower
         quota = self._quotas.fetch
         return inf if is_follower or not quota.is_enabled else quota.most_in_window(self._sensor(quota))
 
     def fetched(self, size: int) -> int:
-        """See :class:`Charged`."""
+        """Charges a Fetch. Returns the ms to mute; if more than 0, the bytes are not charged, and must not be sent."""
         quota, now_ms = self._quotas.fetch, self._charging.now_ms()
         if quota.is_enabled:
             self._own = self._sensor(quota)
@@ -90,7 +90,7 @@ class Charge:
         return max(self._mute_ms, self._own_ms)
 
     def mutations(self, strict: bool) -> Callable[[int], None]:
-        """See :class:`Charged`."""
+        """The function that charges created and deleted partitions. If ``strict``, it raises beyond the quota."""
         quota = self._quotas.mutation
 
         def take(partitions: int) -> None:
@@ -136,7 +136,7 @@ class Charge:
                 close()
 
     def on_thread(self, steps: Steps[Result]) -> Steps[Result]:
-        """See :class:`Charged`. Counts the thread's CPU time, since a thread also waits for the event loop."""
+        """Wraps steps that a thread runs. Charges their CPU time, because a thread also waits for the event loop."""
         try:
             while True:
                 begun_ns = thread_time_ns()

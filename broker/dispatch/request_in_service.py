@@ -120,12 +120,12 @@ class RequestInService(RequestContext):
         return self._connection is None
 
     def is_by_token(self) -> bool:
-        """See :class:`RequestContext`."""
+        """Whether the client has logged in with a delegation token; False once the request is answered."""
         connection = self._connection
         return isinstance(connection, Connection) and connection.by_token
 
     def identify(self, software_name: str, software_version: str) -> None:
-        """See :class:`RequestContext`."""
+        """Notes the client library of the connection (KIP-511)."""
         if isinstance(self._connection, Connection):
             self._connection.software = sys.intern(software_name), sys.intern(software_version)
 

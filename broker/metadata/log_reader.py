@@ -214,8 +214,10 @@ def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None
 
 
 def refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
-    """The check before recovery cuts the log at damage: it may cut a torn end, but not acknowledged records after
-    it.
+    """Returns the check that recovery calls with (file, position) before it cuts the log at damage.
+
+    A torn end may be cut. If whole batches follow the damage, the check raises MetadataLogError, because the cut would
+    lose acknowledged records.
     """
 
     def before_cut(path: Path, position: int) -> None:

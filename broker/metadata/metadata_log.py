@@ -233,9 +233,10 @@ class MetadataLog:
         return data[position : position + max_bytes], len(data)
 
     def load(self) -> Iterator[LoadedRecord]:
-        """All metadata records: of the latest snapshot, then of the log after it; whole transactions only.
+        """All metadata records: of the latest readable snapshot, then of the log after it; whole transactions only.
 
-        Raises MetadataLogError for damage, and for records that Kafka 4.3.1 does not have.
+        A damaged snapshot is set aside if an older one, or the whole log, can replace it. Raises MetadataLogError for
+        other damage, and for records that Kafka 4.3.1 does not have.
         """
         offset = self._log.log_start_offset
         snapshot_id, records = self._latest_readable()

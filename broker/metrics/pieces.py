@@ -28,7 +28,7 @@ class JoinedSources:
         self._sources = sources
 
     def pieces(self) -> Iterator[Metric]:
-        """See :class:`MetricsSource`."""
+        """The metrics of all sources, with their current values."""
         for source in self._sources:
             yield from source.pieces()
 

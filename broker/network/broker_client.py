@@ -35,7 +35,7 @@ class BrokerClient:
 
     @property
     def is_ready(self) -> bool:
-        """See :attr:`NodeClient.is_ready`. It does not look at the broker's address: :meth:`send` does."""
+        """Whether :meth:`send_at_once` can be called now. Does not look up the address again: :meth:`send` does."""
         return self._client is not None and self._client.is_ready
 
     def send_at_once(
@@ -45,7 +45,7 @@ class BrokerClient:
         timeout_s: float,
         answered: Callable[[Response | NodeUnavailableError], None],
     ) -> None:
-        """See :meth:`NodeClient.send_at_once`. Raises NodeUnavailableError."""
+        """Sends a request without a task, as :meth:`NodeClient.send_at_once`. Raises NodeUnavailableError."""
         assert self._client is not None
         self._client.send_at_once(request, response_type, timeout_s, answered)
 

@@ -84,7 +84,7 @@ Action = Register | Heartbeat | Wait | EndBroker
 
 
 class Lifecycle:
-    """The state machine of one broker process."""
+    """The registration, heartbeats and controlled shutdown of one broker process, as a state machine."""
 
     def __init__(
         self,

@@ -157,12 +157,12 @@ class ClusterMembership(BrokerReports):
     # BrokerReports
 
     def directory_failed(self, directory_id: bytes, now_ms: int) -> None:
-        """See :class:`BrokerReports`: every heartbeat from now on reports it."""
+        """Reports that a log directory is offline, with every heartbeat from now on."""
         self.lifecycle.directory_failed(directory_id, monotonic_ms())
         self._heartbeats.wake()
 
     def cordon(self, directory_ids: Sequence[bytes], now_ms: int) -> None:
-        """See :class:`BrokerReports`."""
+        """Reports the directories that take no new partitions, with every heartbeat from now on."""
         self.lifecycle.cordon(directory_ids)
         self._heartbeats.wake()
 

@@ -39,7 +39,7 @@ class ProducerIdBlocks(ProducerIdSource):
         self._complaint = RepeatedComplaint("no producer ids could be had from the controllers", time.monotonic)
 
     def next_id(self, now_ms: int) -> int:
-        """See :class:`ProducerIdSource`."""
+        """A producer id that was never given out. Raises KafkaError (COORDINATOR_LOAD_IN_PROGRESS: ask again)."""
         if self._used == len(self._block) and self._next is not None:
             self._block, self._next, self._used = self._next, None, 0
         if self._next is None and self._used >= len(self._block) * PREFETCH_AT:

@@ -45,7 +45,7 @@ class QuotaSensor:
         self._throttled: Average | None = None
 
     def is_as_new(self, now_ms: int) -> bool:
-        """See :class:`Sensor`."""
+        """Whether a new sensor would give the same throttle times, so that this one can be removed."""
         if self.bucket is not None and not self.bucket.is_full(self.limit, now_ms):
             return False
         return self.rate.has_expired(now_ms)

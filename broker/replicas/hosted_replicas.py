@@ -220,10 +220,10 @@ class HostedReplicas:
             self.replication.use_log(partition.topic, partition.index, log)
 
     def open_some(self, count: int) -> bool:
-        """Opens the logs of up to ``count`` partitions that were not used since the start. Returns whether there are
-        more.
+        """Opens the logs of up to ``count`` partitions that were not used since the start.
 
-        Retention and the cleaner work on open logs only, and damage should be found early.
+        Returns False once all are open. Partitions whose log can't be opened answer KAFKA_STORAGE_ERROR. Retention and
+        the cleaner work on open logs only, and damage should be found early.
         """
         for directory in self._directories.online:
             for (topic, index), found in list(directory.found.items())[:count]:

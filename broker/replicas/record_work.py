@@ -139,7 +139,7 @@ class ChargedRecordWork(RecordWork):
         then: Callable[[Result | KafkaError], None],
         is_wanted: Callable[[], bool],
     ) -> None:
-        """See :meth:`RecordWork.run`."""
+        """Runs the steps on the thread, as :meth:`RecordWork.run`, and charges their time."""
         self._work.run(owner, self._charged(steps), then, is_wanted)
 
 

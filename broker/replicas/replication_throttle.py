@@ -47,7 +47,7 @@ class ReplicationThrottle:
         self._keys = keys
 
     def copied(self, topic: str, index: int, size: int, now_ms: int) -> None:
-        """Counts the bytes of a partition's records in an answer to a follower, if the partition is throttled."""
+        """Counts ``size`` bytes of a partition's records that a fetch has copied, if the partition is throttled."""
         if self._is_throttled(topic, index):
             self._quota.record(size, now_ms)
 

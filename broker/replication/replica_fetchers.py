@@ -57,7 +57,7 @@ class ReplicaFetchers(ReplicaFollowing):
         """(topic, index) -> ((topic id, index), broker id of the leader)."""
 
     def follow(self, following: Following) -> None:
-        """See :class:`ReplicaFollowing`."""
+        """Starts to copy a partition from its leader, or continues with a new leader or leader epoch."""
         topic, index, leader_id = following.topic, following.index, following.leader_id
         key = following.topic_id, index
         known = self._followed.get((topic, index))
@@ -71,21 +71,21 @@ class ReplicaFetchers(ReplicaFollowing):
         self._followed[topic, index] = key, leader_id
 
     def use_log(self, topic: str, index: int, log: Log) -> None:
-        """See :class:`ReplicaFollowing`."""
+        """Continues in another log with the same records. Does nothing if the partition is not followed."""
         known = self._followed.get((topic, index))
         if known is not None:
             key, leader_id = known
             self._fetchers[leader_id].copies[key].log = log
 
     def unfollow(self, topic: str, index: int) -> None:
-        """See :class:`ReplicaFollowing`."""
+        """Stops copying a partition. Does nothing if it is not followed."""
         known = self._followed.pop((topic, index), None)
         if known is not None:
             key, leader_id = known
             self._fetchers[leader_id].unfollow(key)
 
     def followed(self) -> Iterator[FollowedReplica]:
-        """See :class:`ReplicaFollowing`."""
+        """The partitions that are followed now."""
         for fetcher in list(self._fetchers.values()):
             for copy in list(fetcher.copies.values()):
                 partition = copy.partition
@@ -94,7 +94,7 @@ class ReplicaFetchers(ReplicaFollowing):
                 )
 
     def fetchers(self) -> Iterator[FetcherState]:
-        """See :class:`ReplicaFollowing`."""
+        """The state of the fetcher of each leader that is or was followed."""
         for fetcher in list(self._fetchers.values()):
             yield fetcher.state
 

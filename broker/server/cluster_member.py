@@ -91,7 +91,7 @@ class ClusterMember(Role):
 
     @property
     def broker_epoch(self) -> int:
-        """See :class:`Role`."""
+        """The epoch of this broker's registration; -1 before it."""
         return -1 if self._membership is None else self._membership.broker_epoch
 
     async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
@@ -128,7 +128,7 @@ class ClusterMember(Role):
             raise ConfigError([unserved])
 
     def stop_waiting(self) -> None:
-        """See :class:`Role`."""
+        """Ends a start that waits for the controllers, with StartStopped, and a :meth:`leave`."""
         if self._membership is not None:
             self._membership.stop_waiting()
 
@@ -183,14 +183,14 @@ class ClusterMember(Role):
             await self._joined.reached(self._forwarding.knows_versions)
 
     async def announce(self, replica: Replica, directory_id: bytes) -> None:
-        """See :class:`Role`."""
+        """Reports that a replica will move to another directory. Returns when the controllers know it."""
         await self._assignments.assigned(replica, directory_id)
 
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Does nothing: :meth:`announce` has already told the controllers in which directories the replicas are."""
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
-        """See :class:`Role`."""
+        """The part that follows other brokers' partitions."""
         joined = self._joined
         self._fetchers = ReplicaFetchers(
             self.metadata,
@@ -205,7 +205,7 @@ class ClusterMember(Role):
         return self._fetchers
 
     def leaders(self, slices: Slices) -> Leaders:
-        """See :class:`Role`."""
+        """The part that leads partitions with several replicas."""
         lag_max_ms = self._config.get_int("replica.lag.time.max.ms")
         selector = None
         if self._config["replica.selector.class"] == RACK_AWARE_SELECTOR:
@@ -286,7 +286,7 @@ class ClusterMember(Role):
         await self._joined.close()
 
     def abort(self) -> None:
-        """See :class:`Role`."""
+        """Cancels the tasks, and reports nothing to the controllers."""
         for task in self._tasks:
             task.cancel()
         if self._fetchers is not None:

@@ -100,4 +100,4 @@ class Role(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Ends as a crash does."""
+        """Ends at once, as in a crash: cancels its tasks, and reports nothing to the controller."""

@@ -42,7 +42,7 @@ class Standalone(Role):
 
     @property
     def broker_epoch(self) -> int:
-        """See :class:`Role`."""
+        """The epoch of this broker's registration; -1 before it."""
         return self._lifecycle.broker_epoch
 
     async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
@@ -90,7 +90,7 @@ class Standalone(Role):
         """Does nothing: :meth:`assign` writes the new directory to the metadata at the end of the move."""
 
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
-        """See :class:`Role`."""
+        """Records that replicas have moved to other directories. Raises KafkaError."""
         metadata = self.metadata
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
 

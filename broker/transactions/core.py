@@ -101,7 +101,7 @@ class TransactionCore:
     # --- loading
 
     def on_loaded(self, effects: TransactionEffects) -> None:
-        """Orders the markers of all prepared transactions after loading, and starts the periodic checks."""
+        """After loading, requests the markers of all prepared transactions, and starts the periodic checks."""
         for transaction in self.transactions.values():
             if transaction.state.is_prepared:
                 effects.markers.append(marker_order(transaction))
@@ -123,7 +123,7 @@ class TransactionCore:
         )
 
     def decide(self, transaction: Transaction, effects: TransactionEffects) -> None:
-        """Stores the outcome of a transaction and orders its markers."""
+        """Appends the record of a prepared transaction, and requests the markers that commit or abort it."""
         effects.records.append(self.record_of(transaction))
         effects.markers.append(marker_order(transaction))
 

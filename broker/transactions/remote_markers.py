@@ -31,7 +31,7 @@ class MarkerQuestion(NamedTuple):
         return self.order.producer_id
 
     def failed(self, error: ErrorCode) -> None:
-        """See :class:`.request_queue.Question`."""
+        """Gives every partition the error, because the other broker did not answer."""
         self.done(dict.fromkeys(self.partitions, error))
 
 
@@ -41,7 +41,7 @@ class MarkerDialect:
     response_type = WriteTxnMarkersResponse
 
     def request(self, questions: list[MarkerQuestion]) -> WriteTxnMarkersRequest:
-        """See :class:`.request_queue.Dialect`."""
+        """One WriteTxnMarkers request with an entry for each order."""
         return WriteTxnMarkersRequest(
             [
                 Marker(
@@ -57,7 +57,7 @@ class MarkerDialect:
         )
 
     def answers(self, questions: list[MarkerQuestion], response: WriteTxnMarkersResponse) -> list[Callable[[], None]]:
-        """See :class:`.request_queue.Dialect`.
+        """Returns a callback for each order, which delivers the error codes of its partitions.
 
         A partition that the response does not name gets UNKNOWN_SERVER_ERROR, so its marker is sent again.
         """

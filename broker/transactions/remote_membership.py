@@ -34,7 +34,7 @@ class MembershipQuestion(NamedTuple):
         return self.transactional_id
 
     def failed(self, error: ErrorCode) -> None:
-        """See :class:`.request_queue.Question`."""
+        """Delivers the error, because the other broker did not answer."""
         self.done(error)
 
 
@@ -44,7 +44,7 @@ class MembershipDialect:
     response_type = AddPartitionsToTxnResponse
 
     def request(self, questions: list[MembershipQuestion]) -> AddPartitionsToTxnRequest:
-        """See :class:`.request_queue.Dialect`."""
+        """One AddPartitionsToTxn request with an entry for each transaction."""
         return AddPartitionsToTxnRequest(
             transactions=[
                 AddedTransaction(
@@ -61,7 +61,7 @@ class MembershipDialect:
     def answers(
         self, questions: list[MembershipQuestion], response: AddPartitionsToTxnResponse
     ) -> list[Callable[[], None]]:
-        """See :class:`.request_queue.Dialect`.
+        """Returns a callback for each question, which delivers its answer.
 
         An error of the whole response is the answer to every question. A partition that the response does not name gets
         UNKNOWN_SERVER_ERROR.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Stores the options before the action's name for the action."""
+    """Keeps the options that were given before the action's name. The action reads them."""
     keep_options(context, **given)
 
 
@@ -33,7 +33,7 @@ def _node_admin() -> type[NodeAdmin]:
 @command.command("cluster-id", help="Show the id of the cluster.")
 @action_options
 def cluster_id(**common: Any) -> int:
-    """``cluster-id``."""
+    """``cluster-id``: prints the id of the cluster. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
         found = (await admin.describe_cluster()).cluster_id
@@ -50,7 +50,7 @@ def cluster_id(**common: Any) -> int:
 @click.option("-i", "--id", "broker_id", type=int, required=True, metavar="N", help="The broker's id.")
 @action_options
 def unregister(broker_id: int, **common: Any) -> int:
-    """``unregister``."""
+    """``unregister``: unregisters a broker. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
         from ..errors import UnsupportedVersionError
@@ -70,7 +70,7 @@ def unregister(broker_id: int, **common: Any) -> int:
 @click.option("--include-fenced-brokers", is_flag=True, help="Also brokers that are fenced.")
 @action_options
 def list_endpoints(include_fenced_brokers: bool, **common: Any) -> int:
-    """``list-endpoints``."""
+    """``list-endpoints``: prints the nodes and their endpoints. Returns the exit code."""
     of_controllers = given_options(common)["bootstrap_controller"] is not None
     if include_fenced_brokers and of_controllers:
         raise click.UsageError("The option --include-fenced-brokers is only supported with --bootstrap-server option")

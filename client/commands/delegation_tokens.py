@@ -107,7 +107,7 @@ def hmac_of(text: str) -> bytes:
 
 
 async def create(admin: DelegationTokenAdmin, given: dict[str, Any], *, as_json: bool) -> None:
-    """``--create``."""
+    """``--create``: creates a token and prints it."""
     renewers, lifetime_ms = given["renewer_principal"], given["max_life_time_period"]
     if not as_json:
         click.echo(
@@ -124,7 +124,7 @@ async def create(admin: DelegationTokenAdmin, given: dict[str, Any], *, as_json:
 
 
 async def describe(admin: DelegationTokenAdmin, owners: list[str], *, as_json: bool) -> None:
-    """``--describe``."""
+    """``--describe``: prints the tokens of the owners. An empty list finds no token, as in Kafka."""
     if not as_json:
         if owners:
             click.echo(f"Calling describe token operation for owners: [{', '.join(owners)}]")

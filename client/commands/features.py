@@ -25,7 +25,7 @@ HIGHEST_LEVEL = 32767
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Stores the options before the action's name for the action."""
+    """Keeps the options that were given before the action's name. The action reads them."""
     keep_options(context, **given)
 
 
@@ -48,7 +48,7 @@ feature_option = click.option("--feature", "features", multiple=True, metavar="N
 @click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="The node that is asked; default: any.")
 @action_options
 def describe(node_id: int | None, **common: Any) -> int:
-    """``describe``."""
+    """``describe``: prints the supported and the finalised levels. Returns the exit code."""
 
     async def work(admin: FeatureAdmin) -> int:
         print_features(await admin.describe_features(node_id))
@@ -95,7 +95,7 @@ class FeatureChange(NamedTuple):
 def upgrade(
     metadata: str | None, release_version: str | None, features: tuple[str, ...], dry_run: bool, **common: Any
 ) -> int:
-    """``upgrade``."""
+    """``upgrade``: raises levels of features. Returns the exit code."""
     wanted = FeatureChange("upgrade", dry_run)
     if release_version is not None:
         return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=True), common)
@@ -117,7 +117,7 @@ def downgrade(
     dry_run: bool,
     **common: Any,
 ) -> int:
-    """``downgrade``."""
+    """``downgrade``: lowers levels of features. Returns the exit code."""
     wanted = FeatureChange("downgrade", dry_run, unsafe)
     if release_version is not None:
         return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=False), common)
@@ -130,7 +130,7 @@ def downgrade(
 @dry_run_option
 @action_options
 def disable(features: tuple[str, ...], unsafe: bool, dry_run: bool, **common: Any) -> int:
-    """``disable``."""
+    """``disable``: sets the levels of features to 0. Returns the exit code."""
     _refuse_repeated(list(features))
     return change(FeatureChange("disable", dry_run, unsafe), dict.fromkeys(features, 0), common)
 

@@ -30,7 +30,7 @@ NO_DIRECTORY = bytes(16)
 @node_options
 @click.pass_context
 def command(context: click.Context, /, **given: str | None) -> None:
-    """Stores the options before the action's name for the action."""
+    """Keeps the options that were given before the action's name. The action reads them."""
     keep_options(context, **given)
 
 
@@ -40,7 +40,7 @@ def command(context: click.Context, /, **given: str | None) -> None:
 @click.option("--human-readable", is_flag=True, help="With --replication: times as ages.")
 @action_options
 def describe(status: bool, replication: bool, human_readable: bool, **common: Any) -> int:
-    """``describe``."""
+    """``describe``: prints the state of the quorum, or of its replicas. Returns the exit code."""
     if status and replication:
         raise click.UsageError("Only one of --status or --replication should be specified with describe sub-command")
     if not status and not replication:
@@ -72,7 +72,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Only print what w
 @dry_run_option
 @action_options
 def add_controller(dry_run: bool, **common: Any) -> int:
-    """``add-controller``."""
+    """``add-controller``: adds the controller of ``--command-config`` to the voters. Returns the exit code."""
     file = given_options(common)["command_config"]
     if file is None:
         raise CommandError(
@@ -95,7 +95,7 @@ def add_controller(dry_run: bool, **common: Any) -> int:
 @dry_run_option
 @action_options
 def remove_controller(controller_id: int, controller_directory_id: str, dry_run: bool, **common: Any) -> int:
-    """``remove-controller``."""
+    """``remove-controller``: removes a voter. Returns the exit code."""
     if controller_id < 0:
         raise CommandError(f"Invalid negative --controller-id: {controller_id}")
     try:

@@ -35,7 +35,7 @@ def action_options(function: Command) -> Command:
 
 
 def keep_options(context: click.Context, **given: str | None) -> None:
-    """Stores the options given before the action's name, for :func:`given_options`."""
+    """Keeps the options that were given before the action's name. :func:`given_options` reads them."""
     context.obj = given
 
 

@@ -172,7 +172,7 @@ def check_needs(action: str, topic: str | None, partitions: int | None) -> None:
 
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
-    """``--create``."""
+    """``--create``: creates a topic. Does nothing if it exists, with ``--if-not-exists``."""
     from ..admin.topics import NewTopic
 
     assert options.topic is not None
@@ -212,7 +212,7 @@ def parse_replica_assignment(text: str | None) -> dict[int, list[int]]:
 
 
 async def list_topics(admin: TopicAdmin, options: TopicOptions) -> None:
-    """``--list``."""
+    """``--list``: prints the names of the topics that match."""
     names = await matching_topics(admin, options)
     if options.as_json:
         print_json(names)
@@ -240,7 +240,7 @@ async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exis
 
 
 async def alter_topics(admin: TopicAdmin, options: TopicOptions) -> None:
-    """``--alter --partitions``."""
+    """``--alter --partitions``: adds partitions to the topics that match."""
     assert options.partitions is not None
     names = await matching_topics(admin, options, must_exist=True)
     if not names:
@@ -256,7 +256,7 @@ async def alter_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 async def delete_topics(admin: TopicAdmin, options: TopicOptions) -> None:
-    """``--delete``."""
+    """``--delete``: deletes the topics that match."""
     names = await matching_topics(admin, options, must_exist=True)
     if names:
         await admin.delete_topics(names)
@@ -265,7 +265,7 @@ async def delete_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
-    """``--describe``."""
+    """``--describe``: prints the partitions and configs of the topics that match."""
     topics = await described_topics(admin, options)
     if not topics:
         if options.as_json:

@@ -226,7 +226,10 @@ class Consumer(ConsumerBase):
         return set(self._subscription.assigned)
 
     def enforce_rebalance(self) -> None:
-        """Makes the next ``poll`` start a rebalance (classic protocol). Raises ConfigurationError."""
+        """Makes the next ``poll`` start a rebalance. With ``group_protocol="consumer"``, only logs a warning.
+
+        Raises ConfigurationError without a group.
+        """
         self._started_group().member.enforce_rebalance()
 
     def pause(self, *partitions: TopicPartition) -> None:

@@ -54,7 +54,7 @@ class PartitionFiles:
         self._waiting_bytes = 0
 
     def append(self, batches: Iterable[bytes]) -> None:
-        """Appends batches."""
+        """Appends batches with rising offsets. The last WRITE_BYTES may wait in memory until ``close``."""
         facts = self._facts
         for batch in batches:
             header = read_header(batch)

@@ -39,7 +39,7 @@ class ClientInitial(NamedTuple):
 
 
 def decode_client_initial(data: bytes) -> ClientInitial:
-    """Raises OAuthBearerError. Takes time in proportion to the bytes."""
+    """Parses the client's first message, in time proportional to its size. Raises OAuthBearerError."""
     head, comma, rest = data.decode("utf-8", "replace").partition(",")
     authorization, second_comma, pairs = rest.partition(",")
     well_formed = head == "n" and comma and second_comma and pairs[:1] == SEPARATOR and len(pairs) > 1

@@ -128,13 +128,13 @@ _SERVER_FINAL = re.compile(rf"(?:e=([\x01-\x2b\x2d-\x3c\x3e-\x7f]+))|(?:v=({_BAS
 
 
 def decode_client_first(data: bytes) -> ClientFirst:
-    """Raises ScramError. A part ``m=`` is left out, as in Kafka."""
+    """Parses the client's first message. Leaves out a part ``m=``, as Kafka does. Raises ScramError."""
     found = _match(_CLIENT_FIRST, data, "client first")
     return ClientFirst(decode_name(found[2]), found[3], decode_name(found[1] or ""), found[4])
 
 
 def decode_server_first(data: bytes) -> ServerFirst:
-    """Raises ScramError."""
+    """Parses the server's first message. Raises ScramError."""
     found = _match(_SERVER_FIRST, data, "server first")
     if len(found[3]) > 9 or int(found[3]) == 0:
         raise ScramError("Invalid SCRAM server first message format: invalid iterations")
@@ -142,13 +142,13 @@ def decode_server_first(data: bytes) -> ServerFirst:
 
 
 def decode_client_final(data: bytes) -> ClientFinal:
-    """Raises ScramError."""
+    """Parses the client's final message. Raises ScramError."""
     found = _match(_CLIENT_FINAL, data, "client final")
     return ClientFinal(base64.b64decode(found[1]), found[2], base64.b64decode(found[3]))
 
 
 def decode_server_final(data: bytes) -> ServerFinal:
-    """Raises ScramError."""
+    """Parses the server's final message. Raises ScramError."""
     found = _match(_SERVER_FINAL, data, "server final")
     if found[1] is not None:
         return ServerFinal(error=found[1])

@@ -27,7 +27,7 @@ UNLIMITED = RoundLimits(max_map_entries=5_000_000, buffer_bytes=1 << 18, bytes_p
 
 
 class LiveRound:
-    """One round; times are ms since 1970."""
+    """One cleaning round over an open log, from its input to the exchange of segments. Times are ms since 1970."""
 
     def __init__(self, log: Log, offsets: CleanableRange, now_ms: int, limits: RoundLimits) -> None:
         """Collects the input of the round. The log counts as being cleaned until `close`. Raises OSError,

@@ -90,7 +90,7 @@ class DictionaryOffsetMap:
         return len(self._offsets)
 
     def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
-        """See OffsetMap."""
+        """Adds the keys of batches, as `OffsetMap.put`: stops inside a batch if the map is full."""
         offsets, limit, key_range = self._offsets, self._limit, self.key_range
         for taken, index in enumerate(batches):
             header = chunk.headers[index]
@@ -120,11 +120,11 @@ class DictionaryOffsetMap:
         return not self.key_range.bits or self.key_range.holds(crc32c(key))
 
     def narrow(self, key_range: KeyRange) -> None:
-        """See OffsetMap."""
+        """Forgets the keys outside of a range, and ignores them from now on."""
         self.key_range = key_range
         self._offsets = {key: offset for key, offset in self._offsets.items() if key_range.holds(crc32c(key))}
         self._size = sum(BYTES_OF_AN_ENTRY + len(key) for key in self._offsets)
 
     def advance_to(self, offset: int) -> None:
-        """See OffsetMap."""
+        """Notes that everything up to `offset` has been read."""
         self.latest_offset = max(self.latest_offset, offset)

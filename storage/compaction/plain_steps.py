@@ -60,19 +60,19 @@ class PlainSteps:
         self._limits = limits
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
-        """See RecordSteps."""
+        """An empty map."""
         return DictionaryOffsetMap(limit, key_range)
 
     def indexes(self, base_offset: int, index_interval_bytes: int) -> CleanedIndexes:
-        """See RecordSteps."""
+        """The empty indexes of a new segment."""
         return CleanedIndexes(base_offset, index_interval_bytes)
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "PlainSifting":
-        """See RecordSteps."""
+        """Decides for every record whether it stays, batch by batch until the records held reach a limit."""
         return PlainSifting(chunk, batches, order, self._limits)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
-        """See RecordSteps."""
+        """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
         assert isinstance(offset_map, DictionaryOffsetMap)
         first_records = chunk.first_records()
         for index in batches:
@@ -83,7 +83,7 @@ class PlainSteps:
 
 
 class PlainSifting:
-    """See Sifting. Holds the records that stay; for a large batch, one byte for each record instead."""
+    """The outcomes of batches (`Sifting`), and their records that stay; for a large batch, one byte for each record."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
@@ -124,7 +124,7 @@ class PlainSifting:
         self.total = RetentionCounts(all_records, all_kept, all_without_key)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> "PlainRebuilt":
-        """See Sifting."""
+        """Rebuilds the batches with these numbers from the records that stay, as `Sifting.rebuild`."""
         rebuilt = []
         for number in numbers:
             index, kept = self._batches[number], self._kept[number]
@@ -206,18 +206,18 @@ def _bytes_of(records: Sequence[Record]) -> int:
 
 
 class PlainRebuilt:
-    """See Rebuilt."""
+    """Batches that were rebuilt, in their order."""
 
     def __init__(self, batches: Sequence[Buffer]) -> None:
         self.batches = batches
 
     def pieces(self, first: int, end: int) -> Iterator[Piece]:
-        """See Rebuilt."""
+        """The batches from `first` to `end` (exclusive)."""
         return map(piece_of, self.batches[first:end])
 
 
 def latest_in_dictionary(records: Sequence[Record], first_record: int, latest: Latest) -> list[bool]:
-    """See LatestAmong."""
+    """For each record, whether it is the latest of its key, by marks or by a DictionaryOffsetMap."""
     if isinstance(latest, RecordMarks):
         return [latest.is_set(first_record + number) for number in range(len(records))]
     assert isinstance(latest, DictionaryOffsetMap)

@@ -142,7 +142,11 @@ def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> 
 
 
 def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:
-    """The events of a file, by the type of its suffix. Raises OSError."""
+    """Reads a file by its suffix: ``.log``, ``.checkpoint``, an index, or ``.snapshot``. Warns of others.
+
+    ``decoder``: a key of DECODERS for the records of an internal topic, or None. ``options``: those of the command.
+    Raises OSError.
+    """
     suffix = path.suffix
     if suffix in (".log", ".checkpoint"):
         from . import decoders

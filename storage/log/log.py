@@ -335,24 +335,24 @@ class Log:
         return LogRemoval(self.offsets, self._log_files, self._producers, self._health, self._appender, self.flusher)
 
     def truncate_to(self, offset: int) -> bool:
-        """See `LogRemoval.truncate_to`."""
+        """Removes everything from `offset` on, durably. Returns False if there is nothing. Raises StorageError."""
         return self.removal.truncate_to(offset)
 
     def begin_truncation(self, offset: int) -> PendingCut | None:
-        """See `LogRemoval.begin_truncation`."""
+        """Cuts the log in memory, and returns the steps that wait for the disk. None if there is nothing to remove."""
         return self.removal.begin_truncation(offset)
 
     def complete_truncation(self, pending: PendingCut, offset: int) -> None:
-        """See `LogRemoval.complete_truncation`."""
+        """Ends a truncation after the steps of `begin_truncation`. Raises StorageError if the disk failed."""
         self.removal.complete_truncation(pending, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """See `LogRemoval.truncate_fully_and_start_at`."""
+        """Removes everything; the next append gets `offset`. Durable on return. Raises StorageError."""
         self.removal.truncate_fully_and_start_at(offset)
 
     @on_disk
     def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
-        """See `LogRemoval.delete_old_segments`."""
+        """Removes at most `most` of the oldest segments that retention no longer keeps. Returns the number."""
         return self.removal.delete_old_segments(now_ms, most)
 
     @on_disk

@@ -94,7 +94,7 @@ class LogAppender:
         inspected: InspectedBatch | None,
         transaction_version: int,
     ) -> AppendInfo:
-        """See `Log.append_as_leader`."""
+        """Validates one batch, assigns the next offsets to it and appends it (arguments: `Log.append_as_leader`)."""
         if self._pending is not None:
             self.finish_pending()
         self._health.check_appendable(origin)
@@ -117,7 +117,7 @@ class LogAppender:
     def begin(
         self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
     ) -> PendingAppend | AppendInfo:
-        """See `Log.begin_append`."""
+        """Begins an append whose bytes another thread may write. Returns AppendInfo for a duplicate batch."""
         self.finish_pending()
         self._health.check_appendable(AppendOrigin.CLIENT)
         first_offset = self._offsets.log_end_offset
@@ -141,7 +141,7 @@ class LogAppender:
         self._pending = pending
 
     def complete(self, pending: PendingAppend) -> AppendInfo:
-        """See `Log.complete_append`."""
+        """Completes an append after its write, or waits for it. Raises StorageError if the write failed."""
         if pending is self._pending:
             self.finish_pending()
         result = pending.result
@@ -183,7 +183,7 @@ class LogAppender:
             )
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
-        """See `Log.append_as_follower`."""
+        """Appends batches that carry their final offsets and leader epochs: all of them, or none."""
         if self._pending is not None:
             self.finish_pending()
         self._health.check_usable()

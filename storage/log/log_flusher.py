@@ -63,7 +63,7 @@ class LogFlusher:
         return StorageError(f"{self._health.directory}: {error}")
 
     def flush(self) -> None:
-        """See `Log.flush`."""
+        """Makes everything durable before it returns. Raises StorageError; after a failed sync the log is unusable."""
         self._health.check_usable()
         try:
             flush = self.prepare_flush()

@@ -198,8 +198,11 @@ def reconcile(
     owned: OwnedPartitions | None,
     effects: GroupEffects,
 ) -> ConsumerGroupMember:
-    """Takes the member's next step towards its target, and adds a record if the member changes. Returns the member
-    after the step. Raises KafkaError FENCED_MEMBER_EPOCH."""
+    """Takes the member's next step towards its target. Returns the member after the step.
+
+    If the member changes, ``effects`` get its record, and a timer for revoking partitions is set or cancelled. Raises
+    KafkaError FENCED_MEMBER_EPOCH.
+    """
     target_epoch, partitions = target
     if not subscription_changed and member.is_reconciled_to(target_epoch):
         return member

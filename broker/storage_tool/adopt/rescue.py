@@ -28,7 +28,7 @@ from .survey import survey
 
 
 class Rescue:
-    """The adoption of the log directories of one broker."""
+    """Adopts the log directories of one broker, which may be dead: :meth:`prepare`, then :meth:`serve`."""
 
     def __init__(self, paths: Sequence[Path], *, read_only: bool, refusal: str) -> None:
         """``refusal``: with ``read_only``, the error message for clients that try to write."""

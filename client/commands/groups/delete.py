@@ -29,7 +29,7 @@ WHAT_TO_DO = {
 
 
 async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
-    """``--delete``."""
+    """``--delete``: deletes the groups and prints the outcome of each. Returns 1 if one failed, otherwise 0."""
     try:
         deleted = list(await admin.delete_groups(group_ids))
         failed: dict[str, KafkaError] = {}
@@ -61,7 +61,7 @@ def _reason(error: KafkaError) -> str:
 
 
 async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
-    """``--delete-offsets``."""
+    """``--delete-offsets``: deletes committed offsets, and prints the outcome of each. Returns 1 if one failed."""
     exit_code = 0
     documents: list[object] = []
     for group_id in group_ids:

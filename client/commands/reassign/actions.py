@@ -43,7 +43,7 @@ class Execution(NamedTuple):
 
 
 async def print_list(admin: ReassignAdmin) -> None:
-    """``--list``."""
+    """``--list``: prints the reassignments in progress."""
     under_way = await admin.list_partition_reassignments()
     click.echo("Current partition reassignments:" if under_way else "No partition reassignments found.")
     for partition, one in sorted(under_way.items()):

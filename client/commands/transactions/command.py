@@ -98,7 +98,7 @@ def list_(
     producer_ids: tuple[int, ...],
     **common: Any,
 ) -> int:
-    """``list``."""
+    """``list``: prints the transactions that match. Returns the exit code."""
     from .show import check_states, print_list
 
     wanted = check_states(states)
@@ -119,7 +119,7 @@ def list_(
 @click.option("--transactional-id", required=True, help="The transactional id.")
 @options_of_all
 def describe(transactional_id: str, **common: Any) -> int:
-    """``describe``."""
+    """``describe``: prints one transaction. Returns the exit code."""
     from .show import print_description
 
     return _ask(common, lambda admin, as_json: print_description(admin, transactional_id, as_json=as_json))
@@ -131,7 +131,7 @@ def describe(transactional_id: str, **common: Any) -> int:
 @partition_option
 @options_of_all
 def describe_producers(broker_id: int | None, topic: str, partition: int, **common: Any) -> int:
-    """``describe-producers``."""
+    """``describe-producers``: prints the producer state of a partition. Returns the exit code."""
     from .show import print_producers
 
     return _ask(common, lambda admin, as_json: print_producers(admin, (topic, partition), broker_id, as_json=as_json))
@@ -154,7 +154,7 @@ def abort(
     coordinator_epoch: int | None,
     **common: Any,
 ) -> int:
-    """``abort``."""
+    """``abort``: aborts a hanging transaction on one partition, without its coordinator. Returns the exit code."""
     from .end import TransactionProducer, abort_at, abort_producer
 
     if start_offset is not None:
@@ -187,7 +187,7 @@ def abort(
 def find_hanging(
     broker_id: int | None, max_transaction_timeout: int, topic: str | None, partition: int | None, **common: Any
 ) -> int:
-    """``find-hanging``."""
+    """``find-hanging``: prints the open transactions that no coordinator will end. Returns the exit code."""
     from .hanging import Scope, print_hanging
 
     if topic is None and broker_id is None:
@@ -204,7 +204,7 @@ def find_hanging(
 )
 @options_of_all
 def force_terminate(transactional_id: str, **common: Any) -> int:
-    """``forceTerminateTransaction``."""
+    """``forceTerminateTransaction``: makes the coordinator abort a transaction. Returns the exit code."""
     from .end import terminate
 
     return _ask(common, lambda admin, as_json: terminate(admin, transactional_id, as_json=as_json))

@@ -50,7 +50,7 @@ async def abort_at(admin: TransactionsAdmin, at: tuple[str, int], start_offset: 
 async def abort_producer(
     admin: TransactionsAdmin, at: tuple[str, int], producer: TransactionProducer, *, as_json: bool
 ) -> None:
-    """``abort --producer-id --producer-epoch --coordinator-epoch``."""
+    """``abort --producer-id --producer-epoch --coordinator-epoch``: aborts on one partition."""
     partition = TopicPartition(*at)
     await check_partition(admin, partition)
     await _abort(admin, partition, producer, as_json=as_json)
@@ -77,7 +77,7 @@ async def _abort(
 
 
 async def terminate(admin: TransactionsAdmin, transactional_id: str, *, as_json: bool) -> None:
-    """``forceTerminateTransaction``."""
+    """``forceTerminateTransaction``: makes the coordinator abort a transaction. Raises CommandError."""
     try:
         await admin.force_terminate_transaction(transactional_id)
     except KafkaError as error:

@@ -44,7 +44,7 @@ async def print_list(
     transactional_id_pattern: str | None,
     as_json: bool,
 ) -> None:
-    """``list``."""
+    """``list``: prints the transactions that match."""
     listed = await admin.list_transactions(
         states=states,
         producer_ids=producer_ids,
@@ -106,7 +106,7 @@ async def print_description(admin: TransactionsAdmin, transactional_id: str, *, 
 async def print_producers(
     admin: TransactionsAdmin, at: tuple[str, int], broker_id: int | None, *, as_json: bool
 ) -> None:
-    """``describe-producers``."""
+    """``describe-producers``: prints the producer state of a partition."""
     producers = await partition_producers(admin, TopicPartition(*at), broker_id)
     if as_json:
         print_json([producer_document(producer) for producer in producers])
