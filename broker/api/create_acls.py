@@ -35,7 +35,7 @@ def handle(
     """
     for acl in request.creations:
         if UNKNOWN in (acl.resource_type, acl.resource_pattern_type, acl.operation, acl.permission_type):
-            raise ConnectionRefusal("an ACL to create has a field that is UNKNOWN")
+            raise ConnectionRefusal("a CreateAcls request has an ACL with an UNKNOWN field")
     if broker.authorizer is None:
         reply(_refused(request, KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)))
         return

@@ -33,7 +33,7 @@ def handle(
     """
     for one in request.filters:
         if UNKNOWN in (one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type):
-            raise ConnectionRefusal("a DeleteAcls filter has a field that is UNKNOWN")
+            raise ConnectionRefusal("a DeleteAcls request has a filter with an UNKNOWN field")
     if broker.authorizer is None:
         reply(_refused(request, KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)))
         return

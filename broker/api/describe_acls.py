@@ -30,7 +30,7 @@ def handle(
     """Answers with the matching ACLs grouped by resource, in slices. Raises ConnectionRefusal for an UNKNOWN field."""
     wanted = filter_of(request)
     if UNKNOWN in (wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission):
-        raise ConnectionRefusal("a DescribeAcls filter has a field that is UNKNOWN")
+        raise ConnectionRefusal("a DescribeAcls request has a filter with an UNKNOWN field")
     if broker.authorizer is None:
         reply(DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
         return None

@@ -99,7 +99,7 @@ def _answer_later(
     reply: Callable[[MetadataResponse], None],
 ) -> None:
     def failed(error: Exception) -> None:
-        logger.error("Metadata failed after the creation of topics", exc_info=error)
+        logger.error("could not answer a Metadata request after creating its topics", exc_info=error)
         reply(_refusal(asked, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     broker.metadata.run(_answer(broker, request, asked, outcomes, context, reply), failed)

@@ -36,7 +36,7 @@ from ..replicas.partition import LARGE_APPEND_BYTES, Partition
 from ..server.broker import Broker
 
 API_KEY = ApiKey.PRODUCE
-UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the only answer its client gets"
+UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and such a request gets no answer"
 
 Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
 """The answers by topic name and topic id."""
@@ -138,7 +138,7 @@ def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
 
 
 def _log_failure_after_close(error: Exception) -> None:
-    logger.error("appending what a lost connection had sent failed", exc_info=error)
+    logger.error("could not append the records of a Produce request whose connection was lost", exc_info=error)
 
 
 def _append_all(

@@ -50,7 +50,7 @@ def split_token(text: str) -> TokenParts:
     """Decodes a token. Raises TokenRefusal."""
     parts = text.split(".")
     if len(parts) != 3:
-        raise TokenRefusal(f"a token has 3 parts, this one {len(parts)}")
+        raise TokenRefusal(f"a token must have 3 parts, this one has {len(parts)}")
     header, claims = (_object(part, name) for part, name in zip(parts, ("header", "claims"), strict=False))
     signed = f"{parts[0]}.{parts[1]}".encode()
     return TokenParts(header, claims, _bytes(parts[2], "signature"), signed)

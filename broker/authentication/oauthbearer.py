@@ -48,7 +48,7 @@ class OAuthBearerExchange:
             return error
         if message.authorization_id and message.authorization_id != bearer.name:
             raise Refused(
-                "it asks for another authorization id than its token's name",
+                "the client's authorization id is not the name in its token",
                 f"Authentication failed: Client requested an authorization id ({message.authorization_id}) that is "
                 f"different from the token's principal name ({bearer.name})",
             )

@@ -137,7 +137,7 @@ class SaslServer:
             if self.state is SaslState.TOKENS:
                 outcome = self._token_request(frame, now_ms) if self._has_requests else self._token(frame, now_ms)
             elif self.state is SaslState.OTHER_MECHANISM:
-                outcome = Failure("it renews its session with another mechanism", None, True)
+                outcome = Failure("the client re-authenticates with another mechanism", None, True)
             else:
                 outcome = self._kafka_request(frame)
         except ProtocolError as error:
@@ -160,7 +160,10 @@ class SaslServer:
             return self._api_versions(frame, version)
         if api_key == ApiKey.SASL_HANDSHAKE and _is_served(api_key, version):
             return self._handshake(frame, version)
-        return Failure(f"API key {api_key}, version {version}, {self._during}: this listener asks for SASL first")
+        reason = (
+            f"a request with API key {api_key}, version {version}, {self._during}: this listener requires SASL first"
+        )
+        return Failure(reason)
 
     def _api_versions(self, frame: memoryview, version: int) -> Outcome:
         if self.state not in (SaslState.FIRST, SaslState.VERSIONS_OR_HANDSHAKE):
@@ -209,9 +212,9 @@ class SaslServer:
             raise ProtocolError(f"a frame of {len(frame)} bytes is not a request")
         api_key, version = _head(frame)
         if not _is_served(api_key, version):
-            return Failure(f"API key {api_key}, version {version}, instead of a SASL token")
+            return Failure(f"a request with API key {api_key}, version {version}, instead of a SASL token")
         if api_key != ApiKey.SASL_AUTHENTICATE:
-            reason = f"{api(api_key).name} instead of a SASL token"
+            reason = f"a request of {api(api_key).name} instead of a SASL token"
             if len(frame) > ILLEGAL_MAX_BYTES:
                 return Failure(reason)
             return Failure(reason, self._answers.illegal_state(frame, api_key, version), True)
@@ -242,7 +245,7 @@ class SaslServer:
                     "Cannot change principals during re-authentication from "
                     f"{before.replace(':', '.', 1)}: {now.replace(':', '.', 1)}"
                 )
-                raise Refused("it renews its session as another principal", sentence)
+                raise Refused("the client re-authenticates as another principal", sentence)
         return answer
 
     def _sentence(self, refused: Refused) -> str:

@@ -66,12 +66,12 @@ def parse_jwks(text: str) -> list[VerificationKey]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise JwksError("it is not JSON") from None
+        raise JwksError("the JWKS is not JSON") from None
     keys = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(keys, list):
-        raise JwksError('it is not an object with a list "keys"')
+        raise JwksError('the JWKS is not an object with a list "keys"')
     if len(keys) > MAX_KEYS:
-        raise JwksError(f"it has more than {MAX_KEYS} keys")
+        raise JwksError(f"the JWKS has more than {MAX_KEYS} keys")
     return [key for jwk in keys if isinstance(jwk, dict) and (key := _public_key(jwk)) is not None]
 
 
@@ -116,9 +116,9 @@ def validate_signed(text: str, keys: Sequence[VerificationKey], rules: TokenRule
     token = split_token(text)
     name = token.header.get("alg")
     if not isinstance(name, str) or name not in KEY_TYPES:
-        raise TokenRefusal("the token's algorithm (alg) is not one of a public key")
+        raise TokenRefusal("the token's algorithm (alg) is not a supported public-key algorithm")
     if "crit" in token.header:
-        raise TokenRefusal("the token asks for extensions (crit)")
+        raise TokenRefusal("the token requires extensions (crit), which are not supported")
     key = _chosen(keys, name, token.header.get("kid"))
     if not _ALGORITHMS[name].verify(token.signed, key.key, token.signature):
         raise TokenRefusal("the token's signature is wrong")
@@ -148,7 +148,7 @@ def _checked(claims: Mapping[str, Any], rules: TokenRules, now_s: int) -> Bearer
     if now_s - rules.clock_skew_s >= expires_s:
         raise TokenRefusal("the token has expired (exp)")
     if expires_s < issued_s or (not_before_s is not None and expires_s < not_before_s):
-        raise TokenRefusal("the token expires before it begins (exp, iat, nbf)")
+        raise TokenRefusal("the token expires before it becomes valid (exp, iat, nbf)")
     if not_before_s is not None and now_s + rules.clock_skew_s < not_before_s:
         raise TokenRefusal("the token is not valid yet (nbf)")
     _check_issuer(claims, rules)
@@ -160,7 +160,7 @@ def _checked(claims: Mapping[str, Any], rules: TokenRules, now_s: int) -> Bearer
     if not isinstance(name, str) or not name.strip():
         raise TokenRefusal(f"the token has no name in the claim {rules.name_claim}")
     if min(expires_s, issued_s) < 0:
-        raise TokenRefusal("the token is of a time before 1970 (exp, iat)")
+        raise TokenRefusal("the token has a time before 1970 (exp, iat)")
     return BearerToken(name.strip(), expires_s * 1000)
 
 
@@ -171,13 +171,13 @@ def _check_issuer(claims: Mapping[str, Any], rules: TokenRules) -> None:
     """
     issuer, audience = claims.get("iss"), claims.get("aud")
     if not isinstance(issuer, str | None) or rules.issuer not in (None, issuer):
-        raise TokenRefusal("the token is of another issuer (iss)")
+        raise TokenRefusal("the token's issuer (iss) is not sasl.oauthbearer.expected.issuer")
     audiences = [audience] if isinstance(audience, str) else audience
     if audiences is None and not rules.audiences:
         return
     is_list = isinstance(audiences, list) and all(isinstance(one, str) for one in audiences)
     if not is_list or rules.audiences.isdisjoint(audiences or ()):
-        raise TokenRefusal("the token is for another audience (aud)")
+        raise TokenRefusal("the token's audience (aud) is not in sasl.oauthbearer.expected.audience")
 
 
 def _check_scopes(claim: object, name: str) -> None:

@@ -43,17 +43,17 @@ def validate_unsecured(text: str, rules: UnsecuredRules, now_ms: int) -> BearerT
     """Checks a token's claims. ``now_ms``: wall-clock time. Raises TokenRefusal."""
     token = split_token(text)
     if token.header.get("alg") != "none" or token.signature:
-        raise TokenRefusal("the token is signed, and this listener takes only unsecured ones (alg none)")
+        raise TokenRefusal("the token is signed, but this listener accepts only unsecured tokens (alg none)")
     claims = token.claims
     name = claims.get(rules.name_claim)
     if not isinstance(name, str) or not name.strip():
         raise TokenRefusal(f"the token has no name in the claim {rules.name_claim}")
     expires_s = _seconds(claims, "exp")
     if expires_s is None:
-        raise TokenRefusal("the token has no exp")
+        raise TokenRefusal("the token has no time of expiry (exp)")
     issued_s = _seconds(claims, "iat")
     if issued_s is not None and issued_s * 1000 > now_ms + rules.clock_skew_ms:
-        raise TokenRefusal("the token is of the future (iat)")
+        raise TokenRefusal("the token was issued in the future (iat)")
     if now_ms - rules.clock_skew_ms >= expires_s * 1000:
         raise TokenRefusal("the token has expired (exp)")
     if issued_s is not None and expires_s <= issued_s:

@@ -55,7 +55,8 @@ def produce(asking: Asking, request: Any) -> Steps[Checked]:
             raise Denial(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     checked = yield from only_allowed(asking, request, WRITES)
     if request.acks == 0 and checked.complete is not None:
-        return Checked(checked.request, refusal="a Produce request with acks=0 was denied, and it wants no answer")
+        refusal = "a Produce request with acks=0 was denied, and such a request gets no answer"
+        return Checked(checked.request, refusal=refusal)
     return checked
 
 

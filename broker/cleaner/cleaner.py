@@ -131,7 +131,8 @@ class LogCleaner:
             try:
                 await self._begin_rounds()
             except Exception:
-                logger.exception("the cleaner could not look for work")  # the next look starts from the beginning
+                # The next search starts from the beginning.
+                logger.exception("the log cleaner could not choose a log; it tries again after log.cleaner.backoff.ms")
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
                 # Wait at most the backoff, even if rounds go on: more threads may be configured by then, or old
@@ -168,7 +169,7 @@ class LogCleaner:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             self._failed(directory, to_clean.key, failure, to_clean.cleanable_bytes)
-            logger.error("A round of the cleaner has failed", exc_info=failure)
+            logger.error("traceback of the failed cleaning of %s-%d:", *to_clean.key, exc_info=failure)
 
     async def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
         now_ms = self.state.last_run_ms = self._clock_ms()
@@ -265,7 +266,7 @@ class LogCleaner:
         now_ms = self._clock_ms()
         refusal = self.state.failed(key, str(directory.path), reason, cleanable_bytes, now_ms)
         seconds = (refusal.retry_ms - now_ms) // 1000
-        logger.error("%s-%d can't be cleaned: %s; it is tried again in %d s", *key, reason, seconds)
+        logger.error("%s-%d can't be cleaned: %s; the cleaner tries again in %d s", *key, reason, seconds)
 
     def _report(self, key: TopicPartition, to_clean: LogToClean, outcome: CleaningOutcome, elapsed_ms: int) -> None:
         result = outcome.result
@@ -319,7 +320,7 @@ class LogCleaner:
                 try:
                     await self._checkpoint(directory)
                 except OSError as error:
-                    logger.error("%s: the cleaner's checkpoint can't be written: %s", directory.path, error)
+                    logger.error("%s: can't write cleaner-offset-checkpoint: %s", directory.path, error)
 
     async def _checkpoint(self, directory: LogDirectory) -> None:
         """Writes the directory's cleaner-offset-checkpoint. Raises OSError."""

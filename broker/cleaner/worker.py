@@ -76,7 +76,8 @@ async def _ask(process: asyncio.subprocess.Process, modules: bytes, order: Clean
     await process.stdin.drain()
     data = await process.stdout.read()  # the input stays open: closing it would end the process
     if not data:
-        raise ChildProcessError(f"the process that cleaned {order.directory} ended with {await process.wait()}")
+        code = await process.wait()
+        raise ChildProcessError(f"the process that cleaned {order.directory} ended without a result, exit code {code}")
     outcome, reason = pickle.loads(data)
     if outcome is None:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)

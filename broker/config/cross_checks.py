@@ -56,8 +56,8 @@ def _replica_selector(config: TypedValues) -> Iterator[str]:
     name = config["replica.selector.class"]
     if name not in (None, RACK_AWARE_SELECTOR):
         yield (
-            f"replica.selector.class: {name} is not served here; it may be {RACK_AWARE_SELECTOR}, or unset for reading"
-            " from leaders"
+            f"replica.selector.class: {name} is not supported. Set {RACK_AWARE_SELECTOR}, or leave the key unset: then"
+            " consumers read from leaders"
         )
 
 
@@ -72,8 +72,8 @@ def single_values(config: TypedValues) -> Iterator[str]:
     yield from _replica_selector(config)
     if config.get_list("config.providers"):
         yield (
-            "config.providers: values from providers are not resolved here; "
-            "put them into the file, the environment or --override"
+            "config.providers: providers of values are not supported; "
+            "put the values into the file, the environment or --override"
         )
 
 

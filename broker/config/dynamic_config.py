@@ -65,9 +65,13 @@ def refuse_unserved(changes: Mapping[str, str]) -> None:
     sentence = "Cannot update these configs dynamically"
     _none_of(
         (name for name in changes if name in READ_AT_START),
-        f"{sentence} (this broker reads them at start: set them in its configuration and start it again)",
+        f"{sentence} (this broker reads them only at start: set them in its configuration and restart it)",
     )
-    _none_of(unserved_changes(changes), f"{sentence} (this broker serves neither SSL, SASL nor quota callbacks)")
+    _none_of(
+        unserved_changes(changes),
+        f"{sentence} (this broker reads keys of security only at start, and does not support all of them: "
+        "docs/security.md)",
+    )
 
 
 def validate_resizes(current: ServerConfig, proposed: ServerConfig) -> None:

@@ -38,7 +38,7 @@ EFFECTIVE: dict[str, str] = {
     # delegation tokens
     "delegation.token.secret.key": "The key of the tokens' HMACs, the same at all brokers and controllers. Without it"
     " there are no delegation tokens.",
-    "delegation.token.max.lifetime.ms": "A token can't be renewed beyond this time after its creation.",
+    "delegation.token.max.lifetime.ms": "The maximum lifetime of a token from its creation; renewals do not extend it.",
     "delegation.token.expiry.time.ms": "How long a token is valid without being renewed.",
     "delegation.token.expiry.check.interval.ms": "How often expired tokens are removed. They can't be used before that"
     " either.",
@@ -53,9 +53,9 @@ EFFECTIVE: dict[str, str] = {
     "ssl.truststore.type": "Not needed: the format is recognised by the first bytes.",
     "ssl.truststore.password": "The password of a PKCS12 or JKS trust store.",
     "ssl.truststore.certificates": "The trusted certificates (PEM) themselves instead of ssl.truststore.location.",
-    "ssl.client.auth": "Whether clients show a certificate: required, requested or none. SASL_SSL listeners read it"
-    " only with listener.name.<listener>.",
-    "ssl.enabled.protocols": "TLSv1.2, TLSv1.3 or both. Older ones are not served.",
+    "ssl.client.auth": "Whether clients must have a certificate: required, requested or none. A SASL_SSL"
+    " listener reads only listener.name.<listener>.ssl.client.auth.",
+    "ssl.enabled.protocols": "TLSv1.2, TLSv1.3 or both. Older ones are not supported.",
     "ssl.protocol": "Accepted; ssl.enabled.protocols decides.",
     "ssl.cipher.suites": "The cipher suites, by their IANA names; OpenSSL's defaults unless set. The suites of TLS 1.3"
     " are all or none, or AES-256 with others.",
@@ -68,22 +68,27 @@ EFFECTIVE: dict[str, str] = {
     " failures of an address it doubles with each, up to 5 s.",
     "connections.max.reauth.ms": "How long a client may use a connection before it authenticates again; 0: no limit.",
     "sasl.enabled.mechanisms": "The SASL mechanisms of a listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER.",
-    "sasl.mechanism.inter.broker.protocol": "The mechanism with which this broker logs in at others; one that its own"
-    " inter-broker listener enables.",
+    "sasl.mechanism.inter.broker.protocol": "The mechanism with which this broker logs in at other brokers. Its own"
+    " inter-broker listener must enable it.",
     "sasl.mechanism.controller.protocol": "The mechanism with which a broker of a cluster logs in at its controllers.",
-    "sasl.login.callback.handler.class": "How this broker gets the tokens of OAUTHBEARER for logins at other nodes.",
+    "sasl.login.callback.handler.class": "Kafka's class that gets the tokens with which this broker logs in at other"
+    " nodes by OAUTHBEARER.",
     "sasl.login.connect.timeout.ms": "How long the token endpoint may take to accept a connection.",
     "sasl.login.read.timeout.ms": "How long the token endpoint may take to answer.",
-    "sasl.oauthbearer.token.endpoint.url": "Where this broker gets its tokens: file, http or https.",
-    "sasl.oauthbearer.client.credentials.client.id": "This broker's name at the token endpoint.",
-    "sasl.oauthbearer.client.credentials.client.secret": "Its secret there.",
+    "sasl.oauthbearer.token.endpoint.url": "The URL from which this broker gets its tokens: file, http or https.",
+    "sasl.oauthbearer.client.credentials.client.id": "The client id that this broker sends to the token endpoint.",
+    "sasl.oauthbearer.client.credentials.client.secret": "The client secret that this broker sends to the token"
+    " endpoint.",
     "sasl.oauthbearer.scope": "The scope of the tokens that this broker asks for.",
-    "sasl.oauthbearer.jwks.endpoint.url": "Where the keys are that sign OAUTHBEARER's tokens: file, http or https.",
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often keys are fetched again from an http or https URL.",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "The first pause after a fetch that failed; it doubles.",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": "How long a fetch is tried again.",
-    "sasl.oauthbearer.expected.audience": "A token must be for one of these (aud). Unset: one that has aud is refused.",
-    "sasl.oauthbearer.expected.issuer": "A token must be of this issuer (iss).",
+    "sasl.oauthbearer.jwks.endpoint.url": "The URL of the keys (JWKS) that verify OAUTHBEARER's tokens: file, http or"
+    " https.",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often the keys are fetched again from an http or https URL.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": "The pause after the first failed fetch of the keys; it doubles"
+    " after each failure.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": "How long a failed fetch of the keys is retried.",
+    "sasl.oauthbearer.expected.audience": "A token's audience (aud) must be one of these. Unset: tokens with an"
+    " audience are refused.",
+    "sasl.oauthbearer.expected.issuer": "A token's issuer (iss) must be this one. Unset: any issuer.",
     "sasl.oauthbearer.sub.claim.name": "The claim of a token that names the client.",
     "sasl.oauthbearer.scope.claim.name": "The claim of a token with its scopes.",
     "sasl.oauthbearer.clock.skew.seconds": "How much the clocks of broker and issuer may differ.",
@@ -102,7 +107,7 @@ EFFECTIVE: dict[str, str] = {
     "group.min.session.timeout.ms": "The shortest session timeout that a member may ask for.",
     "group.max.session.timeout.ms": "The longest session timeout that a member may ask for.",
     "group.max.size": "The maximum number of members of a classic group.",
-    "group.coordinator.rebalance.protocols": "Consumer groups are served if the list contains consumer.",
+    "group.coordinator.rebalance.protocols": "Consumer groups are supported if the list contains consumer.",
     "group.consumer.assignors": "The assignors of consumer groups: uniform, range. The first one is the default.",
     "group.consumer.max.size": "The maximum number of members of a consumer group.",
     "group.consumer.migration.policy": "Whether classic groups with members may become consumer groups, and the"
@@ -116,7 +121,8 @@ EFFECTIVE: dict[str, str] = {
     "group.consumer.assignment.interval.ms": "The least time between two assignments of a consumer group.",
     "group.consumer.min.assignment.interval.ms": "The least assignment interval that a group may set for itself.",
     "group.consumer.max.assignment.interval.ms": "The greatest assignment interval that a group may set for itself.",
-    "group.consumer.regex.refresh.interval.ms": "How often regular expressions are matched again if no topic is new.",
+    "group.consumer.regex.refresh.interval.ms": "How often regular expressions of subscriptions are matched again if"
+    " there are no new topics.",
     "offset.metadata.max.bytes": "The longest metadata text of a committed offset.",
     "offsets.commit.timeout.ms": "How long a request of a group waits until its records are synced and replicated.",
     "request.timeout.ms": "How long a request of a transaction waits until its records are synced and replicated.",
@@ -146,20 +152,23 @@ EFFECTIVE: dict[str, str] = {
     "share.coordinator.state.topic.min.isr": "min.insync.replicas of __share_group_state, set at its creation.",
     "max.request.partition.size.limit": "The maximum number of partitions in one DescribeTopicPartitions response.",
     "broker.heartbeat.interval.ms": "How often a broker of a cluster tells the controllers that it is alive.",
-    "broker.session.timeout.ms": "A broker of a cluster that has not heard from the controllers for so long is silent.",
-    "replica.fetch.backoff.ms": "How long a follower waits after an error of a leader.",
-    "replica.fetch.min.bytes": "The least that a leader answers a follower with, before replica.fetch.wait.max.ms.",
-    "replica.fetch.response.max.bytes": "The most that a follower asks a leader for at a time.",
-    "replica.fetch.wait.max.ms": "How long a leader may hold back an answer to a follower.",
-    "replica.lag.time.max.ms": "How long a follower may not have caught up before it leaves the ISR.",
-    "replica.socket.timeout.ms": "How long a follower waits for an answer.",
+    "broker.session.timeout.ms": "A broker of a cluster stops its heartbeats if it has received no answer to its"
+    " metadata fetches for this long. The controllers then fence it.",
+    "replica.fetch.backoff.ms": "How long a follower waits before it fetches again after an error.",
+    "replica.fetch.min.bytes": "A leader waits for this many bytes before it answers a follower, for at most"
+    " replica.fetch.wait.max.ms.",
+    "replica.fetch.response.max.bytes": "The maximum bytes that a follower requests in one Fetch request.",
+    "replica.fetch.wait.max.ms": "How long a leader waits at most for replica.fetch.min.bytes before it answers a"
+    " follower.",
+    "replica.lag.time.max.ms": "A follower that has not caught up for this long leaves the ISR.",
+    "replica.socket.timeout.ms": "How long a follower waits for an answer of a leader.",
     "replication.quota.window.num": "The number of samples over which the rate of throttled replication is measured.",
-    "replication.quota.window.size.seconds": "The time of one of these samples.",
+    "replication.quota.window.size.seconds": "The length of one sample of replication.quota.window.num.",
     "quota.window.num": "The number of samples over which the rates of clients and addresses are measured.",
-    "quota.window.size.seconds": "The time of one of these samples, and the longest throttle time of request and"
-    " connection quotas.",
-    "controller.quota.window.num": "The number of samples over which the changes of a client's topics are measured.",
-    "controller.quota.window.size.seconds": "The time of one of these samples.",
+    "quota.window.size.seconds": "The length of one sample of quota.window.num, and the longest throttle time of"
+    " request and connection quotas.",
+    "controller.quota.window.num": "The number of samples over which the rate of a client's topic changes is measured.",
+    "controller.quota.window.size.seconds": "The length of one sample of controller.quota.window.num.",
     "broker.rack": "The rack of this broker, as clients and replica.selector.class get it.",
     "replica.selector.class": "Unset, or org.apache.kafka.common.replica.RackAwareReplicaSelector: consumers are sent"
     " to an in-sync replica in their client.rack.",
@@ -167,8 +176,8 @@ EFFECTIVE: dict[str, str] = {
     "log.dir": "The log directory if log.dirs is not set; ./data unless set.",
     "log.dirs": "The log directories, separated by commas.",
     "cordoned.log.dirs": "The log directories that get no new partitions; * for all.",
-    "log.dir.failure.timeout.ms": "A broker of a cluster stops if it could not tell the controllers for so long that a"
-    " log directory has failed.",
+    "log.dir.failure.timeout.ms": "A broker of a cluster stops if it could not report a failed log directory to the"
+    " controllers for this long.",
     "num.replica.alter.log.dirs.threads": "How many partitions move to another directory at a time; unless set, the"
     " number of directories.",
     "num.recovery.threads.per.data.dir": "How many logs of one directory are recovered at a time after a crash.",
@@ -195,15 +204,17 @@ EFFECTIVE: dict[str, str] = {
     "log.retention.bytes": "The oldest segments of a partition are deleted above this size; -1: never.",
     "log.cleanup.policy": "delete, compact or both.",
     "log.cleaner.delete.retention.ms": "How long compaction keeps a tombstone.",
-    "log.cleaner.min.compaction.lag.ms": "The least time that a record stays uncompacted.",
-    "log.cleaner.max.compaction.lag.ms": "The greatest time that a record stays uncompacted.",
+    "log.cleaner.min.compaction.lag.ms": "The minimum time that a record stays uncompacted.",
+    "log.cleaner.max.compaction.lag.ms": "The maximum time that a record stays uncompacted.",
     "log.cleaner.min.cleanable.ratio": "A log is compacted when more than this share of it is uncompacted.",
     "log.cleaner.enable": "Whether compacted topics are cleaned. If false, their retention does nothing either.",
     "log.cleaner.threads": "How many partitions are cleaned at a time.",
     "log.cleaner.backoff.ms": "How long the cleaner waits if there is nothing to clean; at least 100.",
-    "log.cleaner.dedupe.buffer.size": "Memory for keys: one key for every 24 bytes, shared by the threads.",
+    "log.cleaner.dedupe.buffer.size": "The memory for the keys of a cleaning, shared by the threads; each key takes 24"
+    " bytes.",
     "log.cleaner.io.buffer.load.factor": "The share of log.cleaner.dedupe.buffer.size that is used.",
-    "log.cleaner.io.buffer.size": "Half is for reading and half for writing, shared by the threads.",
+    "log.cleaner.io.buffer.size": "The memory for the I/O buffers of the cleaner, shared by the threads: half for"
+    " reading, half for writing.",
     "log.cleaner.io.max.bytes.per.second": "The maximum rate of reads and writes of the cleaner, shared by the"
     " threads.",
     "log.index.size.max.bytes": "The largest size of an index file.",
@@ -213,10 +224,10 @@ EFFECTIVE: dict[str, str] = {
     "log.flush.scheduler.interval.ms": "The default of log.flush.interval.ms.",
     "log.flush.offset.checkpoint.interval.ms": "How often the checkpoint of recovery points is written.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often the checkpoint of log start offsets is written.",
-    "log.initial.task.delay.ms": "The first retention check and checkpoints come this long after a start.",
+    "log.initial.task.delay.ms": "How long after a start the first retention check and the first checkpoints come.",
     "log.retention.check.interval.ms": "How often the broker looks for segments to delete.",
-    "producer.id.expiration.ms": "The sequence of an idempotent producer that writes nothing is forgotten after this"
-    " time.",
+    "producer.id.expiration.ms": "The state of an idempotent producer (its sequence numbers) is removed if it writes"
+    " nothing for this long.",
     "log.segment.delete.delay.ms": "How long a deleted segment's files stay under the suffix .deleted.",
     "log.preallocate": "Whether the file of a new segment is allocated in full size.",
     "log.message.timestamp.type": "CreateTime keeps the producer's timestamp; LogAppendTime sets the broker's.",

@@ -70,11 +70,12 @@ def oauthbearer_settings(config: TypedValues, listener: str, options: Mapping[st
     if handler == UNSECURED_HANDLER or (not handler and any(name.startswith(UNSECURED_OPTIONS) for name in options)):
         return OAuthBearerSettings(None, options)
     if handler:
-        problem = f"{key} ({config.place_of(key)}): this class can't be run here: {JWKS_HANDLER} is known"
+        where = config.place_of(key)
+        problem = f"{key} ({where}): the class {handler} is not supported; set {JWKS_HANDLER}"
     else:
         problem = (
-            f"the listener {listener} enables {MECHANISM}, but {key} is not set, so nothing would check tokens. Set it "
-            f"to {JWKS_HANDLER}; for tests, to {UNSECURED_HANDLER}, which takes any name"
+            f"the listener {listener} enables {MECHANISM}, but {key} is not set, so no class would check tokens. "
+            f"Set it to {JWKS_HANDLER}; for tests, to {UNSECURED_HANDLER}, which accepts any name"
         )
     raise ConfigError([problem])
 
@@ -96,7 +97,8 @@ def token_settings(config: TypedValues, listener: str, options: Mapping[str, str
     elif handler == UNSECURED_LOGIN_HANDLER or (not handler and any(name.startswith(UNSECURED) for name in options)):
         texts = {LOGIN_HANDLER_KEY: handler}  # this class knows no endpoint
     elif handler:
-        raise ConfigError([f"{key} ({config.place_of(key)}): this class can't be run here: {LOGIN_HANDLER} is known"])
+        where = config.place_of(key)
+        raise ConfigError([f"{key} ({where}): the class {handler} is not supported; set {LOGIN_HANDLER}"])
     else:
         raise ConfigError(
             [
@@ -118,7 +120,7 @@ def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:
     if not url:
         reader.problems.append(f"{handler_key} needs {URL_KEY}, which is not set")
     elif urlsplit(url).scheme.lower() not in SCHEMES:
-        reader.problems.append(f"{reader.place(URL_KEY)}: a URL with one of {', '.join(SCHEMES)} is expected")
+        reader.problems.append(f"{reader.place(URL_KEY)}: must be a URL with one of the schemes {', '.join(SCHEMES)}")
     found = JwksSettings(
         url,
         tuple(one.strip() for one in (reader.text(AUDIENCE_KEY) or "").split(",") if one.strip()),
@@ -131,7 +133,7 @@ def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:
         reader.whole(RETRY_MAX_KEY, 0),
     )
     reader.problems += [
-        f"{reader.place(key)}: the name of a claim is expected"
+        f"{reader.place(key)}: must be the name of a claim"
         for key, name in ((NAME_CLAIM_KEY, found.name_claim), (SCOPE_CLAIM_KEY, found.scope_claim))
         if not name
     ]

@@ -27,7 +27,7 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "validator": {"kind": "range", "min": 1},
             "importance": "MEDIUM",
             "what": "How long a connection may take from its accept until it has authenticated, TLS handshake included."
-            " A later one is closed.",
+            " A connection that takes longer is closed.",
         },
         "odradek.connections.unauthenticated.max": {
             "type": "INT",
@@ -42,17 +42,17 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": str(32 << 20),
             "validator": {"kind": "range", "min": 1 << 16},
             "importance": "LOW",
-            "what": "The maximum memory for what all connections have sent that have not authenticated yet. Above it"
-            " the largest connection of the address that holds most of it is closed (docs/limits.md).",
+            "what": "The maximum memory for the bytes received from all connections that have not authenticated yet."
+            " Above it the largest connection of the address that uses most of it is closed (docs/limits.md).",
         },
         "odradek.fetch.check.crcs": {
             "type": "BOOLEAN",
             "default": "false",
             "validator": None,
             "importance": "MEDIUM",
-            "what": "Whether every batch is checked (CRC, offsets, leader epoch) before a Fetch sends it. A damaged one"
-            " is answered with CORRUPT_MESSAGE and named in the log. Records are then read into memory, not sent by"
-            " sendfile.",
+            "what": "Whether every batch is checked (CRC, offsets, leader epoch) before a Fetch sends it. A damaged"
+            " batch is answered with CORRUPT_MESSAGE and named in the log. Records are then read into memory, not sent"
+            " by sendfile.",
         },
         "odradek.group.members.max.bytes": {
             "type": "LONG",
@@ -68,15 +68,15 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": str(64 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
-            "what": "The same for all groups together. Above it a request that needs more is answered with"
-            " COORDINATOR_NOT_AVAILABLE until there is room.",
+            "what": "The maximum memory for the members of all groups together. Above it a request that needs more is"
+            " answered with COORDINATOR_NOT_AVAILABLE until there is room.",
         },
         "odradek.log.dirs.max.bytes": {
             "type": "LONG",
             "default": "-1",
             "validator": {"kind": "range", "min": -1},
             "importance": "HIGH",
-            "what": "The most that all files of all log.dirs may take together. Near it the oldest segments of topics"
+            "what": "The maximum size of all files in all log.dirs together. Near it the oldest segments of topics"
             " with cleanup.policy=delete are deleted, even if their own retention would keep them; -1: no cap.",
         },
         "odradek.log.dirs.min.free.bytes": {

@@ -128,7 +128,7 @@ def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLo
     """
     mechanism = config.get_string(mechanism_key)
     if mechanism not in MODULES:
-        hint = "is not set, so it is GSSAPI" if mechanism_key not in config.originals else f"is {mechanism}"
+        hint = "is not set, and its default is GSSAPI" if mechanism_key not in config.originals else f"is {mechanism}"
         raise ConfigError(
             [
                 f"{mechanism_key} {hint}; this broker logs in at the listener {listener} of other nodes with "
@@ -148,8 +148,8 @@ def node_login(config: TypedValues, listener: str, mechanism_key: str) -> NodeLo
         where = key if key in config.originals else JAAS_FILE_KEY
         raise ConfigError(
             [
-                f"{where} ({config.place_of(where)}): the login module of {mechanism} has no {missing[0]}, with which"
-                f" this broker logs in at the listener {listener} of other nodes"
+                f"{where} ({config.place_of(where)}): the login module of {mechanism} has no {missing[0]}; this"
+                f" broker needs it to log in at the listener {listener} of other nodes"
             ]
         )
     return NodeLogin(mechanism, options["username"], options["password"])
@@ -172,12 +172,12 @@ class _SaslReader:
         default = ",".join(self._config.get_list(MECHANISMS_KEY))
         names = [name.strip() for name in (default if given is None else given.text).split(",") if name.strip()]
         if not names:
-            self.problems.append(f"{MECHANISMS_KEY} is empty, but the listener {listener} asks for SASL")
+            self.problems.append(f"{MECHANISMS_KEY} is empty, but the listener {listener} uses SASL")
         for name in dict.fromkeys(names):
             if name not in MODULES:
                 where = MECHANISMS_KEY if given is None else f"{given.key} ({self._config.place_of(given.key)})"
-                hint = "Kerberos is not served" if name == "GSSAPI" else f"served are {', '.join(MODULES)}"
-                said = "has" if given is not None else "is not set, so it has"
+                hint = "Kerberos is not supported" if name == "GSSAPI" else f"supported are {', '.join(MODULES)}"
+                said = "has" if given is not None else "is not set, and its default has"
                 self.problems.append(
                     f"{where} {said} {name!r} for the listener {listener}: {hint}. "
                     f"Set {MECHANISMS_KEY} to the mechanisms of your clients, such as SCRAM-SHA-512"
@@ -238,7 +238,7 @@ class _SaslReader:
             if self._contexts and name in self._contexts:
                 return f"{where}, {name}", self._contexts[name]
         if not path:
-            where = f"{key} is not set, and {JAAS_FILE_KEY} neither"
+            where = f"neither {key} nor {JAAS_FILE_KEY} is set"
         elif not self._contexts:
             return where, []  # the file could not be read, which is a problem already
         else:
@@ -269,7 +269,7 @@ def _problem(modules: Sequence[JaasModule], mechanism: str) -> str | None:
     unknown = [module.name for module in modules if module.name not in KNOWN_MODULES]
     if unknown:
         known = ", ".join(sorted(KNOWN_MODULES - {KERBEROS_MODULE}))
-        return f"the login module {unknown[0]} is a class for the JVM and can't be run here (known: {known})"
+        return f"the login module {unknown[0]} is not supported (supported are {known})"
     if MODULES[mechanism] not in [module.name for module in modules]:
         return f"{mechanism} needs the login module {MODULES[mechanism]}"
     return None

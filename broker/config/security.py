@@ -21,9 +21,9 @@ AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
 KEYS_OF_NO_TABLE = AUTHORIZER_KEYS | {"java.security.auth.login.config"}
 """Keys that are known, although the tables of keys do not have them: AUTHORIZER_KEYS, and the path of a JAAS file."""
 
-AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is served"
-AUTHENTICATION = "this part of SASL is not served, so clients would be asked in another way than you expect"
-NO_SASL_LISTENER = "no listener asks for SASL (SASL_SSL or SASL_PLAINTEXT in listener.security.protocol.map)"
+AUTHORIZATION = f"{STANDARD_AUTHORIZER} is the only authorizer that is supported"
+AUTHENTICATION = "this part of SASL is not supported, so clients would be authenticated in another way than you expect"
+NO_SASL_LISTENER = "no listener uses SASL (SASL_SSL or SASL_PLAINTEXT in listener.security.protocol.map)"
 JVM_TLS = "it names a class for the JVM, which can't be run here"
 QUOTAS = "a quota callback is a class for the JVM and can't be run here, so its quotas would not be enforced"
 POLICIES = "policies are classes for the JVM and can't be run here, so every request would pass"

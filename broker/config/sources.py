@@ -93,7 +93,7 @@ def collect(
         if equals:
             settings.append(Setting(key.strip(), text, where))
         else:
-            problems.append(f"{where} {override}: key=value is expected")
+            problems.append(f"{where} {override}: must be key=value")
     problems += [f"{unknown_key(setting.key)} ({setting.where})" for setting in settings if not is_known(setting.key)]
     return [setting for setting in settings if is_known(setting.key)], problems
 

@@ -73,7 +73,7 @@ def broker_problem(key: str, text: str) -> str | None:
     if key in server_keys() and definition.update_mode == "read-only":
         return f"{key} can't be changed while the broker runs"
     if key in READ_AT_START:
-        return f"{key} is read at the start only, from the file"
+        return f"{key} is read only at start, from the broker's configuration"
     try:
         return violation(definition, parse_value(key, definition.type, text))
     except ValueError as unparsable:

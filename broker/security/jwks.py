@@ -54,7 +54,7 @@ class FileKeys:
         except (OSError, JwksError, UnicodeDecodeError) as problem:
             if str(problem) != self._problem:
                 self._problem = str(problem)
-                logger.warning("%s can't be read again, so its earlier keys stay: %s", self._path, problem)
+                logger.warning("%s can't be read again, so the earlier keys stay in use: %s", self._path, problem)
         return self._keys
 
     def _stamp_now(self) -> tuple[int, int, int]:
@@ -118,7 +118,7 @@ class FetchedKeys:
                 self._keys = parse_jwks(self._fetch(settings.url))
             except (OSError, http.client.HTTPException, JwksError, UnicodeDecodeError) as problem:
                 if self._now_s() + pause_s > until_s or not pause_s:
-                    logger.warning("%s can't be fetched, so the earlier keys stay: %s", settings.url, problem)
+                    logger.warning("%s can't be fetched, so the earlier keys stay in use: %s", settings.url, problem)
                     return
             else:
                 logger.info("%s: fetched %d keys", settings.url, len(self._keys))
@@ -157,5 +157,5 @@ def fetch(url: str) -> str:
 
 def _text(data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise JwksError(f"it is larger than {MAX_BYTES} bytes")
+        raise JwksError(f"the JWKS is larger than {MAX_BYTES} bytes")
     return data.decode("utf-8")

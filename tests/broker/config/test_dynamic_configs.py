@@ -352,13 +352,13 @@ def test_keys_without_effect_are_accepted_as_by_kafka_and_named_in_the_log(
 
     async def change(server: BrokerServer) -> None:
         assert alter(server, texts) == (ErrorCode.NONE, None)
-        (line,) = (record.getMessage() for record in caplog.records if "without effect here" in record.getMessage())
+        (line,) = (record.getMessage() for record in caplog.records if "have no effect" in record.getMessage())
         assert line.rpartition(": ")[2].split(", ") == sorted(texts)
         caplog.clear()
         shown = {entry.name: entry for entry in describe_broker(server.broker.config, {}, texts)}
         assert all("no effect" in (shown[key].documentation or "") for key in texts)
 
     async def look(server: BrokerServer) -> None:
-        assert any("without effect here" in record.getMessage() for record in caplog.records)
+        assert any("have no effect" in record.getMessage() for record in caplog.records)
 
     run(tmp_path, change, look)

@@ -51,7 +51,7 @@ def test_a_listener_and_its_mechanism_have_keys_of_their_own() -> None:
 def test_unsecured_tokens_must_be_asked_for() -> None:
     """Kafka takes them if no handler is named. Here a handler or an option of the module asks for them."""
     said = refusal()
-    assert f"{HANDLER} is not set, so nothing would check tokens" in said
+    assert f"{HANDLER} is not set, so no class would check tokens" in said
     assert settings(f"{HANDLER}={UNSECURED_HANDLER}").jwks is None
     options = {"unsecuredLoginStringClaim_sub": "admin"}
     assert settings(options=options) == OAuthBearerSettings(None, options)
@@ -60,7 +60,7 @@ def test_unsecured_tokens_must_be_asked_for() -> None:
 
 def test_bad_settings_are_named_with_their_places() -> None:
     assert "needs sasl.oauthbearer.jwks.endpoint.url" in refusal(f"{HANDLER}={JWKS_HANDLER}")
-    assert refusal(f"{HANDLER}=com.example.Handler").startswith(f"{HANDLER} (line 4): this class can't be run here")
+    assert refusal(f"{HANDLER}=com.example.Handler").startswith(f"{HANDLER} (line 4): the class com.example.Handler")
     said = refusal(
         f"{HANDLER}={JWKS_HANDLER}",
         "sasl.oauthbearer.jwks.endpoint.url=ftp://x",
@@ -68,9 +68,9 @@ def test_bad_settings_are_named_with_their_places() -> None:
         f"{PREFIX}sasl.oauthbearer.clock.skew.seconds=-1",
         f"{PREFIX}sasl.oauthbearer.sub.claim.name=",
     )
-    assert "sasl.oauthbearer.jwks.endpoint.url (line 5): a URL" in said
+    assert "sasl.oauthbearer.jwks.endpoint.url (line 5): must be a URL" in said
     assert (
         f"{PREFIX}sasl.oauthbearer.jwks.endpoint.refresh.ms (line 6): '0' is not a whole number of at least 1" in said
     )
     assert "clock.skew.seconds (line 7)" in said
-    assert "sub.claim.name (line 8): the name of a claim" in said
+    assert "sub.claim.name (line 8): must be the name of a claim" in said

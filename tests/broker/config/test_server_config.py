@@ -79,7 +79,7 @@ def test_all_that_is_wrong_is_said_at_once_with_the_key_meant() -> None:
         {"ODRADEK_LOG_SEGMENT_BYTES": "1k", "ODRADEK_NUM_PARTITION": "1"},
     ).splitlines()
     assert said == [
-        "--override no-value: key=value is expected",
+        "--override no-value: must be key=value",
         "Unknown key log.segment.byts: did you mean log.segment.bytes? (line 1)",
         "zookeeper.connect is a key of Kafka 3 that Kafka 4 no longer has: remove it (line 4)",
         "Unknown key qqqq: Apache Kafka 4.3.1 has no such key (line 5)",
@@ -156,7 +156,7 @@ def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
         ("process.roles=controller", "broker with its controller inside"),
         ("controller.quorum.voters=1@a:1,2@b:1", "names node 1, 2"),
         ("controller.quorum.bootstrap.servers=a:1,b:1", "several controllers"),
-        ("config.providers=file", "not resolved here"),
+        ("config.providers=file", "are not supported"),
         ("max.connections.per.ip.overrides=10.0.0.1", "not of the form address:number"),
         ("listener.security.protocol.map=PLAINTEXT", "not of the form NAME:PROTOCOL"),
     ],
@@ -168,7 +168,7 @@ def test_listeners_and_roles_that_cannot_be_are_refused(text: str, said: str) ->
 def test_another_replica_selector_than_kafkas_is_refused_by_name() -> None:
     rack_aware = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     assert ServerConfig.load(f"replica.selector.class={rack_aware}", [], {})["replica.selector.class"] == rack_aware
-    assert "replica.selector.class: com.example.Nearest is not served" in problems(
+    assert "replica.selector.class: com.example.Nearest is not supported" in problems(
         "replica.selector.class=com.example.Nearest"
     )
 

@@ -59,7 +59,7 @@ NOT_NEEDED = {
     "odradek.protocol.security.tls_context": "the same",
     "odradek.broker.network.tls_listener": "imported at the start if a listener has TLS",
     "odradek.broker.security.tls_listeners": "the same",
-    "odradek.broker.config.sasl": "imported at the start if a listener asks for SASL",
+    "odradek.broker.config.sasl": "imported at the start if a listener uses SASL",
     "odradek.broker.security.sasl_listener": "the same",
     "odradek.broker.security.sasl_mechanisms": "the same",
     "odradek.broker.authentication.failures": "the same",
