@@ -58,7 +58,8 @@ class AutoTopicCreation(TopicCreator):
         if name in metadata.image.topics_by_name:
             return
         if metadata.turns.is_acquired:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} can't be created yet")
+            reason = f"{name} can't be created now: another metadata change is in progress"
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         decision = run_to_end(self._decide([name]))
         run_to_end(metadata.carry_out(decision, now_ms))
         for topic in decision.response.topics:

@@ -75,7 +75,11 @@ class BrokerLifecycle:
             if records:
                 metadata.write(records, now_ms)
         except KafkaError as error:
-            logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
+            logger.warning(
+                "could not fence this broker in the metadata. If Apache Kafka starts on this directory next, it waits"
+                " until the broker's session has expired: %s",
+                error,
+            )
         metadata.write_snapshot_at_stop(now_ms)
 
 

@@ -30,7 +30,7 @@ class OwnReports(BrokerReports):
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:
-            logger.error("a log directory is offline, which could not be written to the metadata: %s", error)
+            logger.error("could not write to the metadata that a log directory is offline: %s", error)
 
         metadata.record(lambda: offline_records(metadata.image, self._controller, directory_id), now_ms, unwritten)
 
@@ -39,6 +39,6 @@ class OwnReports(BrokerReports):
         metadata = self._metadata
 
         def unwritten(error: KafkaError) -> None:
-            logger.error("cordoned.log.dirs could not be written to the metadata: %s", error)
+            logger.error("could not write cordoned.log.dirs to the metadata: %s", error)
 
         metadata.record(lambda: cordoned_records(metadata.image, self._controller, directory_ids), now_ms, unwritten)

@@ -155,8 +155,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self._steps = None
         self.state = ShardState.FAILED
         self._core_timers.cancel_all()
-        logger.error("%s cannot be loaded; what belongs to it is not served: %s", self.name, error or repr(error))
-        logger.debug("why %s cannot be loaded", self.name, exc_info=error)
+        logger.error("%s cannot be loaded; requests that it coordinates fail: %s", self.name, error or repr(error))
+        logger.debug("traceback of the failed load of %s:", self.name, exc_info=error)
 
     def _log_progress(self, records_count: int) -> None:
         self._records_count = records_count
@@ -353,9 +353,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         """Stops serving the partition if its log can't be used any more. Returns the error for the client."""
         if self.state is ShardState.ACTIVE and ends_coordination(error):
             if error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                logger.info("%s: this broker does not lead it any more", self.name)
+                logger.info("%s: this broker has lost the leadership", self.name)
             else:
-                logger.error("%s: its log failed; what belongs to it is not served any more", self.name)
+                logger.error("%s: its log has failed; requests that it coordinates fail from now on", self.name)
             self.unload()
             self.state = ShardState.FAILED
         return client_error(error)
@@ -368,7 +368,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             try:
                 offset = self._log.append(batch, effects.now_ms)
             except KafkaError as error:
-                logger.warning("%s: not appended: %s", self.name, error)
+                logger.warning("%s: could not append records: %s", self.name, error)
                 return client_error(error.error_code)
             for index, record in enumerate(records):
                 self.core.replay(record, offset + index, producer_id, effects.now_ms)

@@ -230,8 +230,8 @@ def describe_unserved(api_key: int, version: int) -> str:
     try:
         name = api(api_key).name
     except KeyError:
-        return f"API key {api_key} (version {version}) is not one of Kafka's"
+        return f"API key {api_key} (version {version}) is unknown: Apache Kafka has no such API"
     if api_key not in ANNOUNCED:
-        return f"{name} (API key {api_key}) is not served"
+        return f"{name} (API key {api_key}) is not supported"
     lowest, highest = served_versions(api_key)
-    return f"{name} version {version} is not served, only {lowest} to {highest}"
+    return f"{name} version {version} is not supported, only versions {lowest} to {highest} are"

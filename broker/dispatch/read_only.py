@@ -45,7 +45,8 @@ class ReadOnlyMode:
         from ...protocol.messages.produce import ProduceResponse
 
         if request.acks == 0:
-            raise ConnectionRefusal(f"a Produce request with acks=0 can only be refused so: {self.refusal}")
+            reason = "a Produce request with acks=0 was refused, and such a request gets no answer"
+            raise ConnectionRefusal(f"{reason}: {self.refusal}")
         topics = []
         for topic in request.topic_data:
             refused = [

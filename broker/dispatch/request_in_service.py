@@ -167,7 +167,7 @@ class RequestInService(RequestContext):
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         response = error_response(self.api_key, self._route.response_version, request, code)
         if response is None:
-            self.refuse(f"serving it failed ({code.name}), and it wants no answer")
+            self.refuse(f"the request failed ({code.name}), and its client expects no answer")
         else:
             self(response)
         self._connection = _CLOSED_REPLY

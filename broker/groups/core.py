@@ -176,7 +176,7 @@ class GroupCore(OffsetRegistry):
             for member in group.members.values():
                 effects.set_timer(member.session_timer)
             if len(group.members) > self.config.group_max_size:
-                prepare(self.config, group, effects, "group.max.size was lowered")
+                prepare(self.config, group, effects, "the group is larger than group.max.size, which was lowered")
         if self.consumer_groups:
             from .consumer.lifecycle import begin_sessions
 

@@ -34,8 +34,8 @@ class RebalanceWatch:
             logged = self._logged.get(group_id)
             if logged is None or (logged.state, logged.since_ms) != (one.state, one.since_ms):
                 logger.warning(
-                    "group %r is in %s since %.1f s and waits for %s; after the rebalance timeout of %.0f s it goes on "
-                    "without",
+                    "group %r has been in %s for %.1f s and waits for %s; after the rebalance timeout of %.0f s it "
+                    "continues without them",
                     group_id,
                     one.state,
                     (now_ms - one.since_ms) / 1000,
@@ -44,5 +44,5 @@ class RebalanceWatch:
                 )
         for group_id, logged in self._logged.items():
             if group_id not in slow:
-                logger.info("group %r waits no longer, after %.1f s", group_id, (now_ms - logged.since_ms) / 1000)
+                logger.info("group %r no longer waits, after %.1f s", group_id, (now_ms - logged.since_ms) / 1000)
         self._logged = slow

@@ -65,9 +65,7 @@ def _classic_waits_for(group: ClassicGroup) -> str:
     """Members that the current rebalance phase is waiting for; empty if none is known."""
     if group.state is GroupState.PREPARING_REBALANCE:
         missing = [_classic_name(member) for member in group.members.values() if not member.is_awaiting_join]
-        missing += [
-            f"{quoted(member_id)} (which has asked for its member id)" for member_id in group.pending_join_members
-        ]
+        missing += [f"{quoted(member_id)} (which has got its member id)" for member_id in group.pending_join_members]
         return _named(missing, len(missing), "to join again")
     leader = group.members.get(group.leader_id or "")
     if leader is not None and leader.sync_token is None:

@@ -158,6 +158,6 @@ def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRe
     if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):
         # Both values begin with the epoch, after their version. Nothing else of them is needed.
         if len(value) < PREFIX_BYTES + 4:
-            raise ProtocolError(f"the value for {decoded_key.NAME} has {len(value)} bytes")
+            raise ProtocolError(f"the value of a record of {decoded_key.NAME} has only {len(value)} bytes")
         epoch = int.from_bytes(value[PREFIX_BYTES : PREFIX_BYTES + 4], "big", signed=True)
     return UnservedRecord(record_type, decoded_key, key, epoch, value is None)

@@ -345,7 +345,7 @@ class DiskWatch:
                 files.fill(target)
         except OSError as error:
             problem = watched.directory.storage_error(error)  # detects a failed disk even if no client writes
-            logger.warning("%s: can't keep a reserve for a full disk: %s", watched.directory.path, problem)
+            logger.warning("%s: can't allocate the reserve for a full disk: %s", watched.directory.path, problem)
 
     # Logging -----------------------------------------------------------------
 
@@ -362,24 +362,24 @@ class DiskWatch:
         path = watched.directory.path
         if state is SpaceState.FULL:
             logger.error(
-                "%s: %s. Producers get KAFKA_STORAGE_ERROR and try again; reads, deletes and commits go on. "
+                "%s: %s. Producers get KAFKA_STORAGE_ERROR and retry; reads, deletions and offset commits continue. "
                 "To make room: %s",
                 path,
                 reason,
                 WHAT_TO_DO,
             )
         elif before is SpaceState.FULL:
-            logger.warning("%s: there is room again, producers are served: %s", path, reason)
+            logger.warning("%s: there is room again, producers can write: %s", path, reason)
         elif state is SpaceState.LOW:
             logger.warning(
-                "%s: %s. Retention runs at once and deleted files go without delay; soon producers are refused."
-                " To make room: %s",
+                "%s: %s. Retention runs at once and removes deleted files without delay. If room gets lower, producers"
+                " are refused. To make room: %s",
                 path,
                 reason,
                 WHAT_TO_DO,
             )
         else:
-            logger.info("%s: room enough: %s", path, reason)
+            logger.info("%s: there is enough room: %s", path, reason)
 
     def _by_space(self, watched: WatchedDirectory) -> str:
         least = min_free_bytes(self._min_free, watched.total_bytes)
@@ -389,4 +389,4 @@ class DiskWatch:
         )
 
     def _by_cap(self) -> str:
-        return f"{in_words(self._used_bytes)} taken of {in_words(self._cap)} ({CAP_KEY})"
+        return f"{in_words(self._used_bytes)} of {in_words(self._cap)} used ({CAP_KEY})"

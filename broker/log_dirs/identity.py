@@ -34,8 +34,8 @@ def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> l
             continue
         if first is None:
             problems.append(
-                f"{path} is of a formatted directory, {directories.metadata.path} with the metadata is not: put the "
-                "directory with __cluster_metadata-0 first in log.dirs, or name it in metadata.log.dir"
+                f"{path}: this directory is formatted, but the metadata directory {directories.metadata.path} is not: "
+                "put the directory with __cluster_metadata-0 first in log.dirs, or name it in metadata.log.dir"
             )
         elif meta.cluster_id != first.cluster_id:
             problems.append(f"Invalid cluster.id in: {path}. Expected {first.cluster_id}, but read {meta.cluster_id}")

@@ -92,11 +92,11 @@ def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]
     if end <= log.log_start_offset:
         return  # retention has removed these records since they were chosen
     logger.warning(
-        "%s: %s is %d, so the oldest records of all topics are removed first: here those before offset %d",
+        "%s: deletes the records before offset %d, because the log directories are near %s=%d",
         log.directory,
+        end,
         CAP_KEY,
         cap,
-        end,
     )
     log.offsets.increment_log_start_offset(end)
     yield from remove_old_segments(log, clock_ms)

@@ -75,13 +75,13 @@ class RecoveryProgress:
             directories.in_parallel(unclean, recover)
         except RecoveryStopped:
             done = sum(done for done, _ in self._done.values())
-            logger.info("stopped with %d logs recovered; the next start continues with the others", done)
+            logger.info("recovery was stopped after %d logs; the next start recovers the others", done)
             for directory in unclean:
                 directory.write_checkpoints()
             raise
         total = sum(total for _, total in self._done.values())
         logger.info(
-            "Recovered %d logs in %.1f s, %d MiB read after the recovery points",
+            "Recovered %d logs in %.1f s; read %d MiB after the recovery points",
             total,
             self._clock() - self._began,
             self._bytes // MIB,
@@ -106,4 +106,4 @@ class RecoveryProgress:
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
             done = sum(done for done, _ in self._done.values())
-            logger.info("%s; %d logs and %d MiB since %.0f s", what, done, self._bytes // MIB, now - self._began)
+            logger.info("%s; so far %d logs and %d MiB in %.0f s", what, done, self._bytes // MIB, now - self._began)

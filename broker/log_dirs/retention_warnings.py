@@ -176,22 +176,22 @@ class RetentionWarnings:
 
 def _report(error: Exception) -> None:
     """Logs a failed check. The next one follows after the interval."""
-    logger.error("the check for groups that are about to lose records has failed", exc_info=error)
+    logger.error("the check for groups that are about to lose records failed", exc_info=error)
 
 
 def _log_risk(risk: GroupAtRisk, now_ms: int) -> None:
     due_ms = risk.removal.due_ms
     if risk.removal.by_cap:
-        when = f"soon, as the log directories are near {CAP_KEY}"
+        when = f"soon, because the log directories are near {CAP_KEY}"
     elif due_ms is None:
-        when = "soon, as the partition is near retention.bytes"
+        when = "soon, because the partition is near retention.bytes"
     elif due_ms <= now_ms:
         when = "at the next retention check"
     else:
         when = f"after {datetime.fromtimestamp(due_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC, by retention.ms"
     logger.warning(
-        "group %r has read %s-%d up to offset %d, and retention removes the records before %d %s: what it has not read"
-        " by then is lost to it. Let it catch up, or raise %s",
+        "group %r has read %s-%d up to offset %d, and retention removes the records before offset %d %s. The group"
+        " loses what it has not read by then. Let it catch up, or raise %s",
         risk.group_id,
         risk.topic,
         risk.partition,

@@ -133,7 +133,7 @@ class RecordedReply(WrappedReply):
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         response = error_response(self._context.api_key, self._context.api_version, self._request, code)
         if response is None:
-            self._note_closed(f"serving it failed ({code.name}), and it wants no answer")
+            self._note_closed(f"the request failed ({code.name}), and its client expects no answer")
         else:
             self._note(response)
 

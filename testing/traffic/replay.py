@@ -87,7 +87,7 @@ class Replayer:
         if not connection.is_open:
             return "the broker has closed its connection"
         if connection.version_for(type(request), exchange.version) != exchange.version:
-            return f"the broker does not serve version {exchange.version}"
+            return f"the broker does not support version {exchange.version}"
         if exchange.api_key == ApiKey.PRODUCE and exchange.request["acks"] == 0:
             connection.send_without_response(request, max_version=exchange.version)
             self._plan.settle(exchange.number)

@@ -151,7 +151,7 @@ class Company:
 
     def asked_for(self, since: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
         """The rebalances of each group, from a generation on, that its leader caused by joining again, as it may."""
-        lines = [line for line in self._broker.log().splitlines() if "leads, and joins again" in line]
+        lines = [line for line in self._broker.log().splitlines() if "is the leader and joins again" in line]
         asked = {}
         for client, assignor in self.groups:
             found = (

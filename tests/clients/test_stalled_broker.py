@@ -42,7 +42,7 @@ SETTINGS = {
     "auto.create.topics.enable": "true",
 }
 TRANSACTIONS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
-ENDED = ("the session of", "is fenced", "goes on without", "did not come back")
+ENDED = ("has expired", "is fenced", "did not join in time", "did not join with its new id")
 
 
 class Classic:

@@ -97,7 +97,7 @@ def _store_new_group(
     def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if not error:
             return
-        logger.warning("group %r was not stored: %s", group.group_id, error.name)
+        logger.warning("group %r could not be stored: %s", group.group_id, error.name)
         core.groups.pop(group.group_id, None)
         for member_id in group.pending_join_members:
             follow.cancel_timer(session_key(group.group_id, member_id))
@@ -120,7 +120,7 @@ def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
         return True
     error, key = refusal
     logger.warning(
-        "group %r: a JoinGroup of client id %r with %d bytes is refused: the limit is %s",
+        "group %r: refused a JoinGroup of client id %r with %d bytes: the limit is %s",
         group.group_id,
         joining.context.client_id,
         bytes_of(joining.protocols),
@@ -218,7 +218,7 @@ def _rejoin(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoi
             _update_member(core, group, joining, member, "has changed its metadata")
     elif group.state is GroupState.STABLE:
         if group.is_leader(member.member_id):
-            _update_member(core, group, joining, member, "leads, and joins again")
+            _update_member(core, group, joining, member, "is the leader and joins again")
         elif unchanged:
             joining.effects.reply(joining.token, generation_response(group, member.member_id))
         else:

@@ -84,7 +84,9 @@ def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
         group.remove(member.member_id)
         effects.cancel_timer(member.session_key)
     if missing:
-        logger.info("group %r goes on without %s", group.group_id, [member.member_id for member in missing])
+        logger.info(
+            "group %r: removed members that did not join in time: %s", group.group_id, [m.member_id for m in missing]
+        )
     if group.state is GroupState.DEAD:
         return
     if not group.elect_joined_leader() and group.members:
@@ -113,7 +115,7 @@ def _remember_empty(group: ClassicGroup, effects: GroupEffects) -> None:
     def appended(error: ErrorCode, _: GroupEffects) -> None:
         if error:
             # This is safe: a restart loads the old generation, and the sessions of its members end.
-            logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
+            logger.warning("group %r: could not store that it has no members: %s", group.group_id, error.name)
 
     effects.records.append(group_metadata_record(group, {}))
     effects.after_append(appended)

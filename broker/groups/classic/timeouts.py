@@ -24,19 +24,20 @@ def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Gr
     if group is None or group.state is GroupState.DEAD:
         return
     if event.member_id in group.pending_join_members:
-        logger.info("group %r: pending member %r did not come back", event.group_id, event.member_id)
+        logger.info("group %r: removed member %r, which did not join with its new id", event.group_id, event.member_id)
         group.remove(event.member_id)
         _complete_if_last(group, effects)
         return
     member = group.members.get(event.member_id)
     if member is None or member.has_satisfied_heartbeat():
         return
-    logger.info("group %r: the session of %r has ended", event.group_id, event.member_id)
+    logger.info("group %r: removed member %r: its session has expired", event.group_id, event.member_id)
     # The request of a new member may still be parked: its client must join from the start, if it is connected.
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
     group.remove(member.member_id)
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare_or_complete(core.config, group, effects, f"the session of {quoted(member.member_id)} has ended")
+        reason = f"the session of member {quoted(member.member_id)} has expired"
+        prepare_or_complete(core.config, group, effects, reason)
     else:
         _complete_if_last(group, effects)
 
@@ -71,4 +72,4 @@ def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) 
     for member_id in silent:
         effects.cancel_timer(group.members[member_id].session_key)
         group.remove(member_id)
-    prepare(core.config, group, effects, f"members {quoted_list(silent)} never synchronised")
+    prepare(core.config, group, effects, f"members {quoted_list(silent)} sent no SyncGroup in time")

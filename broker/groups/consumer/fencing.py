@@ -58,7 +58,7 @@ def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
 def _leave_static_member(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     """Records that a static member left for a time (epoch -2). It keeps its partitions until its session ends. A member
     that joins with its instance id before that gets them."""
-    logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
+    logger.info("group %r: static member %r leaves temporarily", group.group_id, member.member_id)
     left = member._replace(
         member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
         pending_revocation=NO_PARTITIONS,

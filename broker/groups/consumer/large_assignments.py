@@ -81,7 +81,7 @@ def advance(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffec
         effects.records += end.value
     except PartitionAssignorError as error:
         del core.assigning[event.group_id]
-        logger.error("group %r: no target assignment: %s", event.group_id, error)
+        logger.error("group %r: could not compute its target assignment: %s", event.group_id, error)
     else:
         effects.set_timer(SetTimer(target_assignment_key(event.group_id), 0, event))
 

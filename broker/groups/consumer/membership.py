@@ -52,7 +52,7 @@ def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: Co
         return
     error, key = refusal
     logger.warning(
-        "group %r: a request of client id %r for a member of %d bytes is refused: the limit is %s",
+        "group %r: refused a request of client id %r for a member of %d bytes: the limit is %s",
         group.group_id,
         updated.client_id,
         member_bytes(updated),
@@ -134,5 +134,5 @@ def subscribe_static_member(
     records += member_tombstones(group_id, existing.member_id)
     records += [member_record(group_id, member), target_record(group_id, member_id, target)]
     records.append(current_record(group_id, member))
-    logger.info("group %r: %r takes the place of %r as %r", group_id, member_id, existing.member_id, instance_id)
+    logger.info("group %r: %r replaces %r with instance id %r", group_id, member_id, existing.member_id, instance_id)
     return member

@@ -119,7 +119,7 @@ def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms:
     if is_changed or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group.group_epoch)
         core.counts.consumer_rebalances += 1
-        logger.info("group %r: epoch %d, its regular expressions match other topics", group.group_id, group_epoch)
+        logger.info("group %r: new epoch %d: its regular expressions match other topics", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
         group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
     return records

@@ -145,6 +145,11 @@ def _partition_epochs(
             found[topic.topic_id] = dict(zip(partitions, epochs))  # noqa: B905, the lengths are equal
             continue
         if epochs:
-            logger.error("group %r: %d epochs for %d partitions", group.group_id, len(epochs), len(partitions))
+            logger.error(
+                "group %r: ignored the %d epochs of a record with %d partitions",
+                group.group_id,
+                len(epochs),
+                len(partitions),
+            )
         found[topic.topic_id] = dict.fromkeys(partitions, default)
     return found

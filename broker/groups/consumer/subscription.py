@@ -102,7 +102,7 @@ def update_subscription(
     if bump or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group_epoch)
         core.counts.consumer_rebalances += 1
-        logger.info("group %r: epoch %d", group.group_id, group_epoch)
+        logger.info("group %r: new epoch %d", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
     if group.has_subscription_metadata:

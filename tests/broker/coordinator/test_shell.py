@@ -120,7 +120,7 @@ def test_a_broken_record_serves_nothing_of_the_partition_and_is_named(caplog: py
     assert harness.coordinator.shard_of("g").state is ShardState.FAILED
     [said] = [record.getMessage() for record in caplog.records]
     assert said.startswith(
-        "__consumer_offsets-0 cannot be loaded; what belongs to it is not served: memory, offset 1, "
+        "__consumer_offsets-0 cannot be loaded; requests that it coordinates fail: memory, offset 1, "
     )
     assert r"key b'\x00\x01\x00' and value b'\x00\x04" in said
     assert len(said) < 600

@@ -153,5 +153,5 @@ def test_a_request_without_an_answer_ends_the_connection() -> None:
     dispatcher.override_handlers({ApiKey.PRODUCE: handle})
     frame = encode_request(ProduceRequest(None, 0, 1_000, []), 9, 1, "thread")[4:]
     dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
-    assert connection.refusals == ["serving it failed (UNKNOWN_SERVER_ERROR), and it wants no answer"]
+    assert connection.refusals == ["the request failed (UNKNOWN_SERVER_ERROR), and its client expects no answer"]
     assert not connection.responses

@@ -70,19 +70,19 @@ def test_members_of_a_classic_group_that_have_not_joined_again(watched: Watched)
     first = watched.join("one")
     said = watched.after(SLOW_AFTER_MS)
     assert said == [
-        f"group 'orders' is in CompletingRebalance since 10.0 s and waits for its leader {first!r} (client.id 'one' at "
-        "127.0.0.1) to send the assignment; after the rebalance timeout of 300 s it goes on without"
+        f"group 'orders' has been in CompletingRebalance for 10.0 s and waits for its leader {first!r} (client.id "
+        "'one' at 127.0.0.1) to send the assignment; after the rebalance timeout of 300 s it continues without them"
     ]
     watched.join("two")
-    assert watched.after(SLOW_AFTER_MS - 1) == ["group 'orders' waits no longer, after 20.0 s"]
+    assert watched.after(SLOW_AFTER_MS - 1) == ["group 'orders' no longer waits, after 20.0 s"]
     said = watched.after(1)
     assert said == [
-        f"group 'orders' is in PreparingRebalance since 10.0 s and waits for {first!r} (client.id 'one' at 127.0.0.1) "
-        "to join again; after the rebalance timeout of 300 s it goes on without"
+        f"group 'orders' has been in PreparingRebalance for 10.0 s and waits for {first!r} (client.id 'one' at "
+        "127.0.0.1) to join again; after the rebalance timeout of 300 s it continues without them"
     ]
     assert watched.after(5_000) == [], "the line is written once"
     assert watched.join("one", first) == first
-    assert watched.after(5_000) == ["group 'orders' waits no longer, after 20.0 s"]
+    assert watched.after(5_000) == ["group 'orders' no longer waits, after 20.0 s"]
 
 
 def test_members_of_a_consumer_group_that_have_not_given_partitions_up(watched: Watched) -> None:
@@ -95,9 +95,9 @@ def test_members_of_a_consumer_group_that_have_not_given_partitions_up(watched: 
     assert len(owned_after) == 2, "it is to give two up"
     [said] = watched.after(SLOW_AFTER_MS)
     assert said == (
-        "group 'stock' is in Reconciling since 10.0 s and waits for 'm1' (client.id 'one' at 127.0.0.1) to confirm "
-        f"epoch {epoch}; after the rebalance timeout of 300 s it goes on without"
+        "group 'stock' has been in Reconciling for 10.0 s and waits for 'm1' (client.id 'one' at 127.0.0.1) to confirm "
+        f"epoch {epoch}; after the rebalance timeout of 300 s it continues without them"
     )
     watched.heartbeat("one", "m1", first_epoch, owned_after)
-    assert watched.after(0) == ["group 'stock' waits no longer, after 10.0 s"]
+    assert watched.after(0) == ["group 'stock' no longer waits, after 10.0 s"]
     assert watched.after(3 * SLOW_AFTER_MS) == []

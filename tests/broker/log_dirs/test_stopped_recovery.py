@@ -55,7 +55,7 @@ def test_a_stop_during_recovery_keeps_what_was_recovered(tmp_path: Path) -> None
         command = [sys.executable, "-c", STOPPED_WHILE_IT_RECOVERS, *options, "--ready-file", str(ready)]
         stopped = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert stopped.returncode == 0, stopped.stderr
-        assert "stopped with 4 logs recovered" in stopped.stderr
+        assert "recovery was stopped after 4 logs" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         assert "listens on" not in stopped.stdout
         assert not ready.exists()

@@ -92,7 +92,7 @@ def test_our_broker_serves_it(tmp_path: Path) -> None:
         producer.produce("orders", b"new", partition=1)
         assert producer.flush(TIMEOUT_S) == 0
         broker.stop()
-        assert "0 MiB read after the recovery points" in broker.log(), "what is durable is not checked again"
+        assert "read 0 MiB after the recovery points" in broker.log(), "what is durable is not checked again"
 
 
 def test_a_topic_comes_to_others(tmp_path: Path) -> None:
