@@ -69,10 +69,10 @@ def levels_problem(levels: Mapping[str, int]) -> str | None:
     """
     metadata_version = levels.get(METADATA_VERSION)
     if metadata_version is None:
-        return "no metadata.version is finalised in this directory, and Apache Kafka would not start on it either"
+        return "no metadata.version is finalised in this directory; Apache Kafka would not start on it either"
     if not MINIMUM_METADATA_VERSION <= metadata_version <= LATEST_METADATA_VERSION:
         return (
-            f"metadata.version {metadata_version} is finalised in this directory, supported are "
+            f"metadata.version {metadata_version} is finalised in this directory; supported are "
             f"{MINIMUM_METADATA_VERSION} to {LATEST_METADATA_VERSION}"
         )
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) and metadata_version < ELR_SUPPORTED:

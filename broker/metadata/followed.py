@@ -60,9 +60,9 @@ class FollowedMetadata(PublishedMetadata):
         if meta is None or not meta.directory_id:
             raise ConfigError(
                 [
-                    f"{where}: is missing. A broker of a cluster needs directories that carry the cluster's id: run"
-                    " `odradek storage format --config FILE --cluster-id ID` with the id that the controllers have,"
-                    " or start with `odradek serve --cluster-id ID`"
+                    f"{where} is missing, or has no directory.id. A broker of a cluster needs directories with the"
+                    " cluster's id: run `odradek storage format --config FILE --cluster-id ID` with the id that the"
+                    " controllers have, or start with `odradek serve --cluster-id ID`"
                 ]
             )
         if meta.node_id != config.node_id:
@@ -78,9 +78,9 @@ class FollowedMetadata(PublishedMetadata):
         if log.was_written_by(config.node_id):
             raise ConfigError(
                 [
-                    f"{directory.path}: this broker was its own controller here, and process.roles=broker would join"
-                    " another cluster. Serve the directory as before (process.roles=broker,controller), copy its topics"
-                    " with MirrorMaker 2, or format a new directory: `odradek storage format`"
+                    f"{directory.path}: in this directory the broker was its own controller, but process.roles=broker"
+                    " joins another cluster. Serve the directory as before (process.roles=broker,controller), copy its"
+                    " topics with MirrorMaker 2, or format a new directory: `odradek storage format`"
                 ]
             )
         if snapshot_id is not None:
@@ -123,7 +123,7 @@ class FollowedMetadata(PublishedMetadata):
         try:
             yield from self._replayed(records, delta, position, self._preparers)
         except KafkaError as error:
-            logger.error("a change of the metadata could not be carried out in full on this broker: %s", error)
+            logger.error("could not apply all of a metadata change on this broker: %s", error)
         if runs.last is not None:
             yield from self._run_subscribers(delta)
 
@@ -153,7 +153,7 @@ class FollowedMetadata(PublishedMetadata):
             try:
                 yield from preparer(self.image, delta)
             except KafkaError as error:
-                logger.error("a snapshot of the metadata could not be carried out in full on this broker: %s", error)
+                logger.error("could not apply all of a metadata snapshot on this broker: %s", error)
         delta.drafts.clear()
         yield from self._run_subscribers(delta)
 

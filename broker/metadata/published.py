@@ -126,7 +126,7 @@ class PublishedMetadata:
         try:
             self.write_snapshot(now_ms)
         except (KafkaError, OSError, UnwritableMetadataError) as error:
-            logger.warning("could not write a snapshot of the metadata, the next start takes longer: %s", error)
+            logger.warning("could not write a snapshot of the metadata; the next start takes longer: %s", error)
 
     # Publication -------------------------------------------------------------
 

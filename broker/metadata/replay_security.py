@@ -31,7 +31,7 @@ def add_acl(image: MetadataImage, record: records.AccessControlEntryRecord, delt
 def remove_acl(image: MetadataImage, record: records.RemoveAccessControlEntryRecord, delta: MetadataDelta) -> None:
     """Removes an ACL. Raises MetadataCorruption if no ACL has the id."""
     if record.id not in image.acls:
-        raise MetadataCorruption(f"an ACL is removed that is not there: {record}"[:SHOWN_CHARACTERS])
+        raise MetadataCorruption(f"the record removes an ACL that does not exist: {record}"[:SHOWN_CHARACTERS])
     image.own("acls")
     del image.acls[record.id]
     delta.changed_acls[record.id] = None

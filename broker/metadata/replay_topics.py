@@ -32,7 +32,7 @@ def add_topic(image: MetadataImage, record: records.TopicRecord, delta: Metadata
 def new_topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDelta) -> TopicImage:
     """The topic of a record, not yet in the image. Raises MetadataCorruption."""
     if not record.name or record.name in (".", "..") or "/" in record.name or "\0" in record.name:
-        raise MetadataCorruption(f"{record.name!r} can't be a topic's name: its directories would not lie in log.dirs")
+        raise MetadataCorruption(f"{record.name!r} is not a topic name: its directories would lie outside log.dirs")
     if record.name in image.topics_by_name or record.topic_id in image.topics_by_id:
         raise MetadataCorruption(f"topic {record.name} with id {record.topic_id.hex()} exists already")
     topic = delta.created_topics[record.topic_id] = TopicImage(record.name, record.topic_id)
@@ -68,10 +68,10 @@ def add_partition(image: MetadataImage, record: records.PartitionRecord, delta: 
 def put_partition(topic: TopicImage, record: Any, delta: MetadataDelta) -> None:
     """Adds the partition of a PartitionRecord to ``topic``, or replaces it. Raises MetadataCorruption."""
     if record.partition_id < 0:
-        raise MetadataCorruption(f"topic {topic.name} has a partition {record.partition_id}")
+        raise MetadataCorruption(f"topic {topic.name} can't have a partition {record.partition_id}")
     replicas = tuple(record.replicas)
     if record.directories and len(record.directories) != len(replicas):
-        raise MetadataCorruption(f"{len(record.directories)} directories for {len(replicas)} replicas")
+        raise MetadataCorruption(f"the record has {len(record.directories)} directories for {len(replicas)} replicas")
     topic.partitions[record.partition_id] = PartitionImage(
         replicas=replicas,
         directories=tuple(record.directories) or (DIRECTORY_MIGRATING,) * len(replicas),
@@ -135,7 +135,7 @@ def merge(partition: PartitionImage, record: records.PartitionChangeRecord) -> P
 def clear_elr(image: MetadataImage, record: records.ClearElrRecord, delta: MetadataDelta) -> None:
     """Clears the ELRs of one topic, or of all topics if the name is empty."""
     if record.topic_name and record.topic_name not in image.topics_by_name:
-        raise MetadataCorruption(f"no topic is named {record.topic_name}, whose ELRs are to be cleared")
+        raise MetadataCorruption(f"the record clears the ELRs of topic {record.topic_name}, which does not exist")
     topics = [image.topics_by_name[record.topic_name]] if record.topic_name else image.topics_by_id.values()
     image.own("topics_by_name", "topics_by_id")
     for topic in list(topics):

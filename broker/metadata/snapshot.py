@@ -42,7 +42,9 @@ class UnwritableMetadataError(Exception):
 
     def __init__(self, metadata_version: int, loss: str) -> None:
         """``loss``: the data that a snapshot would lose."""
-        super().__init__(f"metadata.version {metadata_version} can't hold {loss}; raise it again (UpdateFeatures)")
+        super().__init__(
+            f"metadata.version {metadata_version} can't represent {loss}; raise it: `odradek features upgrade`"
+        )
 
 
 def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:

@@ -75,7 +75,7 @@ class SnapshotFiles:
         found.ids = [one for one in ids_in(directory, files) if one.end_offset >= log_start_offset]
         if found.ids or not log_start_offset:
             for path in unneeded:
-                logger.info("%s: removed, it is not needed", path)
+                logger.info("%s: removed, because it is not needed", path)
                 files.remove(path)
         return found
 
@@ -204,7 +204,7 @@ class ReceivedSnapshot:
         try:
             self._files.remove(self._partial)
         except OSError as error:
-            logger.warning("%s: can't be removed, the next start will: %s", self._partial, error)
+            logger.warning("%s: can't be removed now; the next start removes it: %s", self._partial, error)
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, None

@@ -110,4 +110,4 @@ class SnapshotGenerator:
         try:
             self._metadata.log.clean(self._clock_ms())
         except (KafkaError, OSError) as error:
-            logger.error("could not remove old metadata snapshots and segments: %s", error)
+            logger.error("could not remove old snapshots and segments of the metadata log: %s", error)

@@ -28,7 +28,7 @@ def log_bad_configs(image: MetadataImage, node_id: int) -> None:
             continue
         for one in bad:
             logger.error(
-                "stored config of %s %s: %s=%s is ignored and the default used: %s",
+                "stored config of %s %s: %s=%s is invalid, so the default is used: %s",
                 what,
                 quoted(name),
                 cut(one.key, TEXT_MAX_CHARACTERS),

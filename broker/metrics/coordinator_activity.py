@@ -23,14 +23,18 @@ class CoordinatorActivity:
         """All metrics with their current values."""
         groups = self._groups
         for name, what, count in (
-            ("group_completed_rebalance", "Rebalances of classic groups.", groups.completed_rebalances),
-            ("consumer_group_rebalance", "New epochs of groups of the new protocol.", groups.consumer_rebalances),
-            ("offset_commit", "Committed offsets.", groups.offset_commits),
-            ("offset_deletion", "Offsets that clients have deleted.", groups.offset_deletions),
-            ("offset_expiration", "Offsets that have expired.", groups.offset_expirations),
+            ("group_completed_rebalance", "Completed rebalances of classic groups.", groups.completed_rebalances),
+            (
+                "consumer_group_rebalance",
+                "New epochs of groups of the new protocol (KIP-848).",
+                groups.consumer_rebalances,
+            ),
+            ("offset_commit", "Offsets that were committed.", groups.offset_commits),
+            ("offset_deletion", "Committed offsets that clients have deleted.", groups.offset_deletions),
+            ("offset_expiration", "Committed offsets that have expired.", groups.offset_expirations),
         ):
             yield UnknownMetricFamily(f"kafka_server_group_coordinator_metrics_{name}_count", what, count)
-        decided = CounterMetricFamily("odradek_transactions", "Decided transactions by result.", labels=("result",))
+        decided = CounterMetricFamily("odradek_transactions", "Completed transactions by result.", labels=("result",))
         transactions = self._transactions
         decided.add_metric(("committed",), transactions.committed)
         decided.add_metric(("aborted",), transactions.aborted)

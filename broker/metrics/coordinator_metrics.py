@@ -61,7 +61,7 @@ class CoordinatorMetrics:
             yield GaugeMetricFamily(name, f"Classic groups in the state {state}.", classic[state])
         yield _by_state(
             "kafka_server_group_coordinator_metrics_consumer_group_count",
-            "Groups of the new protocol by state.",
+            "Groups of the new protocol (KIP-848) by state.",
             [(state.lower(), consumer[state]) for state in CONSUMER_STATES],
         )
         yield from self._transaction_pieces()

@@ -126,7 +126,7 @@ class LagMetrics:
         yield from in_pieces(_seconds_family, seconds)
         yield from in_pieces(_offset_family, (Sample(one.labels, one.offset) for one in shown.largest))
         yield GaugeMetricFamily(
-            "kafka_coordinator_group_groupmetadatamanager_numoffsets", "Committed offsets.", shown.count
+            "kafka_coordinator_group_groupmetadatamanager_numoffsets", "Number of committed offsets.", shown.count
         )
 
     def _round(self) -> Iterator[None]:
@@ -182,9 +182,9 @@ def _lag_family() -> GaugeMetricFamily:
 
 
 def _seconds_family() -> GaugeMetricFamily:
-    what = "Age of the oldest record that a group has not committed; 0 without one."
+    what = "Age of the oldest record that a group has not committed; 0 if there is none."
     return GaugeMetricFamily("odradek_group_lag_seconds", what, labels=LABELS)
 
 
 def _offset_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("odradek_group_committed_offset", "The committed offset.", labels=LABELS)
+    return GaugeMetricFamily("odradek_group_committed_offset", "The committed offset of a group.", labels=LABELS)

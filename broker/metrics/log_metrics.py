@@ -20,10 +20,10 @@ PARTITION_LABELS = ("topic", "partition")
 
 
 LOG_GAUGES: Sequence[tuple[str, str, Callable[[Log], int]]] = (
-    ("kafka_log_log_size", "Bytes of a partition's segments.", lambda log: log.size_in_bytes),
-    ("kafka_log_log_logstartoffset", "The log start offset.", lambda log: log.log_start_offset),
-    ("kafka_log_log_logendoffset", "The log end offset.", lambda log: log.log_end_offset),
-    ("kafka_log_log_numlogsegments", "Segments.", lambda log: len(log.segments)),
+    ("kafka_log_log_size", "Size of a partition's segments in bytes.", lambda log: log.size_in_bytes),
+    ("kafka_log_log_logstartoffset", "Log start offset of a partition.", lambda log: log.log_start_offset),
+    ("kafka_log_log_logendoffset", "Log end offset of a partition.", lambda log: log.log_end_offset),
+    ("kafka_log_log_numlogsegments", "Number of a partition's segments.", lambda log: len(log.segments)),
 )
 """Name, meaning and value of the metrics of each log."""
 
@@ -65,36 +65,38 @@ class LogMetrics:
         for name, what, value in (
             (
                 "logcleaner_cleaner_recopy_percent",
-                "The fraction of the bytes read in the last round that it wrote again.",
+                "Percentage of the bytes read by the cleaner's last round that it wrote again.",
                 100 * last.bytes_written // max(last.bytes_read, 1),
             ),
             (
                 "logcleaner_max_buffer_utilization_percent",
-                "The fill level of the last round's map of keys.",
+                "Percentage of the key map that the cleaner's last round used.",
                 int(100 * last.map_utilization),
             ),
-            ("logcleaner_max_clean_time_secs", "The duration of the last round.", last.elapsed_ms // 1000),
+            ("logcleaner_max_clean_time_secs", "Seconds that the last cleaning took.", last.elapsed_ms // 1000),
             (
                 "logcleaner_max_compaction_delay_secs",
-                "The longest time by which a log has exceeded max.compaction.lag.ms.",
+                "Seconds by which the most overdue log has exceeded max.compaction.lag.ms.",
                 state.max_compaction_delay_ms // 1000,
             ),
             (
                 "logcleanermanager_max_dirty_percent",
-                "The dirty ratio of the dirtiest log.",
+                "Dirty ratio of the dirtiest log in percent.",
                 int(100 * state.max_dirty_ratio),
             ),
             (
                 "logcleanermanager_time_since_last_run_ms",
-                "The time of the cleaner's last search for work.",
+                "Milliseconds since the cleaner last looked for a log to clean.",
                 self._clock_ms() - state.last_run_ms,
             ),
         ):
             yield GaugeMetricFamily(f"kafka_log_{name}", what, value=value)
-        yield CounterMetricFamily("odradek_log_cleaner_rounds", "Rounds that have ended well.", value=state.rounds)
-        yield CounterMetricFamily("odradek_log_cleaner_read_bytes", "Bytes read by rounds.", value=state.bytes_read)
+        yield CounterMetricFamily("odradek_log_cleaner_rounds", "Cleanings that have succeeded.", value=state.rounds)
         yield CounterMetricFamily(
-            "odradek_log_cleaner_written_bytes", "Bytes written by rounds.", value=state.bytes_written
+            "odradek_log_cleaner_read_bytes", "Bytes that cleanings read.", value=state.bytes_read
+        )
+        yield CounterMetricFamily(
+            "odradek_log_cleaner_written_bytes", "Bytes that cleanings wrote.", value=state.bytes_written
         )
 
     def _of_uncleanable(self, state: CleanerState) -> Iterable[Metric]:
@@ -105,7 +107,7 @@ class LogMetrics:
         )
         waiting = GaugeMetricFamily(
             "kafka_log_logcleanermanager_uncleanable_bytes",
-            "Cleanable bytes in these partitions at the last try.",
+            "Cleanable bytes in the partitions whose last cleaning has failed.",
             labels=("logdirectory",),
         )
         for directory in self._directories:
@@ -118,7 +120,7 @@ class LogMetrics:
             partial(
                 GaugeMetricFamily,
                 "odradek_log_cleaner_uncleanable_attempts",
-                "Failed tries to clean a partition, with the reason.",
+                "Failed attempts to clean a partition, with the reason.",
                 labels=(*PARTITION_LABELS, "reason"),
             ),
             [

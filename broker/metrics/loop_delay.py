@@ -52,5 +52,5 @@ class LoopDelay:
             count += number
             buckets.append((limit, count))
         yield HistogramMetricFamily(
-            "odradek_event_loop_delay_seconds", "Lateness of the event loop.", buckets, self._sum_s
+            "odradek_event_loop_delay_seconds", "Seconds by which the event loop is late.", buckets, self._sum_s
         )

@@ -37,13 +37,13 @@ class QuotasInForce(NamedTuple):
 
 
 KINDS: tuple[tuple[str, str, str, Callable[[ClientQuotas], ClientQuota]], ...] = (
-    ("produce", "byte_rate", "Bytes a second of Produce requests.", lambda quotas: quotas.produce),
-    ("fetch", "byte_rate", "Bytes a second of answers to Fetch.", lambda quotas: quotas.fetch),
-    ("request", "request_time", "Percent of a second that requests take, each second.", lambda quotas: quotas.request),
+    ("produce", "byte_rate", "Bytes a second that count for producer_byte_rate.", lambda quotas: quotas.produce),
+    ("fetch", "byte_rate", "Bytes a second that count for consumer_byte_rate.", lambda quotas: quotas.fetch),
+    ("request", "request_time", "Percentage of time that requests take.", lambda quotas: quotas.request),
     (
         "controllermutation",
         "mutation_rate",
-        "Partitions created or deleted a second.",
+        "Partitions that a client creates or deletes a second.",
         lambda quotas: quotas.mutation,
     ),
 )

@@ -20,15 +20,16 @@ PARTITION_LABELS = ("topic", "partition")
 FETCHER_LABELS = ("clientId",)
 LEADER_LABELS = (*FETCHER_LABELS, "brokerHost", "brokerPort")
 """The labels of ``AbstractFetcherThread.FetcherStats``."""
+LED = "Replicated partitions that this broker leads and that"
 REPLICA_FETCHERS = ("Replica",)
 """The client id of Kafka's ReplicaFetcherManager, as opposed to the one for moves between directories."""
 
 PARTITION_GAUGES: Sequence[tuple[str, str, Callable[[LedPartition], int]]] = (
     ("replicascount", "Replicas of a partition that this broker leads.", lambda led: led.replicas),
-    ("insyncreplicascount", "Its in-sync replicas.", lambda led: led.in_sync),
-    ("underreplicated", "1 if a replica is not in sync.", lambda led: led.in_sync < led.replicas),
-    ("underminisr", "1 if acks=all is refused.", lambda led: led.in_sync < led.min_isr),
-    ("atminisr", "1 if one more loss refuses acks=all.", lambda led: led.in_sync == led.min_isr),
+    ("insyncreplicascount", "In-sync replicas of a partition that this broker leads.", lambda led: led.in_sync),
+    ("underreplicated", "1 if a replica of the partition is not in sync.", lambda led: led.in_sync < led.replicas),
+    ("underminisr", "1 if too few replicas are in sync for acks=all.", lambda led: led.in_sync < led.min_isr),
+    ("atminisr", "1 if just enough replicas are in sync for acks=all.", lambda led: led.in_sync == led.min_isr),
 )
 """Name after ``kafka_cluster_partition_``, meaning and value."""
 
@@ -65,20 +66,20 @@ class ReplicaMetrics:
                 self._samples(name, value, totals),
             )
         for name, what, number in (
-            ("partitioncount", "Partitions of this broker.", hosted.hosted),
-            ("leadercount", "Partitions that it leads.", hosted.led),
-            ("offlinereplicacount", "Partitions in log directories that have failed.", hosted.offline),
-            ("reassigningpartitions", "Led here, with several replicas, being reassigned.", totals["reassigning"]),
-            ("underreplicatedpartitions", "Led here, with a replica that is not in sync.", totals["underreplicated"]),
-            ("underminisrpartitioncount", "Led here, with acks=all refused.", totals["underminisr"]),
-            ("atminisrpartitioncount", "Led here, one loss away from that.", totals["atminisr"]),
+            ("partitioncount", "Partitions that this broker has.", hosted.hosted),
+            ("leadercount", "Partitions that this broker leads.", hosted.led),
+            ("offlinereplicacount", "Partitions of this broker in failed log directories.", hosted.offline),
+            ("reassigningpartitions", f"{LED} are being reassigned.", totals["reassigning"]),
+            ("underreplicatedpartitions", f"{LED} have a replica that is not in sync.", totals["underreplicated"]),
+            ("underminisrpartitioncount", f"{LED} have too few in-sync replicas for acks=all.", totals["underminisr"]),
+            ("atminisrpartitioncount", f"{LED} have just enough in-sync replicas for acks=all.", totals["atminisr"]),
         ):
             yield GaugeMetricFamily(f"kafka_server_replicamanager_{name}", what, value=number)
         changes = self._sources.isr_changes
         for name, what, count in (
-            ("isrshrinks", "Replicas have left an ISR of a partition led here.", changes.shrinks),
-            ("isrexpands", "Replicas have joined one.", changes.expands),
-            ("failedisrupdates", "The controllers have refused a change of one.", changes.failed),
+            ("isrshrinks", "Times that replicas left the ISR of a partition led by this broker.", changes.shrinks),
+            ("isrexpands", "Times that replicas joined the ISR of a partition led by this broker.", changes.expands),
+            ("failedisrupdates", "Changes of an ISR that the controllers have refused.", changes.failed),
         ):
             yield CounterMetricFamily(f"kafka_server_replicamanager_{name}", what, value=count)
 
@@ -92,21 +93,21 @@ class ReplicaMetrics:
                 failed += one.has_failed
                 yield Sample((one.client_id, one.topic, str(one.partition)), one.lag)
 
-        name, what = "kafka_server_fetcherlagmetrics_consumerlag", "Records that a copy here lacks."
+        name, what = "kafka_server_fetcherlagmetrics_consumerlag", "Records that a replica on this broker lacks."
         labels = (*FETCHER_LABELS, *PARTITION_LABELS)
         yield from in_pieces(partial(GaugeMetricFamily, name, what, labels=labels), lags())
         fetchers = list(self._sources.fetchers())
         for name, what, value in (
-            ("maxlag", "The largest of these lags.", max_lag),
-            ("failedpartitionscount", "Copies that are not fetched because of an error.", failed),
-            ("minfetchrate", "Requests a second to the leader that gets fewest.", _least_rate(fetchers)),
+            ("maxlag", "Largest lag of a replica on this broker, in records.", max_lag),
+            ("failedpartitionscount", "Replicas on this broker that are not fetched because of an error.", failed),
+            ("minfetchrate", "Fetch requests a second to the leader that gets fewest.", _least_rate(fetchers)),
         ):
             family = GaugeMetricFamily(f"kafka_server_replicafetchermanager_{name}", what, labels=FETCHER_LABELS)
             family.add_metric(REPLICA_FETCHERS, value)
             yield family
         counts: Sequence[tuple[str, str, Callable[[FetcherState], int]]] = (
-            ("requests", "Fetch requests to a leader.", lambda one: one.requests),
-            ("bytes", "Bytes of records copied from it.", lambda one: one.copied_bytes),
+            ("requests", "Fetch requests that this broker has sent to a leader.", lambda one: one.requests),
+            ("bytes", "Bytes of records that this broker has copied from a leader.", lambda one: one.copied_bytes),
         )
         for name, what, count in counts:
             counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=LEADER_LABELS)

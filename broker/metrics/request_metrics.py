@@ -24,26 +24,30 @@ Connected = tuple[str, tuple[str, str]]
 TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
     ("messagesin", "Records that clients have written.", lambda meter: meter.messages_in),
     ("bytesin", "Bytes of record batches that clients have written.", lambda meter: meter.bytes_in),
-    ("bytesout", "Bytes of record batches that consumers have been sent.", lambda meter: meter.bytes_out),
+    ("bytesout", "Bytes of record batches sent to consumers.", lambda meter: meter.bytes_out),
     ("totalproducerequests", "Produce requests with records of this topic.", lambda meter: meter.produces),
-    ("totalfetchrequests", "Partitions of this topic in answers to Fetch.", lambda meter: meter.fetches),
-    ("failedproducerequests", "Partitions whose records were refused.", lambda meter: meter.failed_produces),
-    ("failedfetchrequests", "Partitions that could not be read.", lambda meter: meter.failed_fetches),
+    ("totalfetchrequests", "Partitions of this topic in Fetch responses.", lambda meter: meter.fetches),
+    (
+        "failedproducerequests",
+        "Partitions of this topic whose records were refused.",
+        lambda meter: meter.failed_produces,
+    ),
+    ("failedfetchrequests", "Partitions of this topic that could not be read.", lambda meter: meter.failed_fetches),
 )
 """Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
 
 TIMES: Sequence[tuple[str, str, Callable[[ApiMeter], tuple[Sequence[int], float]]]] = (
-    ("totaltimems", "Milliseconds from a request to its answer.", lambda meter: (meter.buckets, meter.time_s)),
+    ("totaltimems", "Milliseconds from a request to its response.", lambda meter: (meter.buckets, meter.time_s)),
     (
         "localtimems",
-        "Milliseconds for which the event loop has worked on a request.",
+        "Milliseconds for which the event loop worked on a request.",
         lambda meter: (meter.local_buckets, meter.local_s),
     ),
 )
 """Name, meaning, and value as buckets and sum in seconds."""
 SIZES: Sequence[tuple[str, str, Callable[[ApiMeter], int]]] = (
-    ("requestbytes", "Bytes of requests.", lambda meter: meter.request_bytes),
-    ("responsebytes", "Bytes of answers.", lambda meter: meter.response_bytes),
+    ("requestbytes", "Bytes of received requests.", lambda meter: meter.request_bytes),
+    ("responsebytes", "Bytes of responses sent.", lambda meter: meter.response_bytes),
 )
 
 

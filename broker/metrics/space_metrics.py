@@ -16,11 +16,13 @@ LABELS = ("logdirectory",)
 
 def space_metrics(directories: Sequence[LogDirectory]) -> Iterable[Metric]:
     """The metrics of the online log directories."""
-    free = GaugeMetricFamily("odradek_log_dir_free_bytes", "Free on the directory's file system.", labels=LABELS)
-    total = GaugeMetricFamily("odradek_log_dir_total_bytes", "Bytes of the directory's file system.", labels=LABELS)
-    reserved = GaugeMetricFamily("odradek_log_dir_reserved_bytes", "Kept back for a full disk.", labels=LABELS)
+    free = GaugeMetricFamily("odradek_log_dir_free_bytes", "Free bytes of the directory's file system.", labels=LABELS)
+    total = GaugeMetricFamily(
+        "odradek_log_dir_total_bytes", "Size of the directory's file system in bytes.", labels=LABELS
+    )
+    reserved = GaugeMetricFamily("odradek_log_dir_reserved_bytes", "Bytes reserved for a full disk.", labels=LABELS)
     refuses = GaugeMetricFamily(
-        "odradek_log_dir_refuses_produce", "1 while producers are refused for lack of room.", labels=LABELS
+        "odradek_log_dir_refuses_produce", "1 while producers are refused for lack of space.", labels=LABELS
     )
     for directory in directories:
         if directory.failure is not None:

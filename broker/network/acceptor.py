@@ -130,7 +130,7 @@ class Acceptor:
             if not self._is_accepting or one.paused is not None:
                 return
             if len(self._connections) + len(self._opening) >= self._shares.connections:
-                self._pause("the limit of open files allows no more")
+                self._pause("the limit of open files (ulimit -n) allows no more")
                 return
             if (key := self._full_key(one)) is not None:
                 self._log_pause(f"{key} allows no more")
@@ -149,7 +149,7 @@ class Acceptor:
             if accepted.fileno() >= self._highest_descriptor:
                 # The system assigns the lowest free number, so nearly all are in use. Files need the rest.
                 self._held = accepted, one
-                self._pause("the limit of open files is near")
+                self._pause("the limit of open files (ulimit -n) is near")
                 return
             quotas = self._connections.quotas
             if quotas.rates is not None and (wait_ms := quotas.creation_delay_ms(one.name, self._now_ms())):
@@ -216,7 +216,7 @@ class Acceptor:
             return await self._loop.connect_accepted_socket(factory, accepted)
         except OSError as error:
             accepted.close()
-            logger.debug("a client disconnected before it was served: %s", error)
+            logger.debug("a client disconnected before its connection was set up: %s", error)
             return None
 
     def _opened(self, task: "asyncio.Task[object]") -> None:

@@ -410,7 +410,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._waiting is None:
             self._waiting = deque()
         if len(self._waiting) == UNAUTHENTICATED_FRAMES and not self.is_authenticated:
-            self.refuse(f"more than {UNAUTHENTICATED_FRAMES} requests wait before it has authenticated")
+            self.refuse(f"its client sent more than {UNAUTHENTICATED_FRAMES} requests before it authenticated")
             return
         self._waiting.append(frame if owned else memoryview(bytes(frame)))
         self._waiting_bytes += len(frame)

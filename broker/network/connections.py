@@ -117,7 +117,7 @@ class Connections:
         staying = [one for one in others if not one.is_closing]
         excess -= len(others) - len(staying)
         for connection in nsmallest(excess, staying, key=attrgetter("last_used_ms")):
-            connection.refuse(f"max.connections={self.quotas.max_connections} allows no more")
+            connection.refuse(f"max.connections={self.quotas.max_connections} is exceeded")
 
     def close_all(self) -> None:
         """Closes every connection (shutdown)."""

@@ -58,7 +58,7 @@ def shares_of(limit: int, in_use: int) -> DescriptorShares:
     if shares.connections < LEAST_CONNECTIONS:
         least = in_use + 2 * (LEAST_RESERVE + LEAST_CONNECTIONS) - 1
         raise TooFewDescriptorsError(
-            f"this process may have {limit} files open, and {in_use} are open before the first log and connection. "
+            f"this process may open {limit} files, and {in_use} are open before the first log and connection. "
             f"Raise the limit (ulimit -n) to 1024 or more; {least} is the least that a broker starts with"
         )
     return shares

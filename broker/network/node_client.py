@@ -236,7 +236,7 @@ class NodeClient:
             version = min(highest, theirs[1], max_version)
             if version >= max(lowest, theirs[0]):
                 return version
-        raise NodeUnavailableError(f"{self.address} serves no version of {request.NAME} that this broker knows")
+        raise NodeUnavailableError(f"{self.address} supports no version of {request.NAME} that this broker supports")
 
     async def _exchange(
         self, request: Message, version: int, response_type: type[Response], timeout_s: float | None = None

@@ -45,8 +45,8 @@ class QueuedRequests:
         for connection, since_ms in list(self.receiving.items()):
             if self.budget.waiting_count and since_ms <= oldest_ms:
                 connection.refuse(
-                    f"its request did not arrive within {RECEIVE_MAX_MS // 1000} s, and others wait for the memory"
-                    f" that it holds ({QUEUED_BYTES_KEY}={self.budget.total_bytes})"
+                    f"its request did not arrive within {RECEIVE_MAX_MS // 1000} s, and other connections wait for the"
+                    f" memory that it holds ({QUEUED_BYTES_KEY}={self.budget.total_bytes})"
                 )
 
 

@@ -28,7 +28,7 @@ class RunningTls:
     def finished(self, connection: Connection, engine: TlsEngine, tls: ServerTls) -> None:
         """Authenticates the client by its certificate, or refuses it."""
         if engine.suite() in tls.refused_suites:
-            connection.refuse(f"ssl.cipher.suites does not have {engine.suite()}, on which TLS 1.3 has agreed")
+            connection.refuse(f"TLS 1.3 chose the cipher suite {engine.suite()}, which ssl.cipher.suites does not have")
             return
         if self._principal_name is None:
             return
@@ -39,11 +39,11 @@ class RunningTls:
         try:
             name = distinguished_name.subject(certificate)
         except ValueError as error:
-            connection.refuse(f"the name in its certificate can't be read: {error}")
+            connection.refuse(f"the name in its client's certificate can't be read: {error}")
             return
         mapped = self._principal_name(name)
         if mapped is None:
-            connection.refuse(f"no rule of {MAPPING_KEY} matches the name in its certificate, {name!r}")
+            connection.refuse(f"no rule of {MAPPING_KEY} matches the name in its client's certificate, {name!r}")
             return
         connection.authenticated(f"User:{mapped}")
 

@@ -141,8 +141,8 @@ def produce_as_admin(side: Side, topic: str, index: int, key: bytes | None, valu
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        ((metadata_records.TopicRecord("../elsewhere", b"e" * 16), 0), "can't be a topic's name"),
-        (partition(-5), "has a partition -5"),
+        ((metadata_records.TopicRecord("../elsewhere", b"e" * 16), 0), "is not a topic name"),
+        (partition(-5), "can't have a partition -5"),
         (partition(3, directories=[b"d" * 16] * 2), "2 directories for 1 replicas"),
         (partition(3, leader_recovery_state=7), "ValueError: 7 is not a valid LeaderRecoveryState"),
         ((metadata_records.RemoveTopicRecord(b"n" * 16), 0), "no topic has the id"),

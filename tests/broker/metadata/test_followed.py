@@ -179,7 +179,7 @@ def test_directory_of_an_own_controller_is_refused_and_left_as_it_is(tmp_path: P
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"}
     directory = LogDirectory.open(tmp_path)
     try:
-        with pytest.raises(ConfigError, match="its own controller here"):
+        with pytest.raises(ConfigError, match="broker was its own controller"):
             FollowedMetadata.open(directory, ServerConfig.load(None, CLUSTER_CONFIG, {}), NOW_MS)
     finally:
         directory.abort()

@@ -40,7 +40,7 @@ def test_a_stop_writes_no_snapshot_that_loses_something(
         topic = service.image.topics_by_name["t"]
     if level < 17:
         assert service.log.snapshot_ids == kept
-        assert f"metadata.version {level} can't hold" in caplog.text
+        assert f"metadata.version {level} can't represent" in caplog.text
     else:
         assert len(service.log.snapshot_ids) == len(kept) + 1
     with open_service(tmp_path, crash=True) as service:
@@ -64,4 +64,4 @@ def test_a_running_broker_names_it_and_goes_on(tmp_path: Path, caplog: pytest.Lo
         asyncio.run(run(service))
         assert service.log.snapshot_ids == kept
     assert "could not write metadata snapshot" in caplog.text
-    assert "metadata.version 16 can't hold" in caplog.text
+    assert "metadata.version 16 can't represent" in caplog.text

@@ -96,7 +96,7 @@ async def test_a_changed_certificate_is_served_and_a_bad_one_is_not(
         spoil(files)
         await tls.look_at_files()
         assert await serial(port) == fresh.certificate.serial_number
-        [line] = [one.getMessage() for one in caplog.records if "stay as they were" in one.getMessage()]
+        [line] = [one.getMessage() for one in caplog.records if "were not reloaded" in one.getMessage()]
         assert files.server_store in line
         context = ssl.create_default_context(cafile=files.trust)
         assert await asyncio.to_thread(status, f"https://127.0.0.1:{port}/health", context) == (200, "ok\n")

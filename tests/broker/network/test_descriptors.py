@@ -67,7 +67,7 @@ def test_the_shares_and_what_is_open_already_make_up_the_limit(limit: int) -> No
 
 @pytest.mark.parametrize("limit", [10, 64, 80, 98])
 def test_a_limit_that_is_too_low_is_refused_with_the_least_one(limit: int) -> None:
-    with pytest.raises(TooFewDescriptorsError, match=f"{limit} files open, and 20 .*ulimit -n.* 99 is the least"):
+    with pytest.raises(TooFewDescriptorsError, match=f"open {limit} files, and 20 .*ulimit -n.* 99 is the least"):
         shares_of(limit, in_use=20)
 
 

@@ -194,7 +194,7 @@ async def test_few_requests_wait_before_authentication(caplog: pytest.LogCapture
         pipelined = b"".join(struct.pack(">i", len(one)) + one for one in (b"hello", b"user:odd", b"abc"))
         await patient.send(pipelined)
         assert await patient.read(28) == b"and who?welcome user:odd\0\0\0\3"
-    assert "more than 4 requests wait before it has authenticated" in caplog.text
+    assert "its client sent more than 4 requests before it authenticated" in caplog.text
 
 
 class LargePassword(Password):
