@@ -43,7 +43,7 @@ class AlterPartitionManager:
         self._channel = channel
         self._waiting: dict[Key, IsrChange] = {}
         self._wake = asyncio.Event()
-        self._complaint = RepeatedComplaint("the ISR of partitions could not be changed", time.monotonic)
+        self._complaint = RepeatedComplaint("could not change the ISR of partitions", time.monotonic)
 
     def submit(self, topic_id: bytes, data: AlterPartitionRequest.PartitionData, answered: Answered) -> None:
         """Sends a change with the next request."""

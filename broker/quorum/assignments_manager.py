@@ -33,7 +33,7 @@ class AssignmentsManager:
         self._wake = asyncio.Event()
         self._awaited: dict[Replica, tuple[bytes, asyncio.Future[None]]] = {}
         """Replica -> the directory id that :meth:`assigned` waits for in the metadata, and its future."""
-        self._complaint = RepeatedComplaint("the directories of replicas could not be reported", time.monotonic)
+        self._complaint = RepeatedComplaint("could not report the log directories of replicas", time.monotonic)
 
     def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
         """Reports that a replica lies in this directory, if the metadata names another one or none."""

@@ -85,7 +85,7 @@ class FairQueue(Generic[Item]):
         """Removes the oldest item of the client whose turn it is. Raises IndexError if nothing waits."""
         client = next(iter(self._clients), None)
         if client is None:
-            raise IndexError("nothing waits")
+            raise IndexError("no request waits")
         of_client = self._clients.pop(client)
         self._clients[client] = of_client
         item, size = of_client.pop_first()

@@ -73,7 +73,7 @@ class ForwardedConfigs:
             if not isinstance(response, KafkaError):
                 context.run_steps(request, self._merge(request, decided, response, context))
             elif response.error_code is ErrorCode.UNSUPPORTED_VERSION:
-                context.refuse("the active controller does not serve this version")
+                context.refuse("the active controller does not support this version")
             else:
                 context.fail(request, response)
 

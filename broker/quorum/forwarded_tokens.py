@@ -87,7 +87,7 @@ class ForwardedTokens:
                 _, position = decode(ResponseHeader, response_header_version(request.API_KEY, version), answer)
                 reply(decode(response_type, version, answer, position)[0])
             elif answer.error_code is ErrorCode.UNSUPPORTED_VERSION:
-                context.refuse("the active controller does not serve this version")
+                context.refuse("the active controller does not support this version")
             else:
                 context.fail(request, answer)
 

@@ -60,7 +60,7 @@ class Forwarding:
         self._channel = channel
         self._time_s = time_s
         self._overload = RepeatedComplaint("requests for the controllers are refused", time_s)
-        self._refused = RepeatedComplaint("requests of clients could not be passed on", time_s)
+        self._refused = RepeatedComplaint("could not forward requests of clients to the controllers", time_s)
         self._waiting: FairQueue[Pending] = FairQueue(MAX_WAITING, MAX_WAITING_BYTES)
         self._arrived = asyncio.Event()
         self.knows_versions = asyncio.Event()

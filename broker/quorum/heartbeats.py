@@ -110,7 +110,7 @@ class Heartbeats:
         if not lifecycle.heartbeat_answered(response, monotonic_ms()):
             self._controllers.complain(
                 "the controllers no longer know this registration (STALE_BROKER_EPOCH): another broker has registered"
-                " with this node.id, or this one was unregistered. Restart it once that is put right"
+                " with this node.id, or this one was unregistered. Correct that, then restart this broker"
             )
         elif response.error_code:
             self._controllers.complain(f"the active controller answers {described(response.error_code)}")

@@ -316,7 +316,8 @@ def _refusal(code: int, own: Registrant) -> str:
     if code == ErrorCode.UNSUPPORTED_VERSION:
         ranges = ", ".join(f"{name} {low} to {high}" for name, (low, high) in sorted(own.features.items()))
         return (
-            f"{name}: the cluster has finalised a feature level that this broker does not serve. It serves {ranges}."
+            f"{name}: the cluster has finalised a feature level that this broker does not support. It supports"
+            f" {ranges}."
             " Lower the others, for example: kafka-features.sh --bootstrap-controller HOST:PORT downgrade"
             " --feature share.version=0 --feature streams.version=0"
         )

@@ -141,7 +141,7 @@ class ClusterMembership(BrokerReports):
         self._heartbeats.wake()
         await self._until(lambda: self.lifecycle.state is BrokerState.SHUTTING_DOWN)
         if not self.lifecycle.is_shutdown_granted:
-            raise NotJoinedError("the controllers have not granted it")
+            raise NotJoinedError("the controllers have not granted the controlled shutdown")
 
     async def close(self) -> None:
         """Cancels both tasks and waits for their end."""

@@ -84,7 +84,7 @@ class MetadataFetcher:
                     return
                 await self._take(step)
         except (MetadataLogError, KafkaError, OSError) as error:
-            self._fail(f"the metadata of the cluster can't be kept: {error}")
+            self._fail(f"the metadata of the cluster can't be stored or applied: {error}")
         finally:
             if self._client is not None:
                 self._client.close()
@@ -138,11 +138,11 @@ class MetadataFetcher:
         try:
             self._write(step)
         except CorruptRecordError as damage:
-            self._complaint.complain(f"damaged batches came from {self._controllers.active}: {damage}")
+            self._complaint.complain(f"{self._controllers.active} sent damaged batches: {damage}")
         except (StorageError, OSError) as error:
             if not is_passing(error):
                 raise
-            self._complaint.complain(f"it can't be stored: {error}")
+            self._complaint.complain(f"can't write it to disk: {error}")
             self._observer.lost_connection()  # a snapshot begins anew
             self._discard_received()
         else:
@@ -153,7 +153,7 @@ class MetadataFetcher:
         log = self._metadata.log
         self._remember_leader()
         if isinstance(step, Truncate):
-            logger.info("the metadata log is truncated to offset %d, where the leader's differs", step.offset)
+            logger.info("truncating the metadata log to offset %d, where the leader's differs", step.offset)
             log.truncate_to(step.offset)
         elif isinstance(step, Append):
             log.append_fetched(step.records, self._clock_ms())
@@ -180,11 +180,11 @@ class MetadataFetcher:
             snapshot = await asyncio.to_thread(self._metadata.log.check_received, received)
         except MetadataLogError as damage:
             self._discard_received()
-            self._complaint.complain(f"a damaged snapshot came from {self._controllers.active}: {damage}")
+            self._complaint.complain(f"{self._controllers.active} sent a damaged snapshot: {damage}")
             await asyncio.sleep(RECONNECT_MS / 1000)
             return
         self._arrived()
-        logger.info("taking the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
+        logger.info("loading the metadata snapshot %s of the controllers", piece.snapshot_id.file_name)
         await self._in_turns(self._metadata.replace(received, snapshot, self._clock_ms()))
         self._received = None
         self._report_applied()

@@ -140,7 +140,7 @@ class MetadataObserver:
             return _refused(response.error_code)
         partition = next((one for topic in response.responses for one in topic.partitions), None)
         if partition is None:
-            return Retry(RETRY_MS, "the answer has no partition")
+            return Retry(RETRY_MS, "the answer lacks the metadata partition")
         leader = partition.current_leader
         moved = self._controllers.take_leader(leader.leader_id, leader.leader_epoch, said_by)
         if partition.error_code in LEADER_MOVED:
@@ -153,7 +153,7 @@ class MetadataObserver:
         snapshot = partition.snapshot_id
         if snapshot.epoch >= 0 and snapshot.end_offset >= 0:
             self._snapshot, self._position = SnapshotId(snapshot.end_offset, snapshot.epoch), 0
-            return Retry(0, "the leader no longer has what is missing here, it sends a snapshot")
+            return Retry(0, "the leader no longer has the records that this broker needs next, and sends a snapshot")
         diverging = partition.diverging_epoch
         if diverging.epoch >= 0:
             return self._diverged(diverging.epoch, diverging.end_offset)
@@ -198,7 +198,9 @@ class MetadataObserver:
         records = bytes(partition.unaligned_records or b"")
         if partition.position != self._position or not records:
             self._snapshot = None
-            return Retry(RETRY_MS, f"the snapshot was answered at byte {partition.position}, not {self._position}")
+            return Retry(
+                RETRY_MS, f"the controller sent snapshot bytes from {partition.position}, not {self._position}"
+            )
         piece = SnapshotPiece(snapshot_id, self._position, records, self._position + len(records) >= partition.size)
         self._position += len(records)
         if piece.is_last:

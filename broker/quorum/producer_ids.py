@@ -36,7 +36,7 @@ class ProducerIdBlocks(ProducerIdSource):
         self._next: range | None = None
         self._wanted = asyncio.Event()
         self._wanted.set()
-        self._complaint = RepeatedComplaint("no producer ids could be had from the controllers", time.monotonic)
+        self._complaint = RepeatedComplaint("could not get producer ids from the controllers", time.monotonic)
 
     def next_id(self, now_ms: int) -> int:
         """A producer id that was never given out. Raises KafkaError (COORDINATOR_LOAD_IN_PROGRESS: ask again)."""

@@ -190,7 +190,7 @@ class GroupCommit:
     def _try_later(self, logs: Sequence[Log], with_indexes: bool, error: KafkaError) -> None:
         """Syncs the logs again after a pause, in which connections or other files may be closed."""
         if logs:
-            logger.warning("%d logs are not synced yet, and are tried again: %s", len(logs), error)
+            logger.warning("could not sync %d logs; the broker tries again: %s", len(logs), error)
             self._timers.schedule(RETRY_MS, partial(self._request_all, logs, with_indexes))
 
     def _request_all(self, logs: Sequence[Log], with_indexes: bool) -> None:

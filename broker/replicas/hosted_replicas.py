@@ -172,7 +172,7 @@ class HostedReplicas:
         directory = self._directories.holder(topic, index)
         if directory is None:
             return
-        logger.info("%s-%d was moved to other brokers, its files are removed", topic, index)
+        logger.info("%s-%d was moved to other brokers; removing its files", topic, index)
         if self.dropped is not None:
             self.dropped(topic, index)
         partition = self._partitions.find(topic, index)

@@ -115,7 +115,7 @@ class ReplicaMoves:
         if source is not None and source is not target:
             if key in target.futures:
                 # A copy cancelled just now is still being removed there; the client retries.
-                raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} is leaving {path}")
+                raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} is being moved away from {path}")
             self._begin(partition, source, target)
 
     def _target(self, path: str) -> LogDirectory:
@@ -194,7 +194,7 @@ class ReplicaMoves:
             try:
                 move.cancel(self._clock_ms())
             except KafkaError as error:
-                logger.error("%s-%d: what was copied to %s could not be removed: %s", *key, move.target.path, error)
+                logger.error("%s-%d: could not remove its unfinished copy in %s: %s", *key, move.target.path, error)
 
     async def _copy(self, partition: Partition, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()

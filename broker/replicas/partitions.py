@@ -60,7 +60,7 @@ class Partitions:
         """Logs damage of a partition on disk, once, since consumers request it repeatedly."""
         if (topic, index, what) not in self._named_damage:
             self._named_damage.add((topic, index, what))
-            logger.error("%s-%d is damaged, consumers get no further: %s", topic, index, what)
+            logger.error("%s-%d is damaged; consumers can't read past the damage: %s", topic, index, what)
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with this id."""

@@ -109,9 +109,7 @@ class ReplicaLogs:
         if directory is not None:
             if directory.topic_id_of(topic, index) in (None, topic_id):
                 return directory.open_log(topic, index, config, now_ms, topic_id)
-            logger.warning(
-                "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
-            )
+            logger.warning("%s-%d on disk belongs to a deleted topic of that name; removing it", topic, index)
             directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
         chosen = self._place(topic, index)
         log = chosen.open_log(topic, index, config, now_ms, topic_id)
@@ -187,7 +185,7 @@ def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
         if read.topic_id in (None, found.topic_id):
             directory.found[topic, index] = read
         else:
-            logger.warning("%s-%d on disk belongs to another topic of that name; it is set aside", topic, index)
+            logger.warning("%s-%d on disk belongs to another topic of that name; renaming it to -stray", topic, index)
             directory.make_stray((topic, index))
     except OSError as error:
         raise directory.storage_error(error) from error

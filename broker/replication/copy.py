@@ -85,14 +85,14 @@ class Copy:
         log = self.log
         if step.offset < log.high_watermark:
             logger.warning(
-                "%s: truncated to offset %d, below the high watermark %d: the leader of epoch %d lacks what followed",
+                "%s: truncating to offset %d, below the high watermark %d: the leader of epoch %d lacks later records",
                 self.name,
                 step.offset,
                 log.high_watermark,
                 self.partition.leader_epoch,
             )
         else:
-            logger.info("%s: truncated to offset %d, where the leader's log differs", self.name, step.offset)
+            logger.info("%s: truncating to offset %d, where the leader's log differs", self.name, step.offset)
         pending = log.begin_truncation(step.offset)
         self._changed()
         if pending is not None:
@@ -103,7 +103,7 @@ class Copy:
 
     async def truncate_fully(self, step: TruncateFully) -> None:
         """Empties the copy, and starts it again at the leader's log start offset. Raises KafkaError."""
-        logger.warning("%s: begins again at offset %d, the start of the leader's log", self.name, step.offset)
+        logger.warning("%s: starting again at offset %d, the start of the leader's log", self.name, step.offset)
         start = self.log.log_start_offset
         pending = self.log.begin_truncation(start)
         if pending is not None:

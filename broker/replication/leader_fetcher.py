@@ -79,7 +79,7 @@ class LeaderFetcher:
         self._handover: asyncio.Future[FetchResponse | None]
         """The future that the task awaits while :meth:`_send_next` and :meth:`_answered` fetch without it."""
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
-        self._no_space = RepeatedComplaint(f"can't store what broker {leader_id} leads", time.monotonic)
+        self._no_space = RepeatedComplaint(f"can't store records from broker {leader_id}", time.monotonic)
 
     @property
     def copies(self) -> Mapping[Key, Copy]:
@@ -173,7 +173,7 @@ class LeaderFetcher:
             return True
         if is_full:
             raise NodeUnavailableError(problem)
-        logger.info("fetch session with broker %d ends: %s", self._leader_id, problem)
+        logger.info("closing the fetch session with broker %d: %s", self._leader_id, problem)
         return False
 
     # Small fetches, for which a produce with acks=all waits: sent and answered in callbacks, without waking the task.
@@ -282,14 +282,14 @@ class LeaderFetcher:
     def _not_carried_out(self, copy: Copy, error: KafkaError) -> None:
         partition = copy.partition
         if not isinstance(error, StorageError):
-            logger.error("%s: what broker %d sent can't be appended: %s", copy.name, self._leader_id, error)
+            logger.error("%s: can't append the records from broker %d: %s", copy.name, self._leader_id, error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
         elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
         else:  # the log directory goes offline because of it, and logs that itself
             partition.is_stopped = True
-            logger.error("%s: can't be followed any more: %s", copy.name, error)
+            logger.error("%s: stopped replicating: %s", copy.name, error)
 
     def _append(self, copy: Copy, step: AppendToCopy) -> None:
         """Appends records to a copy. Raises KafkaError."""
@@ -305,10 +305,12 @@ class LeaderFetcher:
         elif isinstance(step, TruncateFully):
             await copy.truncate_fully(step)
         elif isinstance(step, Pause):
-            logger.info("%s: broker %d answers %s", copy.name, self._leader_id, step.code.name)
+            logger.info(
+                "%s: broker %d answered %s; it retries after a pause", copy.name, self._leader_id, step.code.name
+            )
             copy.partition.pause(monotonic_ms(), step.delay_ms)
         elif isinstance(step, StopFetching):
-            logger.info("%s: broker %d leads in a later epoch, waiting for the metadata", copy.name, self._leader_id)
+            logger.info("%s: broker %d has a later leader epoch, waiting for metadata", copy.name, self._leader_id)
 
     async def _out_of_range(self, copy: Copy) -> Step:
         """The step after OFFSET_OUT_OF_RANGE: asks the leader for its first and last offset. Raises

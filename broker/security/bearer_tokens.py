@@ -32,7 +32,7 @@ def validation_of(settings: OAuthBearerSettings) -> Validate:
     except ValueError as problem:
         raise ConfigError([f"the login module of OAUTHBEARER: {problem}"]) from None
     logger.warning(
-        "OAUTHBEARER takes tokens without a signature: a client can log in with any name. Use it for tests only; "
+        "OAUTHBEARER accepts tokens without a signature: a client can log in with any name. Use it for tests only; "
         "sasl.server.callback.handler.class=%s checks signatures",
         JWKS_HANDLER,
     )
@@ -42,7 +42,7 @@ def validation_of(settings: OAuthBearerSettings) -> Validate:
 def _by_keys(settings: JwksSettings) -> Validate:
     for key, value in ((AUDIENCE_KEY, settings.audiences), (ISSUER_KEY, settings.issuer)):
         if not value:
-            logger.warning("OAUTHBEARER checks tokens without %s: tokens that are meant for others may pass", key)
+            logger.warning("OAUTHBEARER checks tokens without %s, so tokens for other services may be accepted", key)
     try:
         from ..authentication.signed_tokens import TokenRules
         from .jwks import open_keys

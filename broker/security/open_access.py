@@ -59,12 +59,12 @@ def carried_security(
     layers = [image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id))]
     keys = carried_configs(layers)
     if keys:
-        yield f"the metadata holds broker configs for security that is not served: {', '.join(keys)}. {KEPT}"
+        yield f"the metadata holds broker configs for security that is not supported: {', '.join(keys)}. {KEPT}"
     passed_over = sorted({key for layer in layers for key in layer if key in READ_AT_START})
     if passed_over:
         yield (
             f"the metadata holds the broker configs {', '.join(passed_over)}, which are not applied: "
-            "this broker takes them from its own configuration at start"
+            "this broker reads them only from its own configuration, at start"
         )
 
 
@@ -74,8 +74,8 @@ def open_listeners(bound: Iterable[tuple[str, str]], enforces_acls: bool = False
     if names:
         allowed = "do what the ACLs allow User:ANONYMOUS" if enforces_acls else "read and change everything"
         yield (
-            f"any machine that reaches the listener {', '.join(names)} may {allowed}: it asks "
-            "for no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
+            f"any machine that reaches the listener {', '.join(names)} may {allowed}: it requires "
+            "no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
         )
 
 

@@ -55,9 +55,11 @@ class Reread(Generic[Value]):
             try:
                 self.value = self._read()
             except ConfigError as error:
-                logger.warning("%s stay as they were: %s", self._what, "; ".join(error.problems))
+                logger.warning(
+                    "%s were not reloaded, the earlier ones stay in use: %s", self._what, "; ".join(error.problems)
+                )
             else:
-                logger.info("%s were read again", self._what)
+                logger.info("%s were reloaded", self._what)
         return self.value
 
     def _look(self) -> tuple[object, list[Stamp]]:

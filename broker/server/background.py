@@ -284,16 +284,16 @@ def _report(error: Exception) -> None:
 
 
 def _report_collecting(error: Exception) -> None:
-    logger.error("deleted files can't be collected", exc_info=error)
+    logger.error("could not list deleted files", exc_info=error)
 
 
 def _report_removal(removing: "asyncio.Future[None]") -> None:
     if not removing.cancelled() and (error := removing.exception()) is not None:
-        logger.error("deleted files can't be removed", exc_info=error)
+        logger.error("could not remove deleted files", exc_info=error)
 
 
 def _report_flushing(error: Exception) -> None:
-    logger.error("logs can't be flushed", exc_info=error)
+    logger.error("could not flush logs", exc_info=error)
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:

@@ -130,7 +130,7 @@ class Broker:
         self.config = config = config_under(image, self.static_config, self.metadata.node_id)
         changed = {key for key, text in config.originals.items() if before.get(key) != text}
         if unused := sorted(changed & set(config.keys_without_effect())):
-            logger.info("dynamic configs that are known to Kafka, without effect here: %s", ", ".join(unused))
+            logger.info("these dynamic configs of Apache Kafka have no effect in this broker: %s", ", ".join(unused))
         entries = (config["max.connections.per.ip.overrides"] or "").split(",")
         overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
         listeners = [*config.listeners, *config.controller_listeners]

@@ -119,7 +119,7 @@ class ClusterMember(Role):
         )
         self._membership = self.reports = membership
         self._start_channels(membership)
-        logger.info("joining cluster %s by the controllers at %s", metadata.cluster_id, membership.controllers)
+        logger.info("joining cluster %s through the controllers at %s", metadata.cluster_id, membership.controllers)
         membership.start()
         with _as_start_errors():
             await membership.joined()
@@ -258,7 +258,7 @@ class ClusterMember(Role):
                 reply(response)
             elif response.error_code is ErrorCode.UNSUPPORTED_VERSION:
                 # The active controller has changed. The client connects anew and learns the versions of this one.
-                context.refuse("the active controller does not serve this version")
+                context.refuse("the active controller does not support this version")
             else:
                 context.fail_undecoded(frame, response)
 
@@ -275,7 +275,9 @@ class ClusterMember(Role):
         except LeftError:
             logger.warning("stopping without a controlled shutdown: a second signal came")
         else:
-            logger.info("the controllers have taken over in %.1f s", time.monotonic() - begin_s)
+            logger.info(
+                "the controllers moved the leaders of this broker's partitions in %.1f s", time.monotonic() - begin_s
+            )
         if self._fetchers is not None:
             self._fetchers.close()
 

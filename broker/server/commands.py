@@ -79,7 +79,9 @@ def serve(options: argparse.Namespace) -> int:
     set_up_logging(options.log_level, options.log_format)
     unused = config.keys_without_effect()
     if unused:
-        logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
+        logging.getLogger(__name__).info(
+            "these keys of Apache Kafka have no effect in this broker: %s", ", ".join(unused)
+        )
     try:
         raise_descriptor_limit()
         descriptor_shares(more=LOOP_FILES)  # raises, before the event loop would fail with less clear words
@@ -187,7 +189,7 @@ def ownership_hint(error: BaseException) -> Iterator[str]:
     owner = path.stat()
     yield (
         f"(This process is uid {os.geteuid()} with gid {os.getegid()}; {path} belongs to uid {owner.st_uid} and gid "
-        f"{owner.st_gid} with mode {owner.st_mode & 0o7777:o}. As root, `chown -R {os.geteuid()} {path}` mends it.)"
+        f"{owner.st_gid} with mode {owner.st_mode & 0o7777:o}. As root, `chown -R {os.geteuid()} {path}` fixes it.)"
     )
 
 

@@ -60,7 +60,7 @@ class QuotaEnforcement:
     def _looked_up(self, quotas: Quotas, host_names: list[str], addresses: Mapping[str, str]) -> None:
         for host in host_names:
             if host not in addresses:
-                logger.warning("the quota of the host name %r has no effect: the name is unknown", host)
+                logger.warning("the quota of the host name %r has no effect: the name can't be resolved", host)
         self._resolved.update(addresses)
         self._limit_addresses(quotas, [((IP, host),) for host in addresses])
 

@@ -45,11 +45,11 @@ def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable
     def expired() -> list[Message]:
         found = expired_tokens(metadata.image, clock_ms())
         if found:
-            logger.info("removing delegation tokens that have expired: %d", len(found))
+            logger.info("removing %d expired delegation tokens", len(found))
         return found
 
     def failed(error: KafkaError) -> None:
-        logger.error("expired delegation tokens can't be removed: %s", error)
+        logger.error("could not remove expired delegation tokens: %s", error)
 
     def check() -> None:
         timers.schedule(interval_ms, check)

@@ -142,10 +142,10 @@ class WarmUp:
             self._next()
         except (ImportError, OSError) as error:
             if _lacks_descriptors(error):
-                logger.info("modules are imported later, since no file descriptor is left: %s", error)
+                logger.info("importing modules later, because no file descriptor is left: %s", error)
                 self._schedule(RETRY_MS, self.step)
                 return
-            logger.warning("a module can't be imported, requests that need it will fail: %s", error)
+            logger.warning("could not import a module; requests that need it will fail: %s", error)
         self._next = next(self._left, None)
         self._schedule(PAUSE_MS, self.step)
 

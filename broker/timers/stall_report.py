@@ -94,6 +94,6 @@ def words(stall: Stall) -> str:
             what = str(stall.request)
         return f"it {'ran' if is_busy else 'waited in'} {what}, {stall.stack[-1]}"
     if not is_busy:
-        return "the process did not run: it was stopped, or no processor was free"
+        return "the process did not run: it was stopped, or it got no CPU"
     last = "" if stall.request is None else f"; the last request was {stall.request}"
     return f"one call held the interpreter{last}"

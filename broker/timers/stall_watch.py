@@ -80,7 +80,7 @@ class StallWatch:
             cpu_ms = int((cpu_s - self._cpu_s) * 1000)
             stall = Stall(length_ms, cpu_ms, slept_ms, stack, request or self._last_request(), sliced)
             logger.warning(
-                "the broker served no requests for %.1f s (%.1f s of processor time): %s",
+                "the broker served no requests for %.1f s (%.1f s of CPU time): %s",
                 length_ms / 1000,
                 cpu_ms / 1000,
                 words(stall),

@@ -217,11 +217,11 @@ def _is_settled(order: MarkerOrder, topic_partition: TopicPartition, error: Erro
     """Whether the error means that the partition needs no marker. ``exists``: the metadata has the partition."""
     where = f"{topic_partition[0]}-{topic_partition[1]}"
     if error in _GONE and not exists:
-        logger.info("%s does not exist any more: transaction %r needs no marker there", where, order.transactional_id)
+        logger.info("%s no longer exists: transaction %r needs no marker there", where, order.transactional_id)
         return True
     if error in _OVERTAKEN or error is _UNWRITABLE:
-        logger.warning("%s: the marker of transaction %r is refused: %s", where, order.transactional_id, error.name)
+        logger.warning("%s: refused the marker of transaction %r: %s", where, order.transactional_id, error.name)
         return True
     if error is not ErrorCode.NETWORK_EXCEPTION:  # the connection has its own line
-        logger.warning("%s: the marker of transaction %r is tried again: %s", where, order.transactional_id, error.name)
+        logger.warning("%s: sending the marker of transaction %r again: %s", where, order.transactional_id, error.name)
     return False

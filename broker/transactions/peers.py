@@ -88,7 +88,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             self._complaint.complain(error)
             return [partial(question.failed, ErrorCode.NETWORK_EXCEPTION) for question in questions]
         except Exception:  # a bug must not leave a transaction open: the error makes the marker writer retry
-            logger.exception("%d questions to another broker failed", len(questions))
+            logger.exception("%d requests to another broker failed", len(questions))
             return [partial(question.failed, ErrorCode.UNKNOWN_SERVER_ERROR) for question in questions]
         self._complaint.resolved()
         return answers

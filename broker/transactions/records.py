@@ -98,7 +98,7 @@ def _transaction(transactional_id: str, value: TransactionLogValue) -> Transacti
     if value.producer_id < 0 or value.producer_epoch < 0 or value.next_producer_id < NO_PRODUCER_ID:
         # No marker could be written for it. Only this id is refused, as in Kafka.
         producer = (value.producer_id, value.producer_epoch, value.next_producer_id)
-        logger.error("transactional id %r is not served: its record names the producer %s", transactional_id, producer)
+        logger.error("transactional id %r can't be used: invalid producer %s in its record", transactional_id, producer)
         state = TransactionState.DEAD
     return Transaction(
         transactional_id=transactional_id,

@@ -82,5 +82,5 @@ def test_copy_with_records_that_the_next_leader_lacks_is_truncated(cluster: Clus
     eventually("equal bytes", lambda: segment(ours) == segment(second))
     assert segment(ours).count(b"lost") < 2
     assert b"written by the second leader" in segment(ours)
-    assert f"{TOPIC}-0: truncated to offset" in ours.log()
+    assert f"{TOPIC}-0: truncating to offset" in ours.log()
     assert " ERROR " not in ours.log()

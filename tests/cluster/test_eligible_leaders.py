@@ -245,7 +245,7 @@ def test_unclean_leader_makes_the_others_truncate(brokers: Brokers, by_tool: boo
     assert recovery_states(brokers[3], topic) == [RECOVERING, RECOVERED]
     assert numbers(brokers, topic, 150) == [*range(100), *range(500, 550)]
     until_equal(brokers, topic, (1, 2))
-    assert f"{topic}-0: truncated to offset 100" in brokers[1].log()
+    assert f"{topic}-0: truncating to offset 100" in brokers[1].log()
     no_tracebacks(brokers)
 
 

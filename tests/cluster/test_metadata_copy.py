@@ -124,7 +124,7 @@ def test_snapshot_is_fetched_and_kafka_takes_the_directory_over_and_back(tmp_pat
         first = controller.log_dir / METADATA / FIRST_SEGMENT
         eventually("the controller deletes its oldest segment", lambda: not first.exists())
         broker.start()
-        assert "taking the metadata snapshot" in broker.log()
+        assert "loading the metadata snapshot" in broker.log()
         assert_serves(broker, 1)
         produce(broker)
         assert broker.stop() == 0
@@ -142,7 +142,7 @@ def test_snapshot_is_fetched_and_kafka_takes_the_directory_over_and_back(tmp_pat
         broker.start()
         assert_serves(broker, 3)
         with controllers.broker(tmp_path / "b3", 3) as late:
-            assert "taking the metadata snapshot" in late.log()
+            assert "loading the metadata snapshot" in late.log()
             names = AdminClient({"bootstrap.servers": late.bootstrap_servers}).list_topics(timeout=60).topics
             assert {"kept", "t29"} <= names.keys()
             controller.stop()  # first: so the last change that it has committed is in both copies

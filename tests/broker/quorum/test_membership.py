@@ -76,5 +76,5 @@ async def test_task_that_fails_ends_the_start(tmp_path: Path) -> None:
 
 async def test_broker_that_never_registered_leaves_without_the_controllers(tmp_path: Path) -> None:
     async with waiting(tmp_path) as membership:
-        with pytest.raises(NotJoinedError, match="have not granted it"):
+        with pytest.raises(NotJoinedError, match="have not granted the controlled shutdown"):
             await membership.leave()

@@ -52,7 +52,7 @@ async def test_highest_version_of_both_is_sent_and_a_missing_one_is_an_error() -
         assert (received.log_dirs, received.previous_broker_epoch) == ([bytes(16)], -1), (
             "version 2 has directories only"
         )
-        with pytest.raises(NodeUnavailableError, match="serves no version of AllocateProducerIds"):
+        with pytest.raises(NodeUnavailableError, match="supports no version of AllocateProducerIds"):
             await client.send(IDS, AllocateProducerIdsResponse, TIMEOUT_S)
         client.close()
 

@@ -164,7 +164,7 @@ async def test_node_without_sasl_is_unavailable() -> None:
     """Nothing is sent to a node that does not ask who this broker is."""
     async with FakeNode(node_answers(iter([])), SERVED) as node:
         client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
-        with pytest.raises(NodeUnavailableError, match="serves no version of SaslHandshakeRequest"):
+        with pytest.raises(NodeUnavailableError, match="supports no version of SaslHandshakeRequest"):
             await ask(client)
         assert node.received == []
 

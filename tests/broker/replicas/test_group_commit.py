@@ -355,6 +355,6 @@ async def test_without_descriptors_acknowledgements_wait_and_the_directory_stays
     assert all(path.log(index).offsets.synced_offset == 1 for index in range(partitions))
     assert path.directory.failure is None
     assert {record.levelname for record in caplog.records} == {"WARNING"}
-    assert "are tried again" in caplog.text
+    assert "the broker tries again" in caplog.text
     assert "ulimit -n" in caplog.text
     await path.close()

@@ -25,7 +25,7 @@ REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
 @pytest.mark.parametrize(
     ("stall", "said"),
     [
-        (Stall(8_400, 10, 0, (), REQUEST), "the process did not run: it was stopped, or no processor was free"),
+        (Stall(8_400, 10, 0, (), REQUEST), "the process did not run: it was stopped, or it got no CPU"),
         (Stall(8_400, 10, 8_000, (), REQUEST), "the machine was suspended"),
         (
             Stall(2_000, 1_900, 0, (DISPATCH, APPEND), REQUEST),

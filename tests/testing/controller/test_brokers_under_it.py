@@ -106,7 +106,7 @@ def test_controlled_shutdown_is_granted(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
         cluster.create("orders", [[1], [2]])
         assert cluster[2].stop() == 0
-        assert "the controllers have taken over" in cluster[2].log()
+        assert "the controllers moved the leaders" in cluster[2].log()
         assert cluster.image.brokers[2].fenced
         assert cluster.partition("orders", 0).leader == 1
         assert cluster.partition("orders", 1).leader == NO_LEADER
@@ -146,5 +146,5 @@ def test_new_broker_starts_from_a_snapshot(tmp_path: Path) -> None:
             cluster.create(name, [[1]])
         eventually("the log begins after offset 0", lambda: not (log / f"{0:020}.log").exists())
         cluster.add(2).start()
-        assert "taking the metadata snapshot" in cluster[2].log()
+        assert "loading the metadata snapshot" in cluster[2].log()
         assert set(topics(cluster)) >= set(names)
