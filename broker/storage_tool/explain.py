@@ -57,9 +57,9 @@ def command(
     """Prints the explanation of each partition. Returns the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
     if path is None and server is None and not directories:
-        raise click.UsageError("give the log directories, --config or --bootstrap-server")
+        raise click.UsageError("name the log directories, --config or --bootstrap-server")
     if server is not None and directories:
-        raise click.UsageError("give directories or --bootstrap-server, not both")
+        raise click.UsageError("name directories or --bootstrap-server, not both")
     chosen = list(directories) if server is None else directories_of(server)
     chosen = chosen or all_directories(config)
     now_ms = clock_ms()
@@ -104,7 +104,7 @@ def _print_free_space(offline: OfflineDirectories) -> None:
     if cap >= 0:
         click.echo(
             f"{CAP_KEY} is {in_words(cap)}: near it the oldest segments of topics with cleanup.policy=delete are"
-            " deleted, whatever the lines below say"
+            " deleted, even if the lines below say that they stay"
         )
 
 
@@ -130,7 +130,9 @@ def _explain_all(offline: OfflineDirectories, topics: frozenset[str], *, as_json
     for directory in offline.directories:
         for entry in Files().list(directory.path):
             if entry.name.endswith(DELETE_DIRECTORY_SUFFIX) and not topics and not as_json:
-                click.echo(f"\n{entry.name}: of a deleted topic; goes after file.delete.delay.ms, or at the next start")
+                click.echo(
+                    f"\n{entry.name}: of a deleted topic; removed after file.delete.delay.ms or at the next start"
+                )
 
 
 def _configs(offline: OfflineDirectories, topic: str) -> str:

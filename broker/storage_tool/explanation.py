@@ -81,8 +81,9 @@ def explain_partition(facts: PartitionOnDisk, config: LogConfig, check_interval_
     sentences += _transactions(facts)
     if facts.deleted_files:
         sentences.append(
-            f"{_count(facts.deleted_files, 'file')} ({in_words(facts.deleted_bytes)}) were deleted already and leave"
-            f" the disk after file.delete.delay.ms ({duration(config.file_delete_delay_ms)}), or at the next start."
+            f"{_count(facts.deleted_files, 'file')} ({in_words(facts.deleted_bytes)}) were deleted already and are"
+            f" removed from disk after file.delete.delay.ms ({duration(config.file_delete_delay_ms)}), or at the next"
+            " start."
         )
     return Explanation(sentences, oldest_goes_ms)
 
@@ -98,9 +99,9 @@ def _contents(facts: PartitionOnDisk) -> Iterator[str]:
     )
     if facts.log_start_offset > first.base_offset:
         yield (
-            f"Records below offset {facts.log_start_offset} are deleted (DeleteRecords), but still take room from"
-            f" {first.base_offset} on: a segment leaves the disk as a whole, the first once the log starts at"
-            f" {first.end_offset}."
+            f"Records below offset {facts.log_start_offset} are deleted (DeleteRecords), but those from offset"
+            f" {first.base_offset} on still take space: a segment is removed as a whole, the first one when the log"
+            f" start offset has reached {first.end_offset}."
         )
 
 
@@ -113,7 +114,7 @@ def _expiry_ms(segment: SegmentOnDisk, config: LogConfig) -> int | None:
 
 def _by_age(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int, now_ms: int) -> Iterator[str]:
     if config.retention_ms < 0:
-        yield "Nothing goes by age: retention.ms is -1."
+        yield "Nothing is deleted by age: retention.ms is -1."
         return
     first = facts.segments[0]
     goes_ms = first.largest_timestamp + config.retention_ms
@@ -122,13 +123,13 @@ def _by_age(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int, n
     limit = f"retention.ms is {duration(config.retention_ms)}"
     if goes_ms < now_ms:
         yield (
-            f"{what} is due: {newest}, {limit}. It goes at the next check, which comes every"
-            f" {duration(check_interval_ms)} (log.retention.check.interval.ms) while a broker runs."
+            f"{what} is due: {newest}, {limit}. It is deleted at the next check, which comes"
+            f" every {duration(check_interval_ms)} (log.retention.check.interval.ms) while a broker runs."
         )
         return
     yield (
-        f"{what} goes {_when(goes_ms, now_ms)}: {newest}, {limit}, and a segment goes as a whole, when its newest"
-        " record is old enough."
+        f"{what} is deleted {_when(goes_ms, now_ms)}: {newest}, {limit}, and a segment is deleted as a whole, when its"
+        " newest record is old enough."
     )
     future = [segment for segment in facts.segments if segment.largest_timestamp > now_ms]
     if future:
@@ -142,22 +143,22 @@ def _by_age(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int, n
 
 def _by_size(facts: PartitionOnDisk, config: LogConfig, check_interval_ms: int) -> Iterator[str]:
     if config.retention_bytes < 0:
-        yield "Nothing goes by size: retention.bytes is -1."
+        yield "Nothing is deleted by size: retention.bytes is -1."
         return
     first = facts.segments[0]
     over = facts.size - config.retention_bytes - first.size
     limit = f"retention.bytes is {in_words(config.retention_bytes)}, for each partition"
     if over >= 0:
-        yield f"{limit}: the oldest segment goes at the next check (every {duration(check_interval_ms)})."
+        yield f"{limit}: the oldest segment is deleted at the next check (every {duration(check_interval_ms)})."
     elif len(facts.segments) == 1:
         yield (
-            f"{limit}, and only whole segments go: there is one alone, so it may take segment.bytes"
-            f" ({in_words(config.segment_bytes)}) more before the first goes."
+            f"{limit}, and only whole segments are deleted. There is one segment, so the log may grow by segment.bytes"
+            f" ({in_words(config.segment_bytes)}) before the first one is deleted."
         )
     else:
         yield (
-            f"{limit}: the oldest segment goes when {in_words(-over)} more are written, since the rest alone must"
-            " reach the limit."
+            f"{limit}: the oldest segment is deleted when {in_words(-over)} more are written, because the others must"
+            " reach the limit without it."
         )
 
 
@@ -176,7 +177,7 @@ def _compaction(facts: PartitionOnDisk, config: LogConfig, now_ms: int) -> Itera
     if not facts.dirty_bytes:
         yield "The active segment is never cleaned, so there is nothing to do until it rolls."
     elif ratio > config.min_cleanable_dirty_ratio:
-        yield "It is cleaned as soon as the log cleaner comes to it."
+        yield "It is cleaned as soon as the log cleaner has time for it."
     else:
         yield (
             f"It is cleaned when the ratio is above min.cleanable.dirty.ratio ({config.min_cleanable_dirty_ratio})"
@@ -184,10 +185,10 @@ def _compaction(facts: PartitionOnDisk, config: LogConfig, now_ms: int) -> Itera
             + "."
         )
     if config.min_compaction_lag_ms:
-        yield f"Records younger than min.compaction.lag.ms ({duration(config.min_compaction_lag_ms)}) are left alone."
+        yield f"Records younger than min.compaction.lag.ms ({duration(config.min_compaction_lag_ms)}) are not cleaned."
     yield (
         f"A tombstone stays for delete.retention.ms ({duration(config.delete_retention_ms)}) after the cleaner has"
-        " first met it."
+        " first read it."
     )
 
 
@@ -206,7 +207,7 @@ def _active(facts: PartitionOnDisk, config: LogConfig, now_ms: int) -> Iterator[
     rolls_ms = now_ms + config.segment_ms - active.waited_ms
     left = max(0, config.segment_bytes - active.size)
     yield (
-        f"The active segment (from offset {active.base_offset}, {in_words(active.size)}) is still written: it rolls"
+        f"The active segment (from offset {active.base_offset}, {in_words(active.size)}) is still written to: it rolls"
         f" after {in_words(left)} more (segment.bytes) or with the first record {_when(rolls_ms, now_ms)} (segment.ms)."
     )
 
@@ -215,8 +216,8 @@ def _transactions(facts: PartitionOnDisk) -> Iterator[str]:
     for transaction in facts.transactions:
         yield (
             f"Producer {transaction.producer_id} has a transaction open since offset {transaction.first_offset} (last"
-            f" written {moment(transaction.last_timestamp)}): readers of committed data stop at offset"
-            f" {facts.last_stable_offset}, and the cleaner too, until it is committed or aborted."
+            f" written {moment(transaction.last_timestamp)}): read_committed consumers and the cleaner"
+            f" stop at offset {facts.last_stable_offset} until it is committed or aborted."
         )
 
 

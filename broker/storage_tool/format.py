@@ -68,17 +68,17 @@ def random_uuid_command() -> int:
 @click.option("-t", "--cluster-id", required=True, help="The cluster ID to use; random-uuid prints one.")
 @click.option("-S", "--add-scram", "scram", multiple=True, help="A SCRAM user: SCRAM-SHA-256=[name=...,password=...].")
 @click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are formatted already.")
-@click.option("-r", "--release-version", help="The release whose features to begin with.  [default: 4.3-IV0]")
+@click.option("-r", "--release-version", help="The release whose feature levels to use.  [default: 4.3-IV0]")
 @click.option("-f", "--feature", "features", multiple=True, help="The level of a feature: NAME=LEVEL.")
-@click.option("-s", "--standalone", is_flag=True, help="This node is the only voter of a dynamic quorum.")
+@click.option("-s", "--standalone", is_flag=True, help="Make this node the only voter of a dynamic quorum.")
 @click.option(
     "-N",
     "--no-initial-controllers",
     "no_controllers",
     is_flag=True,
-    help="For process.roles=broker only.",
+    help="Begin without voters; for process.roles=broker only.",
 )
-@click.option("-I", "--initial-controllers", "controllers", help="id@host:port:directory of this node.")
+@click.option("-I", "--initial-controllers", "controllers", help="The only voter, this node: ID@HOST:PORT:DIRECTORY.")
 def format_command(
     path: Path,
     cluster_id: str,
@@ -93,13 +93,13 @@ def format_command(
     """Formats the directories that are not formatted yet. Returns the exit code."""
     if sum([standalone, no_controllers, controllers is not None]) > 1:
         raise click.UsageError(
-            "only one of --standalone, --no-initial-controllers and --initial-controllers is possible"
+            "only one of --standalone, --no-initial-controllers and --initial-controllers can be used"
         )
     config = load_configuration(path)
     if no_controllers and config.get_list("process.roles") != ["broker"]:
         raise click.ClickException(
-            "--no-initial-controllers makes a node that waits for the controllers of another; Odradek keeps its"
-            " metadata itself, unless process.roles=broker is set. Use --standalone, or controller.quorum.voters in the"
+            "--no-initial-controllers is for a node that joins controllers elsewhere; Odradek is its own"
+            " controller, unless process.roles=broker is set. Use --standalone, or controller.quorum.voters in the"
             " configuration."
         )
     given_id = _given_directory_id(config, controllers)
@@ -192,7 +192,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
 def _check_feature(name: str, level: int, release_version: str | None, *, is_dynamic: bool) -> None:
     if name in KAFKA_ONLY:
         raise click.ClickException(
-            f"{name} is not served by Odradek yet: clients that see it finalised rely on it. A Kafka that takes the"
+            f"{name} is not supported by Odradek yet: clients that see it finalised rely on it. A Kafka that takes the"
             " directory over can raise it by kafka-features.sh."
         )
     if name not in SUPPORTED_FEATURES:

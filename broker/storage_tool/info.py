@@ -34,11 +34,11 @@ def info(arguments: list[str]) -> int:
 )
 @click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The configuration file.")
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> int:
     """Describes the log directories. Returns the exit code."""
     if path is not None and directories:
-        raise click.UsageError("give --config or directories, not both")
+        raise click.UsageError("name --config or directories, not both")
     if path is None and not directories:
         raise click.UsageError("argument --config/-c is required, or directories")
     chosen = list(directories) if path is None else all_directories(load_configuration(path))
@@ -118,7 +118,7 @@ def _print(found: list[Path], metas: dict[Path, MetaProperties], problems: list[
             else "not stopped cleanly: the next start recovers it"
         )
         click.echo(
-            f"{directory}: {state}; {in_words(facts['bytes'])} taken, {in_words(facts['freeBytes'])} of "
+            f"{directory}: {state}; {in_words(facts['bytes'])} used, {in_words(facts['freeBytes'])} of "
             f"{in_words(facts['totalBytes'])} free, reserve {in_words(facts['reservedBytes'])}"
         )
     if problems:

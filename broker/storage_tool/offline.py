@@ -95,9 +95,7 @@ class OfflineDirectories:
                 try:
                     log = directory.open_log(topic, partition, self.config_of(topic), self.now_ms)
                 except (CorruptRecordError, KafkaError) as problem:
-                    log = (
-                        f"can't be read: {problem}; a running broker may be writing there, else `odradek storage check`"
-                    )
+                    log = f"can't be read: {problem}. If no broker is writing there, run `odradek storage check`"
                 yield directory, topic, partition, log
                 if isinstance(log, Log):
                     log.abort()

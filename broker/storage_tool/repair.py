@@ -55,13 +55,12 @@ def repair(arguments: list[str]) -> int:
 
 @click.command(
     help="Repair damage as a start does: complete interrupted operations, cut torn ends after the recovery points,"
-    " rebuild indexes, snapshots and epochs. The broker must be stopped. With --dry-run nothing is changed, and the"
-    " changes are only shown.",
+    " rebuild indexes, snapshots and epochs. The broker must be stopped. --dry-run only shows the changes.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
-@click.option("--dry-run", is_flag=True, help="Change nothing, show the changes.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, only show the changes.")
 @click.option(
     "--from-start",
     is_flag=True,
@@ -73,7 +72,7 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
     config = ServerConfig.load() if path is None else load_configuration(path)
     chosen = list(directories) or (all_directories(config) if path is not None else [])
     if not chosen:
-        raise click.UsageError("give the log directories, or --config")
+        raise click.UsageError("name the log directories, or --config")
     for directory in chosen:
         if not directory.is_dir() or read_meta_properties(Files(), directory) is None:
             raise click.ClickException(
@@ -153,7 +152,7 @@ def _repair_directory(
     try:
         assert directory.meta is not None
         for file in damaged:
-            show(f"{file}: damaged; it is rebuilt from the log")
+            show(f"{file}: damaged; rebuilding it from the log")
             files.remove(file)
         if from_start:
             directory.distrust()

@@ -28,13 +28,13 @@ def directories_of(server: str) -> list[Path]:
     """The log directories of the broker at ``host:port``. Raises click.ClickException with what to do."""
     host, colon, port = server.rpartition(":")
     if not colon or not port.isdecimal():
-        raise click.UsageError(f"--bootstrap-server {server}: HOST:PORT is expected")
+        raise click.UsageError(f"--bootstrap-server {server}: must be HOST:PORT")
     try:
         answer = _ask(host.strip("[]"), int(port))
         response, _ = decode(DescribeLogDirsResponse, VERSION, answer, CORRELATION_ID_BYTES)
     except (OSError, ProtocolError) as problem:
         raise click.ClickException(
-            f"{server} does not tell its log directories: {problem}; give the directories themselves"
+            f"can't get the log directories of {server}: {problem}; name the directories instead"
         ) from problem
     found = [Path(result.log_dir) for result in response.results if result.error_code == ErrorCode.NONE]
     missing = [path for path in found if not path.is_dir()]

@@ -161,8 +161,8 @@ def test_a_zookeeper_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Pa
     unchanged = fingerprint(tmp_path / "logs")
     with Adopted(tmp_path, tmp_path / "logs", "--read-only", "--adopt-strays") as adopted:
         after = [facts(take_snapshot(adopted.bootstrap_servers, isolation_level=level)) for level in ISOLATION_LEVELS]
-        assert "meta.properties is of ZooKeeper days" in adopted.output
-        assert f"{stray}: set aside by a Kafka that did not know it; it is {MIXED}-0 again" in adopted.output
+        assert "meta.properties is of a ZooKeeper cluster" in adopted.output
+        assert f"{stray}: a stray; it is served as {MIXED}-0" in adopted.output
         assert "as node 5 of cluster of-zookeeper-days" in adopted.output
     assert after == before
     assert fingerprint(tmp_path / "logs") == unchanged

@@ -56,7 +56,7 @@ def add_topics(
         )
         known = sorted(service.image.topics_by_name.keys() & set(names))
         if known:
-            raise AdoptionRefusedError([f"the metadata in {path} has topic {', '.join(known)} already"])
+            raise AdoptionRefusedError([f"the metadata in {path} already has topic {', '.join(known)}"])
         highest = found.highest_producer_id
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
         seed_metadata(service, config, partial(_records, plan, next_producer_id), now_ms)
@@ -87,11 +87,11 @@ def _plan(
     """The plan of an adoption with only these topics. Raises AdoptionRefusedError, StorageError."""
     internal = sorted(set(names) & set(INTERNAL_TOPICS))
     if internal:
-        raise AdoptionRefusedError([f"{', '.join(internal)}: the brokers' own topics can't be added"])
+        raise AdoptionRefusedError([f"{', '.join(internal)}: internal topics can't be added"])
     here = {partition.topic for partition in directory.partitions}
     missing = sorted(set(names) - here)
     if missing:
-        raise AdoptionRefusedError([f"no partition of {', '.join(missing)} lies in {directory.path}"])
+        raise AdoptionRefusedError([f"{directory.path} has no partition of {', '.join(missing)}"])
     chosen = FoundDirectory(
         path=directory.path,
         identity=directory.identity,
@@ -108,13 +108,13 @@ def _plan(
     if directory.identity is not None and not directory.has_metadata:
         raise AdoptionRefusedError(
             [
-                f"{directory.path} is formatted and has no cluster metadata: it is in another of log.dirs or in "
-                "metadata.log.dir (name that directory), or with controllers elsewhere (start the broker, create the "
-                "topics)"
+                f"{directory.path} is formatted, but does not have the cluster metadata (__cluster_metadata-0). If "
+                "another directory of log.dirs or metadata.log.dir has it, name that directory. If the controllers of "
+                "a cluster have it, start the broker and create the topics instead"
             ]
         )
     if directory.identity is not None and directory.identity.directory_id is None:
         raise StorageError(
-            f"{directory.path}: meta.properties has no directory.id: start a broker of Kafka 3.7 or later"
+            f"{directory.path}: meta.properties has no directory.id; start a broker of Kafka 3.7 or later to get one"
         )
     return plan_adoption([chosen], AdoptionWishes(configs=configs), random_uuid, uuid_text, INTERNAL_TOPICS)

@@ -16,15 +16,17 @@ DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command(
-    help="Add topics to the cluster metadata in a log directory that already has their partitions, which"
-    " `odradek import` has written or which were copied there. No broker may run. A directory without metadata"
-    " starts a new cluster. Unless --config sets it, data is kept forever (retention.ms=-1, retention.bytes=-1).",
+    help="Add topics to the cluster metadata in a log directory that already has their partitions: `odradek import`"
+    " wrote them, or they were copied there. No broker may run. If the directory has no metadata, the command makes"
+    " that of a new cluster. Unless --config sets it, data is kept forever (retention.ms=-1, retention.bytes=-1).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directory", metavar="DIR", type=DIRECTORY)
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC...")
-@click.option("--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's config; may repeat.")
-@click.option("--check-configs", is_flag=True, hidden=True, help="Check the configs only, before an import.")
+@click.option(
+    "--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's configuration; may be repeated."
+)
+@click.option("--check-configs", is_flag=True, hidden=True, help="Only check the configurations, before an import.")
 def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], check_configs: bool) -> int:
     """Adds the topics. Returns the exit code."""
     given = topic_configs(configs)

@@ -32,31 +32,38 @@ LEVELS = click.Choice(["debug", "info", "warning", "error"])
 @click.command(
     help="Serve the disks of a dead broker without its cluster metadata: topics are found by their directories, and"
     " offsets, committed offsets and transactions do not change. Writes new cluster metadata, so that `odradek serve`"
-    " and Apache Kafka can serve the directories too; with --read-only not a byte is changed.",
+    " and Apache Kafka can serve the directories too; --read-only changes no file.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=DIRECTORY)
 @click.option("--read-only", is_flag=True, help="Change nothing: serve to consumers, refuse everything else.")
 @click.option("--no-serve", is_flag=True, help="Only write the metadata (with --read-only: only report what is found).")
 @click.option("--conf", type=click.File(), metavar="FILE", help="A properties file with Kafka's keys, as for serve.")
-@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Sets one key; may repeat.")
+@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Set one key; may be repeated.")
 @click.option(
     "--config",
     "configs",
     multiple=True,
     metavar="TOPIC:KEY=VALUE",
-    help="A topic's config, which the disks do not store.",
+    help="A topic's configuration, which is not stored on the disks; may be repeated.",
 )
-@click.option("--partitions", "counts", multiple=True, metavar="TOPIC=N", help="A topic's number of partitions.")
-@click.option("--node-id", type=click.IntRange(min=0), help="Used if meta.properties has none.  [default: 1]")
-@click.option("--cluster-id", metavar="ID", help="Used if meta.properties has none.  [default: a new one]")
-@click.option("--set-metadata-aside", is_flag=True, help="Adopt although cluster metadata exists; it is renamed.")
+@click.option(
+    "--partitions", "counts", multiple=True, metavar="TOPIC=N", help="A topic's number of partitions; may be repeated."
+)
+@click.option("--node-id", type=click.IntRange(min=0), help="The node id if meta.properties has none.  [default: 1]")
+@click.option("--cluster-id", metavar="ID", help="The cluster id if meta.properties has none.  [default: a new one]")
+@click.option("--set-metadata-aside", is_flag=True, help="Adopt although cluster metadata exists, and rename that.")
 @click.option(
     "--adopt-strays",
     is_flag=True,
-    help="Also serve partitions that a Kafka has set aside as <topic>-<number>.<id>-stray.",
+    help="Also serve partitions that Kafka has renamed to <topic>-<number>.<id>-stray.",
 )
-@click.option("--ready-file", type=click.Path(path_type=Path), metavar="FILE", help="Written as JSON once it serves.")
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file to write when it serves: JSON with the actual ports.",
+)
 @click.option("--log-level", type=LEVELS, default="info", show_default=True)
 def command(
     directories: tuple[Path, ...],
@@ -132,14 +139,14 @@ def print_plan(plan: AdoptionPlan) -> None:
     """Prints the topics and partitions of the plan, and its notes."""
     lying = sum(len(topic.partitions) for topic in plan.topics)
     click.echo(
-        f"adopts {lying} partitions of {len(plan.topics)} topics as node {plan.node_id} of cluster {plan.cluster_id}"
+        f"adopting {lying} partitions of {len(plan.topics)} topics as node {plan.node_id} of cluster {plan.cluster_id}"
     )
     for topic in plan.topics:
         click.echo(f"  {topic.name}: {len(topic.partitions)} of {topic.partition_count} partitions")
     for remark in plan.remarks:
         click.echo(f"note: {remark}")
     click.echo(
-        "note: configurations of topics are not on the disks: --config TOPIC:KEY=VALUE sets them. By default, data"
+        "note: the disks do not store the topics' configurations: --config TOPIC:KEY=VALUE sets them. By default, data"
         " of all but internal topics is kept forever (retention.ms=-1, retention.bytes=-1)"
     )
 

@@ -126,13 +126,15 @@ def plan_adoption(
         for name, partitions in sorted(found.items())
     ]
     if not topics and not problems:
-        problems.append("no partition's directory (<topic>-<number>) lies in " + _names(d.path for d in directories))
+        problems.append(
+            "no directory of a partition (<topic>-<number>) was found in " + _names(d.path for d in directories)
+        )
         if any(directory.strays for directory in directories):
-            problems.append("the partitions there are set aside (-stray): --adopt-strays serves it")
+            problems.append("all partitions there are strays (renamed to -stray): --adopt-strays serves them")
     for directory in directories:
         _add_remarks(directory, frozenset(internal_topics), wishes, remarks)
     unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
-    problems += [f"--config or --partitions names topic {name}, of which no partition was found" for name in unknown]
+    problems += [f"--config or --partitions names topic {name}, but no partition of it was found" for name in unknown]
     if problems:
         raise AdoptionRefusedError(problems)
     return AdoptionPlan(
@@ -151,11 +153,11 @@ def _check_metadata(
         if not directory.has_metadata:
             continue
         if wishes.set_metadata_aside:
-            remarks.append(f"{directory.path}: the cluster metadata that is there is set aside, not read")
+            remarks.append(f"{directory.path}: its cluster metadata is renamed and not read")
         else:
             problems.append(
                 f"{directory.path} has its cluster metadata (__cluster_metadata-0): `odradek serve --override "
-                f"log.dirs={directory.path}` serves it as it is; --set-metadata-aside adopts it without"
+                f"log.dirs={directory.path}` serves it as it is; --set-metadata-aside adopts it without that metadata"
             )
 
 
@@ -175,11 +177,11 @@ def _one_of(
         if value is not None:
             said.setdefault(value, directory.path)
     if len(said) > 1:
-        each = ", ".join(f"{path} says {value}" for value, path in said.items())
+        each = ", ".join(f"{path} has {value}" for value, path in said.items())
         problems.append(f"the directories are of different brokers: the {what} differs in meta.properties ({each})")
     for value, path in said.items():
         if wished not in (None, value):
-            problems.append(f"{path}/meta.properties says {what} {value}, not {wished}: leave the option out")
+            problems.append(f"{path}/meta.properties has {what} {value}, not {wished}: leave the option out")
         return value
     return wished
 
@@ -216,8 +218,8 @@ def _by_topic(directories: Sequence[FoundDirectory], problems: list[str]) -> dic
             known = found[partition.topic].get(partition.index)
             if known is not None:
                 problems.append(
-                    f"{partition.topic}-{partition.index} lies in two directories, {known[1].path} and "
-                    f"{partition.path}: move the one away that is not to be served"
+                    f"{partition.topic}-{partition.index} exists twice, as {known[1].path} and "
+                    f"{partition.path}: move away the one that should not be served"
                 )
             found[partition.topic][partition.index] = (number, partition)
     return found
@@ -235,19 +237,19 @@ def _strays(
     for number, directory in enumerate(directories):
         for stray in directory.strays:
             key, name = (stray.topic, stray.index), f"{stray.topic}-{stray.index}"
-            left = f"{stray.path}: set aside by a Kafka that did not know it, and left alone"
+            left = f"{stray.path}: a stray, not served"
             if key in taken:
                 problems.append(
-                    f"{stray.path} and {taken[key]} are both strays of {name}: move away the one that is not to be "
-                    "served"
+                    f"{stray.path} and {taken[key]} are both strays of {name}: move away the one that should not "
+                    "be served"
                 )
             elif stray.index in found.get(stray.topic, {}):
-                remarks.append(f"{left}, since {name} lies in another directory")
+                remarks.append(f"{left}, because {name} exists in another directory")
             elif len(PurePath(stray.path).name) >= MAX_NAME_LENGTH:
-                remarks.append(f"{left}: the topic's name is cut in it; rename it to <topic>-{stray.index}")
+                remarks.append(f"{left}: the topic's name is cut off; to serve it, rename it to <topic>-{stray.index}")
             elif wishes.adopt_strays:
                 taken[key] = stray.path
-                remarks.append(f"{stray.path}: set aside by a Kafka that did not know it; it is {name} again")
+                remarks.append(f"{stray.path}: a stray; it is served as {name}")
             else:
                 remarks.append(f"{left}; --adopt-strays serves it as {name}")
             if taken.get(key) == stray.path:
@@ -273,13 +275,13 @@ def _topic(
     if len(ids) > 1:
         each = ", ".join(f"{uuid_text(one)} in {_numbers(indexes)}" for one, indexes in ids.items())
         problems.append(
-            f"topic {name}: its directories are of different topics of that name ({each}): move away those that are "
-            "not to be served"
+            f"topic {name}: its directories belong to different topics of that name ({each}): move away those that "
+            "should not be served"
         )
     elif name in committed_topic_ids and not ids:
         ids[committed_topic_ids[name]] = []
     elif not ids:
-        remarks.append(f"topic {name}: no topic id was written down (Kafka before 2.8); it gets a new one")
+        remarks.append(f"topic {name}: the disks have no topic id (Kafka before 2.8); it gets a new one")
     topic = AdoptedTopic(
         name=name,
         topic_id=next(iter(ids), None) or random_uuid(),
@@ -296,8 +298,8 @@ def _topic(
     )
     if topic.missing and name not in HASHED_TOPICS:
         remarks.append(
-            f"topic {name}: partition {_numbers(topic.missing)} of {topic.partition_count} lies in none of the "
-            "directories; clients are told that it has no leader"
+            f"topic {name}: partition {_numbers(topic.missing)} of {topic.partition_count} is in none of the "
+            "directories; it has no leader"
         )
     return topic
 
@@ -312,7 +314,7 @@ def _partition_count(
     wished = wishes.partition_counts.get(name)
     if wished is not None and wished < lowest:
         problems.append(
-            f"--partitions {name}={wished}: partition {lowest - 1} lies here, so there are {lowest} or more"
+            f"--partitions {name}={wished}: partition {lowest - 1} was found, so there are at least {lowest}"
         )
     if name not in HASHED_TOPICS:
         return wished or lowest
@@ -324,16 +326,16 @@ def _partition_count(
         return wished
     if not fitting:
         problems.append(
-            f"topic {name}: its keys fit no number of partitions; was a directory renamed, or the "
-            f"number of partitions changed? --partitions {name}=NUMBER decides"
+            f"topic {name}: its keys fit no number of partitions. Was a directory renamed, or the "
+            f"number of partitions changed? Set it with --partitions {name}=NUMBER"
         )
         return lowest
     count = USUAL_PARTITIONS if USUAL_PARTITIONS in fitting and len(found) < lowest else fitting[0]
     if len(found) < count:
         missing = _numbers([index for index in range(count) if index not in found])
         remarks.append(
-            f"topic {name}: {len(found)} of {count} partitions lie here; {missing} begin empty"
-            + ("" if any(keys.values()) else f" (the number is a guess: --partitions {name}=NUMBER says another)")
+            f"topic {name}: {len(found)} of {count} partitions were found; {missing} begin empty"
+            + ("" if any(keys.values()) else f" (the number is a guess: --partitions {name}=NUMBER sets another)")
         )
     return count
 
@@ -348,26 +350,26 @@ def _add_remarks(
 ) -> None:
     """Adds the remarks about a directory."""
     if directory.identity is None:
-        remarks.append(f"{directory.path}: meta.properties is missing; cluster id and directory id are new")
+        remarks.append(f"{directory.path}: meta.properties is missing; it gets a new directory id")
     elif directory.identity.version == 0:
-        remarks.append(f"{directory.path}: meta.properties is of ZooKeeper days (version 0); it becomes version 1")
+        remarks.append(f"{directory.path}: meta.properties is of a ZooKeeper cluster (version 0); it becomes version 1")
     if directory.left_alone:
         remarks.append(
-            f"{directory.path}: {', '.join(directory.left_alone)}: copies that were not finished, left alone; to have "
-            "one served, rename it to <topic>-<number> while nothing runs"
+            f"{directory.path}: {', '.join(directory.left_alone)}: unfinished copies, not served; to have one served, "
+            "rename it to <topic>-<number> while no broker runs"
         )
     if directory.old_formats:
         remarks.append(
-            f"{directory.path}: {', '.join(directory.old_formats)}: message format 0 or 1 (Kafka before 0.11), which "
-            "can't be read from there on"
+            f"{directory.path}: {', '.join(directory.old_formats)}: message format 0 or 1 (Kafka before 0.11); records "
+            "from there on can't be read"
         )
     compacted = directory.cleaned | {partition.topic for partition in directory.partitions if partition.has_gaps}
     for topic in sorted(compacted - internal_topics):
         if "cleanup.policy" not in wishes.configs.get(topic, {}):
-            why = "the cleaner has been there" if topic in directory.cleaned else "offsets are missing in it"
+            why = "it has a cleaner checkpoint" if topic in directory.cleaned else "offsets are missing"
             remarks.append(
-                f"topic {topic} seems to have been compacted ({why}); it is kept as it is now, and "
-                f"--config {topic}:cleanup.policy=compact continues to compact it"
+                f"topic {topic} seems to be a compacted topic ({why}). It is not compacted any further unless you set "
+                f"--config {topic}:cleanup.policy=compact"
             )
 
 

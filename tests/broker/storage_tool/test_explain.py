@@ -42,9 +42,9 @@ CASES: dict[str, tuple[PartitionOnDisk, LogConfig, list[str]]] = {
         LogConfig(retention_ms=7 * DAY_MS),
         [
             "Keeps 5.0 MiB in 2 segments: offsets 0 to 149.",
-            "The oldest segment (offsets 0 to 99, 4.0 MiB) goes after 2023-11-18 22:13:20 UTC, in 4 days: its newest"
-            " record is of 2023-11-11 22:13:20 UTC, retention.ms is 7 days",
-            "Nothing goes by size: retention.bytes is -1.",
+            "The oldest segment (offsets 0 to 99, 4.0 MiB) is deleted after 2023-11-18 22:13:20 UTC, in 4 days: its"
+            " newest record is of 2023-11-11 22:13:20 UTC, retention.ms is 7 days",
+            "Nothing is deleted by size: retention.bytes is -1.",
             "it rolls after 1023.0 MiB more (segment.bytes) or with the first record after 2023-11-20 22:13:20 UTC, in"
             " 6 days (segment.ms)",
         ],
@@ -52,9 +52,13 @@ CASES: dict[str, tuple[PartitionOnDisk, LogConfig, list[str]]] = {
     "by age, due": (
         partition(OLD, ACTIVE),
         LogConfig(retention_ms=2 * DAY_MS),
-        ["is due", "It goes at the next check, which comes every 5 minutes (log.retention.check.interval.ms)"],
+        ["is due", "It is deleted at the next check, which comes every 5 minutes (log.retention.check.interval.ms)"],
     ),
-    "never by age": (partition(OLD, ACTIVE), LogConfig(retention_ms=-1), ["Nothing goes by age: retention.ms is -1."]),
+    "never by age": (
+        partition(OLD, ACTIVE),
+        LogConfig(retention_ms=-1),
+        ["Nothing is deleted by age: retention.ms is -1."],
+    ),
     "a record of the future": (
         partition(OLD, ACTIVE._replace(largest_timestamp=NOW + DAY_MS)),
         LogConfig(),
@@ -63,27 +67,27 @@ CASES: dict[str, tuple[PartitionOnDisk, LogConfig, list[str]]] = {
     "by size, not yet": (
         partition(OLD, ACTIVE),
         LogConfig(retention_bytes=3 * MIB),
-        ["retention.bytes is 3.0 MiB, for each partition: the oldest segment goes when 2.0 MiB more are written"],
+        ["retention.bytes is 3.0 MiB, for each partition: the oldest segment is deleted when 2.0 MiB more are written"],
     ),
     "by size, due": (
         partition(OLD, ACTIVE._replace(size=4 * MIB)),
         LogConfig(retention_bytes=3 * MIB),
-        ["the oldest segment goes at the next check (every 5 minutes)"],
+        ["the oldest segment is deleted at the next check (every 5 minutes)"],
     ),
     "by size, but there is one segment": (
         partition(ACTIVE._replace(base_offset=0)),
         LogConfig(retention_bytes=10, segment_bytes=MIB),
-        ["only whole segments go: there is one alone, so it may take segment.bytes (1.0 MiB)"],
+        ["There is one segment, so the log may grow by segment.bytes (1.0 MiB)"],
     ),
     "deleted records that still take room": (
         partition(OLD, ACTIVE, log_start_offset=30),
         LogConfig(),
-        ["offsets 30 to 149", "Records below offset 30 are deleted (DeleteRecords), but still take room from 0 on"],
+        ["offsets 30 to 149", "Records below offset 30 are deleted (DeleteRecords), but those from offset 0 on"],
     ),
     "deleted files": (
         partition(OLD, ACTIVE, deleted_files=3, deleted_bytes=MIB),
         LogConfig(),
-        ["3 files (1.0 MiB) were deleted already and leave the disk after file.delete.delay.ms (1 minute)"],
+        ["3 files (1.0 MiB) were deleted already and are removed from disk after file.delete.delay.ms (1 minute)"],
     ),
     "compacted, not dirty enough": (
         partition(OLD, ACTIVE, cleaned_up_to=0, dirty_bytes=MIB, clean_bytes=3 * MIB, earliest_dirty_timestamp=NOW),
@@ -93,12 +97,15 @@ CASES: dict[str, tuple[PartitionOnDisk, LogConfig, list[str]]] = {
     "compacted, dirty": (
         partition(OLD, ACTIVE, dirty_bytes=3 * MIB, clean_bytes=MIB),
         LogConfig(cleanup_policy=frozenset({"compact"})),
-        ["It is cleaned as soon as the log cleaner comes to it."],
+        ["It is cleaned as soon as the log cleaner has time for it."],
     ),
     "an open transaction": (
         partition(OLD, ACTIVE, last_stable_offset=120, transactions=[ExplainedTransaction(7, 120, NOW)]),
         LogConfig(),
-        ["Producer 7 has a transaction open since offset 120", "readers of committed data stop at offset 120"],
+        [
+            "Producer 7 has a transaction open since offset 120",
+            "read_committed consumers and the cleaner stop at offset 120",
+        ],
     ),
     "nothing": (partition(), LogConfig(), ["Keeps nothing; the next record gets offset 0."]),
 }

@@ -35,19 +35,19 @@ def last_log(root: Path) -> Path:
 def break_index(root: Path) -> str:
     path = next(path for path in sorted((root / "t-0").glob("*.index")) if path.stat().st_size >= 16)
     path.write_bytes(b"\x7f" * path.stat().st_size)
-    return f"{path}: damaged; it is rebuilt from the log"
+    return f"{path}: damaged; rebuilding it from the log"
 
 
 def break_time_index(root: Path) -> str:
     path = next(path for path in sorted((root / "t-0").glob("*.timeindex")) if path.stat().st_size >= 12)
     path.write_bytes(path.read_bytes()[:-5])
-    return f"{path}: damaged; it is rebuilt from the log"
+    return f"{path}: damaged; rebuilding it from the log"
 
 
 def break_snapshot(root: Path) -> str:
     path = sorted((root / "t-0").glob("*.snapshot"))[0]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    return f"{path}: damaged; it is rebuilt from the log"
+    return f"{path}: damaged; rebuilding it from the log"
 
 
 def break_epochs(root: Path) -> str:

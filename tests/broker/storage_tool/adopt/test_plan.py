@@ -114,7 +114,7 @@ def test_zookeeper_days() -> None:
 def test_a_gap_in_the_numbers_is_a_partition_without_a_leader() -> None:
     adopted = plan(directory(partition("t", 0), partition("t", 2)))
     assert adopted.topics[0].missing == [1]
-    assert "partition 1 of 3 lies in none" in adopted.remarks[0]
+    assert "partition 1 of 3 is in none" in adopted.remarks[0]
     led = [one for one in adoption_records(adopted, {}, 0) if isinstance(one, PartitionRecord)]
     assert [3 in one.replicas for one in led] == [True, False, True]
     more = plan(directory(partition("t", 0)), partition_counts={"t": 3}).topics[0]
@@ -153,7 +153,7 @@ def test_the_offsets_topic_is_never_given_another_number() -> None:
     found = directory(partition(OFFSETS, 7, keys=frozenset({group_in(7, 50)})))
     assert plan(found, partition_counts={OFFSETS: 50}).topics[0].partition_count == 50
     assert "do not fit this number" in problems(found, partition_counts={OFFSETS: 49})[0]
-    assert "lies here" in problems(found, partition_counts={OFFSETS: 7})[0]
+    assert "was found" in problems(found, partition_counts={OFFSETS: 7})[0]
     renamed = directory(partition(OFFSETS, 7, keys=frozenset({"a", "b", "c", "d"})))
     assert "fit no number" in problems(renamed)[0]
 
@@ -191,7 +191,7 @@ REFUSED = {
             directory(partition("t", 0)),
             directory(partition("t", 0, "/e"), path="/e", identity=identity(directory_id=OTHER_ID)),
         ],
-        "lies in two directories, /d/t-0 and /e/t-0",
+        "exists twice, as /d/t-0 and /e/t-0",
     ),
     "nodes": (
         [directory(partition("t", 0)), directory(path="/e", identity=identity(node_id=4, directory_id=OTHER_ID))],
@@ -203,7 +203,7 @@ REFUSED = {
     ),
     "copies": ([directory(partition("t", 0)), directory(path="/e")], "the same directory.id"),
     "topics": ([directory(partition("t", 0), partition("t", 1, topic_id=OTHER_ID))], "different topics of that name"),
-    "nothing": ([directory()], "no partition's directory"),
+    "nothing": ([directory()], "no directory of a partition"),
 }
 
 
@@ -215,8 +215,8 @@ def test_what_is_refused(case: str) -> None:
 
 def test_options_that_contradict_the_directories_are_refused() -> None:
     found = directory(partition("t", 0))
-    assert "says node id 3, not 5" in problems(found, node_id=5)[0]
-    assert "of which no partition was found" in problems(found, configs={"typo": {"retention.ms": "1"}})[0]
+    assert "has node id 3, not 5" in problems(found, node_id=5)[0]
+    assert "no partition of it was found" in problems(found, configs={"typo": {"retention.ms": "1"}})[0]
     assert plan(directory(partition("t", 0), has_metadata=True), set_metadata_aside=True).remarks
 
 
@@ -231,19 +231,19 @@ def test_strays_are_named_and_served_where_that_is_wished() -> None:
     taken = plan(found, adopt_strays=True)
     assert taken.topics[0].partitions[1].path == STRAY.path
     assert (taken.topics[0].topic_id, taken.topics[0].partitions[1].lacks_topic_id) == (ID, True)
-    assert [remark for remark in taken.remarks if "it is t-1 again" in remark]
+    assert [remark for remark in taken.remarks if "it is served as t-1" in remark]
 
 
 def test_a_stray_of_what_lies_elsewhere_is_left_alone() -> None:
     adopted = plan(directory(partition("t", 1), strays=(STRAY,)), adopt_strays=True)
     assert adopted.topics[0].partitions[1].path == "/d/t-1"
-    assert [remark for remark in adopted.remarks if "since t-1 lies in another directory" in remark]
+    assert [remark for remark in adopted.remarks if "because t-1 exists in another directory" in remark]
 
 
 def test_strays_that_can_not_be_served() -> None:
     other = FoundPartition("/d/t-1.def-stray", "t", 1)
     assert "are both strays of t-1" in problems(directory(strays=(STRAY, other)), adopt_strays=True)[0]
-    assert "--adopt-strays serves it" in problems(directory(strays=(STRAY,)))[1]
+    assert "--adopt-strays serves them" in problems(directory(strays=(STRAY,)))[1]
     cut = FoundPartition("/d/" + "t" * 214 + "-1." + "a" * 32 + "-stray", "t" * 214, 1)
     [said] = [
         remark
