@@ -67,8 +67,8 @@ class LogTruncationError(ClientError):
     """The log lost records that the consumer had read (an unclean election); ``auto_offset_reset`` is ``none``."""
 
     def __init__(self, partition: TopicPartition, position: int, diverging: OffsetAndMetadata | None) -> None:
-        where = "" if diverging is None else f"; it is the same up to {diverging.offset}"
-        super().__init__(f"the log of {partition} was truncated below the position {position}{where}; seek() to go on")
+        where = "" if diverging is None else f"; the logs agree up to offset {diverging.offset}"
+        super().__init__(f"the log of {partition} was truncated below the position {position}{where}; call seek()")
         self.partition = partition
         self.position = position
         self.diverging = diverging

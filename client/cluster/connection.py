@@ -278,11 +278,11 @@ class BrokerConnection(asyncio.Protocol):
         reason = f": {error}" if error else ""
         text = f"{self.address} closed the connection{reason}"
         if waiting and not self._exchange.versions:
-            text += "; is it a Kafka broker, and is security.protocol that of the listener?"
+            text += "; is it a Kafka broker, and is security.protocol right for this listener?"
         elif waiting:
             text += f" while {waiting[0].request} waited for its answer"
             if self._exchange.answered == 1 and self._logins is None:
-                text += "; if the listener wants SASL, set security.protocol"
+                text += "; if the listener requires SASL, set security.protocol"
         return BrokerConnectionError(text)
 
     # asyncio.Protocol

@@ -68,12 +68,12 @@ class Exchange:
             ours_high = min(ours_high, max_version)
         name = request_type.__name__.removesuffix("Request")
         if request_type.API_KEY not in self.versions:
-            raise UnsupportedVersionError(f"the broker does not serve {name}")
+            raise UnsupportedVersionError(f"the broker does not support {name}")
         low, high = self.versions[request_type.API_KEY]
         version = min(high, ours_high)
         if version < max(low, ours_low):
             raise UnsupportedVersionError(
-                f"{name}: the broker serves versions {low} to {high}, this request needs {ours_low} to {ours_high}"
+                f"{name}: the broker supports versions {low} to {high}, this request needs {ours_low} to {ours_high}"
             )
         return version
 
@@ -104,7 +104,7 @@ class Exchange:
 
     def _response(self, frame: memoryview) -> tuple[PendingRequest, Message]:
         if not self._pending:
-            raise ProtocolError("a response came that no request waits for", "correlation id")
+            raise ProtocolError("a response arrived that no request waits for", "correlation id")
         pending = self._pending[0]
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         if correlation_id != pending.correlation_id:
@@ -157,5 +157,5 @@ def _recognise_other_protocols(data: bytes) -> None:
         raise ProtocolError("an HTTP server answers there, not a Kafka broker; check host and port")
     if size >> 16 == TLS_ALERT_AND_MAJOR_VERSION:
         raise ProtocolError(
-            "the listener wants TLS: set security.protocol=SSL or SASL_SSL, or name a PLAINTEXT listener"
+            "the listener requires TLS: set security.protocol=SSL or SASL_SSL, or name a PLAINTEXT listener"
         )

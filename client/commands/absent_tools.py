@@ -2,7 +2,7 @@
 
 ZOOKEEPER = "Kafka 4 and Odradek have no ZooKeeper: the metadata is in the log directory"
 CONNECT = "Kafka Connect is a part of Apache Kafka: run it from there, with bootstrap.servers of this broker"
-SHARE = "share groups are not served (docs/differences.md); 'odradek groups --list --share' lists those of a Kafka"
+SHARE = "share groups are not supported (docs/differences.md); 'odradek groups --list --share' lists those of a Kafka"
 METRICS = "the broker has no JMX: set odradek.metrics.listener and read /metrics (docs/metrics.md)"
 
 INSTEAD_OF_TOOL = {
@@ -21,7 +21,7 @@ INSTEAD_OF_TOOL = {
     "kafka-server-stop": "end the process of 'odradek serve' with SIGTERM (kill, systemctl stop, docker stop)",
     "kafka-share-consumer-perf-test": SHARE,
     "kafka-share-groups": SHARE,
-    "kafka-streams-groups": "streams groups are not served (docs/differences.md); "
+    "kafka-streams-groups": "streams groups are not supported (docs/differences.md); "
     "'odradek groups --list --streams' lists those of a Kafka",
     "kafka-verifiable-consumer": "use 'odradek verify' or 'odradek consume --json'",
     "kafka-verifiable-producer": "use 'odradek verify' or 'odradek perf produce'",

@@ -36,7 +36,7 @@ many = partial(click.option, multiple=True)
 )
 @node_options
 @click.option("--add", is_flag=True, help="Add ACLs.")
-@click.option("--remove", is_flag=True, help="Remove ACLs; all of the named resources without a principal.")
+@click.option("--remove", is_flag=True, help="Remove ACLs; without a principal all of the named resources.")
 @click.option("--list", "list_", is_flag=True, help="List ACLs: those of the named resources, or all.")
 @many("--topic", metavar="NAME", help="A topic; '*' for all.")
 @many("--group", metavar="NAME", help="A consumer group; '*' for all.")
@@ -49,17 +49,22 @@ many = partial(click.option, multiple=True)
     type=click.Choice(PATTERN_TYPES, case_sensitive=False),
     default="literal",
     show_default=True,
-    help="How names are meant. any and match only list and remove: match finds what affects the named resource.",
+    help="How a name matches resources. any and match are for --list and --remove; match finds all ACLs that affect the"
+    " named resource.",
 )
-@many("--operation", metavar="NAME", help=f"An operation, default All: {', '.join(operation_names())}.")
+@many("--operation", metavar="NAME", help=f"An operation; default All. One of {', '.join(operation_names())}.")
 @many("--allow-principal", metavar="TYPE:NAME", help="Who is allowed: User:alice; User:* for everyone.")
-@many("--deny-principal", metavar="TYPE:NAME", help="Who is denied; goes before what is allowed.")
-@many("--allow-host", metavar="ADDRESS", help="From where --allow-principal is allowed; default *.")
-@many("--deny-host", metavar="ADDRESS", help="From where --deny-principal is denied; default *.")
+@many("--deny-principal", metavar="TYPE:NAME", help="Who is denied; takes precedence over --allow-principal.")
+@many("--allow-host", metavar="ADDRESS", help="The host from which --allow-principal is allowed; default *.")
+@many("--deny-host", metavar="ADDRESS", help="The host from which --deny-principal is denied; default *.")
 @many("--principal", metavar="TYPE:NAME", help="With --list: only ACLs of this principal.")
-@click.option("--producer", is_flag=True, help="What producers need: Write, Describe, Create on the topic.")
-@click.option("--consumer", is_flag=True, help="What consumers need: Read, Describe on the topic, Read on the group.")
-@click.option("--idempotent", is_flag=True, help="With --producer: IdempotentWrite on the cluster, for old brokers.")
+@click.option("--producer", is_flag=True, help="The ACLs of a producer: Write, Describe, Create on the topic.")
+@click.option(
+    "--consumer", is_flag=True, help="The ACLs of a consumer: Read, Describe on the topic, Read on the group."
+)
+@click.option(
+    "--idempotent", is_flag=True, help="With --producer: also IdempotentWrite on the cluster, for old brokers."
+)
 @click.option("--force", is_flag=True, help="Remove without asking.")
 @timeout_option
 @json_option
@@ -139,7 +144,7 @@ def confirmed(question: str) -> bool:
     click.echo(question, err=not sys.stdout.isatty())
     answer = sys.stdin.readline()
     if not answer:
-        raise CommandError("no answer on standard input; --force removes without asking")
+        raise CommandError("no answer on standard input; use --force to remove without asking")
     return answer.strip().lower() == "y"
 
 

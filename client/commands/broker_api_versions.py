@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    help="Show which versions of each API the brokers serve.",
+    help="Show which versions of each API the brokers support.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option

@@ -16,8 +16,7 @@ CLIENT_METRICS = "client-metrics"
 
 
 @click.command(
-    help="Show or change the client metrics subscriptions: which metrics clients shall push, how often, and which "
-    "clients.",
+    help="Show or change the client metrics subscriptions: which metrics clients push, how often, and which clients.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option

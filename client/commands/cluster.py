@@ -67,7 +67,7 @@ def unregister(broker_id: int, **common: Any) -> int:
 
 
 @command.command("list-endpoints", help="List the brokers, or the controllers.")
-@click.option("--include-fenced-brokers", is_flag=True, help="Also brokers that are fenced.")
+@click.option("--include-fenced-brokers", is_flag=True, help="Also list fenced brokers.")
 @action_options
 def list_endpoints(include_fenced_brokers: bool, **common: Any) -> int:
     """``list-endpoints``: prints the nodes and their endpoints. Returns the exit code."""

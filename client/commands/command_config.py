@@ -56,7 +56,7 @@ def command_config_option(command: Command) -> Command:
         metavar="KEY=VALUE",
         expose_value=False,
         callback=_keep_properties,
-        help="A setting of the admin client; has precedence over the file.",
+        help="A setting of the admin client; takes precedence over the file.",
     )
     return file(properties(command))
 
@@ -86,7 +86,7 @@ def console_config_options(client: str) -> Callable[[Command], Command]:
             "command_properties",
             multiple=True,
             metavar="KEY=VALUE",
-            help=f"A setting of the {client}; has precedence over the file.",
+            help=f"A setting of the {client}; takes precedence over the file.",
         ),
         click.option(
             f"--{client}.config",
@@ -276,7 +276,7 @@ def client_settings(
         elif key not in ignored | GIVEN_BY_FLAGS:
             unused.setdefault(setting.source, []).append(key)
     for source, keys in unused.items():
-        print(f"{source}: no effect here: {', '.join(sorted(keys))}", file=sys.stderr)
+        print(f"{source}: these settings have no effect here: {', '.join(sorted(keys))}", file=sys.stderr)
     return settings
 
 

@@ -84,7 +84,7 @@ def split_configs(text: str) -> dict[str, str]:
 @click.option(
     "--bootstrap-controller",
     metavar="HOST:PORT,...",
-    help="Controllers to ask instead of brokers, about topics, brokers and groups.",
+    help="Controllers to use instead of brokers, for topics, brokers and groups.",
 )
 @command_config_option
 @click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
@@ -185,7 +185,7 @@ def check_controller_use(entity: Entity | tuple[ClientEntity, ...], action: str)
         raise click.UsageError("Only one of --bootstrap-server or --bootstrap-controller can be specified")
     if not isinstance(entity, Entity):
         raise click.UsageError(
-            "Controllers answer nothing about users, clients and IP addresses: use --bootstrap-server"
+            "Controllers do not describe or alter users, clients and IP addresses: use --bootstrap-server"
         )
     if action == "describe" and entity == Entity("topic", None):
         raise click.UsageError("Controllers do not list topics: give --entity-name, or use --bootstrap-server")

@@ -54,7 +54,7 @@ def parse_moment(text: str) -> int:
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     except ValueError:
         raise click.UsageError(
-            f"{text} is neither milliseconds since 1970 nor like 2026-01-31T12:00:00+00:00"
+            f"{text} must be milliseconds since 1970, or a time like 2026-01-31T12:00:00+00:00"
         ) from None
 
 
@@ -146,7 +146,7 @@ def command(
         skip_message_on_error,
     )
     if has_group and options.has_end:
-        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions change")
+        raise click.UsageError("--until-... and --group cannot be used together, because a group's partitions change")
     try:
         return run(lambda: consume_until_done(bootstrap_server, settings, options))
     finally:

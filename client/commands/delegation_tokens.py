@@ -51,12 +51,15 @@ period = partial(click.option, type=int, metavar="MS")
 @click.option("--expire", is_flag=True, help="Set when a token expires; needs --hmac and --expiry-time-period.")
 @click.option("--describe", is_flag=True, help="Show the tokens that the user may see.")
 @click.option(
-    "--owner-principal", multiple=True, metavar="TYPE:NAME", help="The owner of the token, or of those shown."
+    "--owner-principal",
+    multiple=True,
+    metavar="TYPE:NAME",
+    help="The owner of the new token; with --describe: show only tokens of this owner.",
 )
 @click.option("--renewer-principal", multiple=True, metavar="TYPE:NAME", help="Who may renew the token.")
-@period("--max-life-time-period", help="How long the token can be renewed; -1: as the brokers allow.")
+@period("--max-life-time-period", help="The maximum lifetime of the token; -1: the brokers' maximum.")
 @period("--renew-time-period", help="How long the token is valid from now; -1: the brokers' default.")
-@period("--expiry-time-period", help="When the token expires, from now; -1: at once.")
+@period("--expiry-time-period", help="How long the token is valid from now; -1: it expires at once.")
 @click.option("--hmac", metavar="BASE64", help="The HMAC of the token.")
 @timeout_option
 @json_option

@@ -35,17 +35,19 @@ def _feature_admin() -> type[FeatureAdmin]:
     return FeatureAdmin
 
 
-unsafe_option = click.option("--unsafe", is_flag=True, help="Even if metadata may be lost for ever.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only check; change nothing.")
-metadata_option = click.option("--metadata", metavar="RELEASE", help="Deprecated: metadata.version as a release.")
+unsafe_option = click.option("--unsafe", is_flag=True, help="Change the level even if metadata may be lost.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only check the change, do not make it.")
+metadata_option = click.option("--metadata", metavar="RELEASE", help="Deprecated: the release of metadata.version.")
 release_option = click.option(
-    "--release-version", metavar="RELEASE", help="The features of a release; `version-mapping` lists them."
+    "--release-version", metavar="RELEASE", help="Set the feature levels of a release; `version-mapping` shows them."
 )
-feature_option = click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="May be repeated.")
+feature_option = click.option(
+    "--feature", "features", multiple=True, metavar="NAME=LEVEL", help="A feature and its level; may be repeated."
+)
 
 
 @command.command(help="Show the features: supported and finalized levels.")
-@click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="The node that is asked; default: any.")
+@click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="The node to ask; default: any.")
 @action_options
 def describe(node_id: int | None, **common: Any) -> int:
     """``describe``: prints the supported and the finalised levels. Returns the exit code."""
@@ -125,7 +127,7 @@ def downgrade(
 
 
 @command.command(help="Set the levels of features to 0.")
-@click.option("--feature", "features", multiple=True, metavar="NAME", help="May be repeated.")
+@click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature; may be repeated.")
 @unsafe_option
 @dry_run_option
 @action_options
@@ -189,7 +191,7 @@ def _release_level(release: str) -> int:
 
 
 @command.command("version-mapping", help="Show the levels of all features in a release.")
-@click.option("--release-version", metavar="RELEASE", help="The release; default: the latest.")
+@click.option("--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest.")
 def version_mapping(release_version: str | None) -> int:
     """``version-mapping``, without a connection."""
     from ...protocol.metadata_versions import LEVELS, METADATA_VERSION, default_levels
@@ -202,8 +204,15 @@ def version_mapping(release_version: str | None) -> int:
     return 0
 
 
-@command.command("feature-dependencies", help="Show what a level of a feature needs.")
-@click.option("--feature", "features", multiple=True, required=True, metavar="NAME=LEVEL", help="May be repeated.")
+@command.command("feature-dependencies", help="Show which levels of other features a level needs.")
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    required=True,
+    metavar="NAME=LEVEL",
+    help="A feature and its level; may be repeated.",
+)
 def feature_dependencies(features: tuple[str, ...]) -> int:
     """``feature-dependencies``, without a connection."""
     for text in features:

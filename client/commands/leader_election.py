@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help='The partitions: {"partitions": [{"topic": "foo", "partition": 1}]}.',
 )
-@click.option("--all-topic-partitions", is_flag=True, help="All partitions that the election applies to.")
+@click.option("--all-topic-partitions", is_flag=True, help="Elect leaders of all partitions that need the election.")
 @timeout_option
 def command(
     bootstrap_server: str,

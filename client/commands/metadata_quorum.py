@@ -35,9 +35,9 @@ def command(context: click.Context, /, **given: str | None) -> None:
 
 
 @command.command(help="Describe the quorum: its status, or the replication of its log.")
-@click.option("--status", is_flag=True, help="The leader, the voters and the observers.")
-@click.option("--replication", is_flag=True, help="The end offset and the lag of each node.")
-@click.option("--human-readable", is_flag=True, help="With --replication: times as ages.")
+@click.option("--status", is_flag=True, help="Show the leader, the voters and the observers.")
+@click.option("--replication", is_flag=True, help="Show the end offset and the lag of each node.")
+@click.option("--human-readable", is_flag=True, help="With --replication: show times as ages.")
 @action_options
 def describe(status: bool, replication: bool, human_readable: bool, **common: Any) -> int:
     """``describe``: prints the state of the quorum, or of its replicas. Returns the exit code."""
@@ -68,7 +68,9 @@ def _quorum_admin() -> type[QuorumAdmin]:
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 
 
-@command.command("add-controller", help="Make a controller a voter; --command-config is its configuration.")
+@command.command(
+    "add-controller", help="Make a controller a voter; --command-config names the controller's configuration file."
+)
 @dry_run_option
 @action_options
 def add_controller(dry_run: bool, **common: Any) -> int:
@@ -89,9 +91,9 @@ def add_controller(dry_run: bool, **common: Any) -> int:
     return ask(common, _quorum_admin, work)
 
 
-@command.command("remove-controller", help="Make a controller no voter any more.")
-@click.option("-i", "--controller-id", type=int, required=True, metavar="N", help="Its node id.")
-@click.option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
+@command.command("remove-controller", help="Remove a controller from the voters.")
+@click.option("-i", "--controller-id", type=int, required=True, metavar="N", help="The controller's node id.")
+@click.option("-d", "--controller-directory-id", required=True, metavar="ID", help="The controller's directory id.")
 @dry_run_option
 @action_options
 def remove_controller(controller_id: int, controller_directory_id: str, dry_run: bool, **common: Any) -> int:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 READ_BYTES = 65_536
 LINE_READERS = ("org.apache.kafka.tools.LineMessageReader", "LineMessageReader")
-PRODUCERS = "As the producer's setting."
 SHOWN_ERRORS = 10
 
 
@@ -86,7 +85,7 @@ class ProduceOptions(NamedTuple):
     help="Kafka's class that reads the lines; only LineMessageReader.",
 )
 @click.option("--file", "file_", type=click.File("rb"), help="Read this file instead of standard input.")
-@click.option("--key", help="The key of every record (instead of parse.key).")
+@click.option("--key", help="The key of every record; not with parse.key.")
 @click.option("--header", "headers", multiple=True, metavar="KEY=VALUE", help="A header of every record.")
 @click.option("--tombstone", is_flag=True, help="Send one record with --key and a null value; no input is read.")
 @click.option(
@@ -98,7 +97,7 @@ class ProduceOptions(NamedTuple):
     type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
     default="none",
     show_default=True,
-    help="How batches are compressed; gzip if the flag has no value.",
+    help="The compression of batches; gzip if the flag has no value.",
 )
 @click.option(
     "--acks",
@@ -117,19 +116,55 @@ class ProduceOptions(NamedTuple):
     default=16_384,
     show_default=True,
     metavar="BYTES",
+    help="The maximum size of a batch.",
 )
-@click.option("--linger-ms", "--timeout", "linger_ms", type=click.IntRange(min=0), default=5, show_default=True)
+@click.option(
+    "--linger-ms",
+    "--timeout",
+    "linger_ms",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="MS",
+    help="How long a batch waits for more records.",
+)
 @click.option("--sync", is_flag=True, help="Wait for each record's acknowledgement before the next is sent.")
-@click.option("--max-block-ms", type=click.IntRange(min=0), default=10_000, show_default=True, metavar="MS")
-@click.option("--max-memory-bytes", "buffer_memory", type=click.IntRange(min=1), metavar="BYTES", help=PRODUCERS)
-@click.option("--metadata-expiry-ms", "metadata_max_age_ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
-@click.option("--request-timeout-ms", type=click.IntRange(min=1), metavar="MS", help=PRODUCERS)
-@click.option("--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
+@click.option(
+    "--max-block-ms",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    metavar="MS",
+    help="How long a send waits for metadata or memory.",
+)
+@click.option(
+    "--max-memory-bytes",
+    "buffer_memory",
+    type=click.IntRange(min=1),
+    metavar="BYTES",
+    help="The maximum memory for records that are not sent yet.",
+)
+@click.option(
+    "--metadata-expiry-ms",
+    "metadata_max_age_ms",
+    type=click.IntRange(min=0),
+    metavar="MS",
+    help="How often metadata is fetched again.",
+)
+@click.option(
+    "--request-timeout-ms",
+    type=click.IntRange(min=1),
+    metavar="MS",
+    help="How long a request waits for its response.",
+)
+@click.option(
+    "--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help="The pause before a request is sent again."
+)
 @click.option(
     "--message-send-max-retries",
     "retries",
     type=click.IntRange(min=0),
-    help="How often a batch is sent again at most. Default: until delivery.timeout.ms.",
+    help="How often a failed batch is sent again. Default: until delivery.timeout.ms.",
 )
 @click.option(
     "--socket-buffer-size",

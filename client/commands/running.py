@@ -31,7 +31,7 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of text (same as --output json)."
 )
 output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True
+    "--output", type=click.Choice(["text", "json"]), default="text", help="The output format.", show_default=True
 )
 timeout_option = click.option(
     "--timeout",
@@ -53,7 +53,7 @@ INSTEAD_OF = {
 
 
 NOT_SERVED = {
-    "--print-metrics": "the client keeps no metrics of Java's kind; docs/metrics.md names those of the broker",
+    "--print-metrics": "the client has no such metrics; docs/metrics.md lists those of the broker",
 }
 """Flag of Kafka 4.3's scripts that is missing here -> the reason."""
 
@@ -95,7 +95,7 @@ def with_suggestion(error: click.NoSuchOption, command: click.Command) -> click.
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
     if not meant and error.option_name in NOT_SERVED:
         why = NOT_SERVED[error.option_name]
-        return click.UsageError(f"'{error.option_name}' of Kafka's script is not served here: {why}.", error.ctx)
+        return click.UsageError(f"'{error.option_name}' of Kafka's script is not supported: {why}.", error.ctx)
     if not meant:
         return error
     return click.UsageError(f"No such option '{error.option_name}'. Use {', '.join(meant)} instead.", error.ctx)

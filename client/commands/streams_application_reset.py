@@ -68,7 +68,7 @@ def listed(names: Sequence[str]) -> str:
 @click.option("--config-file", type=click.Path(exists=True, dir_okay=False), hidden=True)
 @click.option("--application-id", required=True, metavar="ID", help="The application.id.")
 @click.option("--input-topics", metavar="LIST", help="Topics whose offsets are reset; separated by commas.")
-@click.option("--intermediate-topics", metavar="LIST", help="Deprecated: topics that are skipped to their end.")
+@click.option("--intermediate-topics", metavar="LIST", help="Deprecated: topics whose offsets are set to the end.")
 @click.option("--internal-topics", metavar="LIST", help="Internal topics to delete; by default all of them.")
 @click.option("--to-offset", type=int, metavar="N", help="Reset to this offset.")
 @click.option("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after a time.")
@@ -76,10 +76,13 @@ def listed(names: Sequence[str]) -> str:
 @click.option("--to-earliest", is_flag=True, help="Reset to the earliest offset; the default.")
 @click.option("--to-latest", is_flag=True, help="Reset to the latest offset.")
 @click.option(
-    "--from-file", type=click.Path(exists=True, dir_okay=False), metavar="CSV", help="Lines TOPIC,PARTITION,OFFSET."
+    "--from-file",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="CSV",
+    help="Reset to the offsets in a file with lines TOPIC,PARTITION,OFFSET.",
 )
-@click.option("--shift-by", type=int, metavar="N", help="Move by this many records, forwards or (negative) backwards.")
-@click.option("--force", is_flag=True, help="Remove the members of the group first.")
+@click.option("--shift-by", type=int, metavar="N", help="Move the offset forward by N, or backward if N is negative.")
+@click.option("--force", is_flag=True, help="Remove active members from the group first.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @timeout_option
 def command(

@@ -71,18 +71,24 @@ DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek 
 @click.option("--delete", is_flag=True, help="Delete topics.")
 @click.option("--describe", is_flag=True, help="Show partitions, replicas and configurations.")
 @click.option("--list", "list_", is_flag=True, help="List the names of all topics.")
-@click.option("--alter", is_flag=True, help="Increase the number of partitions (for configurations: odradek configs).")
+@click.option(
+    "--alter", is_flag=True, help="Increase the number of partitions (for configurations use odradek configs)."
+)
 @click.option("--topic", help="The topic; except with --create, a regular expression.")
 @click.option("--topic-id", help="Describe the topic with this id; --topic is ignored.")
 @click.option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
 @click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
 @click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition, instead of --partitions.")
 @click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="A configuration of the new topic.")
-@click.option("--delete-config", multiple=True, metavar="KEY", help="Has no effect since Kafka 4: odradek configs.")
-@click.option("--if-exists", is_flag=True, help="Missing topics are not an error.")
-@click.option("--if-not-exists", is_flag=True, help="An existing topic is not an error.")
+@click.option("--delete-config", multiple=True, metavar="KEY", help="Has no effect since Kafka 4: use odradek configs.")
+@click.option("--if-exists", is_flag=True, help="Do not fail if a topic does not exist.")
+@click.option("--if-not-exists", is_flag=True, help="Do not fail if the topic exists.")
 @click.option("--exclude-internal", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
-@click.option("--under-replicated-partitions", is_flag=True, help="Describe only these.")
+@click.option(
+    "--under-replicated-partitions",
+    is_flag=True,
+    help="Describe only partitions that have fewer in-sync than assigned replicas.",
+)
 @click.option("--unavailable-partitions", is_flag=True, help="Describe only partitions without a leader.")
 @click.option("--under-min-isr-partitions", is_flag=True, help="Describe only partitions below min.insync.replicas.")
 @click.option("--at-min-isr-partitions", is_flag=True, help="Describe only partitions at min.insync.replicas.")

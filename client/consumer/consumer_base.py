@@ -47,7 +47,7 @@ class ConsumerBase:
         """
         number, epoch = (offset, -1) if isinstance(offset, int) else (offset.offset, offset.leader_epoch)
         if number < 0:
-            raise ConfigurationError(f"offset {number} is negative; seek_to_beginning() and seek_to_end() are calls")
+            raise ConfigurationError(f"offset {number} is negative; call seek_to_beginning() or seek_to_end() instead")
         self._subscription.seek(TopicPartition(*partition), number, epoch)
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> None:

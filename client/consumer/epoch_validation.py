@@ -133,8 +133,13 @@ class EpochValidation:
         if not self._has_reset:
             raise LogTruncationError(partition, position, diverging)
         if diverging is not None:
-            logger.info("the log of %s was truncated below %d: going on from %d", partition, position, end_offset)
+            logger.info(
+                "the log of %s was truncated below the position %d: continuing at offset %d",
+                partition,
+                position,
+                end_offset,
+            )
             self._subscription.seek(partition, end_offset, epoch)
         elif reset_timestamp is not None:
-            logger.info("the log of %s was truncated below %d: resetting the offset", partition, position)
+            logger.info("the log of %s was truncated below the position %d: resetting the offset", partition, position)
             self._subscription.reset(partition, reset_timestamp)

@@ -86,11 +86,11 @@ class OffsetCommits:
                 await self._send(offsets, 0)
         except KafkaError as error:
             retriable = error.error_code.retriable and error.error_code != ErrorCode.REBALANCE_IN_PROGRESS
-            failure = RetriableCommitError(f"the commit failed for now: {error}") if retriable else error
+            failure = RetriableCommitError(f"the commit failed and can be retried: {error}") if retriable else error
         except AuthenticationError as error:
             failure = error
         except ClientError as error:
-            failure = RetriableCommitError(f"the commit failed for now: {error}")
+            failure = RetriableCommitError(f"the commit failed and can be retried: {error}")
         if callback is not None:
             callback(offsets, failure)
         elif failure is not None:

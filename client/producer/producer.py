@@ -131,7 +131,9 @@ class Producer:
                 try:
                     await self._transactions.abort()
                 except (KafkaError, ClientError) as error:
-                    logger.warning("the open transaction could not be aborted, the broker will: %s", error)
+                    logger.warning(
+                        "could not abort the open transaction; the broker aborts it when it times out: %s", error
+                    )
             elif flush and self._running:
                 await self.flush()
         finally:

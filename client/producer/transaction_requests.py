@@ -191,7 +191,7 @@ class TransactionRequests:
             delay_s = self._cluster.backoff_s(attempts)
             if asyncio.get_running_loop().time() + delay_s >= deadline:
                 raise TransactionTimeoutError(
-                    f"{what} had no lasting answer within max_block_ms ({self._max_block_ms:.0f} ms): {failure}"
+                    f"{what} did not succeed within max_block_ms ({self._max_block_ms:.0f} ms): {failure}"
                 ) from failure
             await asyncio.sleep(delay_s)
             attempts += 1

@@ -54,7 +54,7 @@ class State(Enum):
     COMMITTING = "the transaction is being committed: call commit_transaction() again"
     ABORTING = "the transaction is being aborted: call abort_transaction() again"
     ABORTABLE_ERROR = "the transaction failed: call abort_transaction()"
-    FATAL_ERROR = "the producer cannot go on: close it"
+    FATAL_ERROR = "the producer cannot continue: close it"
 
 
 class Transactions(ProducerIdentity):

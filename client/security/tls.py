@@ -26,5 +26,5 @@ def tls_failure(error: ssl.SSLError) -> str:
     if error.reason == "WRONG_VERSION_NUMBER":
         return f"{reason}: the listener does not speak TLS; is security.protocol right?"
     if error.reason is not None and ("CERTIFICATE" in error.reason or "HANDSHAKE_FAILURE" in error.reason):
-        return f"{reason}: the broker refuses the client's certificate, or wants one; check ssl.keystore.location"
+        return f"{reason}: the broker refuses the client's certificate, or requires one; check ssl.keystore.location"
     return reason

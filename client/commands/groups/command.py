@@ -40,14 +40,16 @@ if TYPE_CHECKING:
 @click.option(
     "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
 )
-@click.option("--verbose", is_flag=True, help="With --describe: epochs too, and the partitions of members.")
-@click.option("--lag-seconds", is_flag=True, help="With --describe: the age of the next record for each reader.")
+@click.option("--verbose", is_flag=True, help="With --describe: also epochs, and the partitions of members.")
+@click.option(
+    "--lag-seconds", is_flag=True, help="With --describe: also the age of the first unread record of each partition."
+)
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
     default="read_uncommitted",
     show_default=True,
-    help="With --describe: lag up to the log end, or to the last stable offset.",
+    help="With --describe: measure lag to the high watermark or the last stable offset.",
 )
 @click.option("--type", "type_", is_flag=False, flag_value="", help="With --list: the types, or only these types.")
 @click.option("--group-type", metavar="TYPE", help="With --list: groups of this type, with their protocols.")
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 @click.option("--to-latest", is_flag=True, help="Reset to the log end offset.")
 @click.option("--to-current", is_flag=True, help="Reset to the committed offset, or to the log end if there is none.")
 @click.option("--to-offset", type=int, help="Reset to this offset.")
-@click.option("--shift-by", type=int, help="Move by this many records, forwards or (negative) backwards.")
+@click.option("--shift-by", type=int, help="Move the offset forward by N, or backward if N is negative.")
 @click.option(
     "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
 )

@@ -96,7 +96,7 @@ def print_state_notice(group: GroupDescription) -> None:
             click.echo(f"  {wait}", err=True)
         if group.state in CLASSIC_REBALANCE:
             click.echo(
-                "  Kafka's protocol does not tell which members it waits for. The log of an Odradek broker names them "
+                "  Kafka's protocol does not say for which members it waits. The log of an Odradek broker names them "
                 "if the rebalance takes more than 10 seconds.",
                 err=True,
             )

@@ -46,10 +46,12 @@ class ConsumeTest(NamedTuple):
 @click.command("consume", help="Measure a consumer (kafka-consumer-perf-test.sh).")
 @bootstrap_option
 @click.option("--topic", help="The topic.")
-@click.option("--include", metavar="REGEX", help="Read all topics that match instead.")
-@click.option("--num-records", type=click.IntRange(min=1), metavar="N", help="How many records; required.")
+@click.option("--include", metavar="REGEX", help="Read all topics that match, instead of --topic.")
+@click.option("--num-records", type=click.IntRange(min=1), metavar="N", help="The number of records to read; required.")
 @click.option("--messages", type=click.IntRange(min=1), hidden=True)
-@click.option("--group", "group_id", metavar="ID", help="The group; default perf-consumer- and a number.")
+@click.option(
+    "--group", "group_id", metavar="ID", help="The consumer group; default perf-consumer- and a random number."
+)
 @click.option(
     "--fetch-size",
     "max_partition_fetch_bytes",
@@ -57,7 +59,7 @@ class ConsumeTest(NamedTuple):
     default=1_048_576,
     show_default=True,
     metavar="BYTES",
-    help="At most this much of a partition in a request.",
+    help="The maximum bytes of one partition in a fetch.",
 )
 @click.option(
     "--socket-buffer-size",
@@ -66,15 +68,36 @@ class ConsumeTest(NamedTuple):
     metavar="BYTES",
     help="The size of a socket's receive buffer; -1, the default, leaves it to the system.",
 )
-@click.option("--from-latest", is_flag=True, help="Begin at the latest record, not the earliest.")
+@click.option("--from-latest", is_flag=True, help="Without a committed offset, begin at the log's end.")
 @click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE", help="A consumer setting.")
 @click.option("--command-config", "config", type=PATH, metavar="FILE", help="A file of consumer settings.")
 @click.option("--consumer.config", "old_config", type=PATH, hidden=True)
-@click.option("--timeout", "timeout_ms", type=int, default=10_000, show_default=True, metavar="MS", help="Without one.")
-@click.option("--reporting-interval", type=int, default=5_000, show_default=True, metavar="MS", help="A line each.")
+@click.option(
+    "--timeout",
+    "timeout_ms",
+    type=int,
+    default=10_000,
+    show_default=True,
+    metavar="MS",
+    help="Stop if no record arrives within this time.",
+)
+@click.option(
+    "--reporting-interval",
+    type=int,
+    default=5_000,
+    show_default=True,
+    metavar="MS",
+    help="The interval of --show-detailed-stats.",
+)
 @click.option("--show-detailed-stats", "detailed", is_flag=True, help="Print a line for each interval.")
-@click.option("--date-format", default=DEFAULT, show_default=True, metavar="PATTERN", help="As in Java.")
-@click.option("--hide-header", is_flag=True, help="Print no header.")
+@click.option(
+    "--date-format",
+    default=DEFAULT,
+    show_default=True,
+    metavar="PATTERN",
+    help="The format of times, as Java's SimpleDateFormat.",
+)
+@click.option("--hide-header", is_flag=True, help="Do not print the header line.")
 def consume(
     bootstrap_server: str,
     topic: str | None,

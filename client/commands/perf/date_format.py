@@ -24,7 +24,9 @@ def check_pattern(pattern: str) -> None:
     rest = PARTS.sub("", pattern)
     wrong = [found[1] for found in PARTS.finditer(pattern) if found[1] and found[1] not in FIELDS]
     if rest or wrong:
-        raise ValueError(f"'{(wrong or [rest])[0]}' of the pattern is not served; known letters are {' '.join(FIELDS)}")
+        raise ValueError(
+            f"'{(wrong or [rest])[0]}' of the pattern is not supported; supported letters are {' '.join(FIELDS)}"
+        )
 
 
 def formatted(pattern: str, moment: datetime) -> str:

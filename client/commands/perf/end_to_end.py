@@ -70,18 +70,39 @@ def named(arguments: list[str]) -> list[str]:
     help="One or more brokers of the cluster.",
 )
 @click.option("--topic", required=True, help="The topic; created with one partition if it does not exist.")
-@click.option("--num-records", type=click.IntRange(min=1), required=True, metavar="N", help="How many records.")
 @click.option(
-    "--producer-acks", type=click.Choice(["1", "all"]), required=True, help="The acknowledgements to wait for."
+    "--num-records", type=click.IntRange(min=1), required=True, metavar="N", help="The number of records to send."
 )
-@click.option("--record-size", type=click.IntRange(min=0), required=True, metavar="BYTES", help="Of a value.")
-@click.option("--record-key-size", type=click.IntRange(min=0), default=0, metavar="BYTES", help="0: no key.")
 @click.option(
-    "--record-header-key-size", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Of each header."
+    "--producer-acks",
+    type=click.Choice(["1", "all"]),
+    required=True,
+    help="The acknowledgements that the producer requires.",
 )
-@click.option("--record-header-size", type=click.IntRange(min=-1), default=0, metavar="BYTES", help="-1: null values.")
-@click.option("--num-headers", type=click.IntRange(min=0), default=0, metavar="N", help="Headers of each record.")
-@click.option("--command-config", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Client settings.")
+@click.option("--record-size", type=click.IntRange(min=0), required=True, metavar="BYTES", help="The size of a value.")
+@click.option(
+    "--record-key-size", type=click.IntRange(min=0), default=0, metavar="BYTES", help="The size of a key; 0: no key."
+)
+@click.option(
+    "--record-header-key-size",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="BYTES",
+    help="The size of a header's key.",
+)
+@click.option(
+    "--record-header-size",
+    type=click.IntRange(min=-1),
+    default=0,
+    metavar="BYTES",
+    help="The size of a header's value; -1: null.",
+)
+@click.option(
+    "--num-headers", type=click.IntRange(min=0), default=0, metavar="N", help="The number of headers of a record."
+)
+@click.option(
+    "--command-config", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="A file of client settings."
+)
 def end_to_end(
     bootstrap_server: str,
     topic: str,

@@ -18,7 +18,7 @@ bootstrap_option = click.option(
     default=DEFAULT_BOOTSTRAP_SERVER,
     show_envvar=True,
     metavar="HOST:PORT,...",
-    help="One or more brokers of the cluster; has precedence over bootstrap.servers of the settings.",
+    help="One or more brokers of the cluster; takes precedence over bootstrap.servers of the settings.",
 )
 
 

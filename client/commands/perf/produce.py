@@ -49,20 +49,34 @@ class ProduceTest(NamedTuple):
 @click.command("produce", help="Measure a producer (kafka-producer-perf-test.sh).")
 @bootstrap_option
 @click.option("--topic", required=True, help="The topic.")
-@click.option("--num-records", type=int, required=True, metavar="N", help="How many records.")
-@click.option("--record-size", type=int, metavar="BYTES", help="Records of random letters, of this size.")
-@click.option("--payload-file", type=PATH, metavar="FILE", help="Records chosen at random from a file.")
-@click.option("--payload-delimiter", default="\\n", show_default=True, help="What separates the records of the file.")
-@click.option("--payload-monotonic", is_flag=True, help="Records with rising numbers.")
-@click.option("--throughput", type=float, required=True, help="Records a second, about; -1: without a limit.")
-@click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE ...", help="Producer settings.")
+@click.option("--num-records", type=int, required=True, metavar="N", help="The number of records to send.")
+@click.option("--record-size", type=int, metavar="BYTES", help="Send random letters of this size.")
+@click.option("--payload-file", type=PATH, metavar="FILE", help="Send records chosen at random from a file.")
+@click.option("--payload-delimiter", default="\\n", show_default=True, help="The separator of the file's records.")
+@click.option("--payload-monotonic", is_flag=True, help="Send rising numbers.")
+@click.option("--throughput", type=float, required=True, help="The maximum rate in records a second; -1: no limit.")
+@click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE ...", help="A producer setting.")
 @click.option("--producer-props", "old_properties", multiple=True, hidden=True)
 @click.option("--command-config", "config", type=PATH, metavar="FILE", help="A file of producer settings.")
 @click.option("--producer.config", "old_config", type=PATH, hidden=True)
 @click.option("--transactional-id", metavar="ID", help="Send in transactions with this transactional id.")
-@click.option("--transaction-duration-ms", type=int, metavar="MS", help="Commit after this time; default 3000.")
-@click.option("--warmup-records", type=int, default=0, show_default=True, metavar="N", help="Summarized apart.")
-@click.option("--reporting-interval", type=int, default=5_000, show_default=True, metavar="MS", help="A line each.")
+@click.option("--transaction-duration-ms", type=int, metavar="MS", help="How long a transaction lasts; default 3000.")
+@click.option(
+    "--warmup-records",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The first N records are summarized separately.",
+)
+@click.option(
+    "--reporting-interval",
+    type=int,
+    default=5_000,
+    show_default=True,
+    metavar="MS",
+    help="The interval of the printed lines.",
+)
 def produce(
     bootstrap_server: str,
     topic: str,

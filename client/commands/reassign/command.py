@@ -38,14 +38,25 @@ RATE = click.IntRange(min=-1)
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
-@click.option("--bootstrap-controller", metavar="HOST:PORT,...", help="Controllers, instead: with --list or --cancel.")
+@click.option(
+    "--bootstrap-controller",
+    metavar="HOST:PORT,...",
+    help="Controllers to use instead of brokers, with --list or --cancel.",
+)
 @command_config_option
-@click.option("--generate", "generate_", is_flag=True, help="Print an assignment of topics to brokers; change nothing.")
-@click.option("--execute", "execute_", is_flag=True, help="Start the reassignment of the file.")
-@click.option("--verify", "verify_", is_flag=True, help="Show its progress; remove the throttles once it is complete.")
-@click.option("--cancel", "cancel_", is_flag=True, help="Cancel it.")
-@click.option("--list", "list_", is_flag=True, help="List all reassignments under way.")
-@click.option("--reassignment-json-file", type=click.File(encoding="utf-8"), metavar="FILE", help="The reassignment.")
+@click.option(
+    "--generate", "generate_", is_flag=True, help="Propose an assignment of topics to brokers; change nothing."
+)
+@click.option("--execute", "execute_", is_flag=True, help="Start the reassignment in the file.")
+@click.option("--verify", "verify_", is_flag=True, help="Show the progress; remove the throttles if all is complete.")
+@click.option("--cancel", "cancel_", is_flag=True, help="Cancel the reassignment in the file.")
+@click.option("--list", "list_", is_flag=True, help="List all ongoing reassignments.")
+@click.option(
+    "--reassignment-json-file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="The file with the reassignment.",
+)
 @click.option(
     "--topics-to-move-json-file",
     type=click.File(encoding="utf-8"),
@@ -53,8 +64,8 @@ RATE = click.IntRange(min=-1)
     help='With --generate: the topics, {"topics": [{"topic": "foo"}], "version": 1}.',
 )
 @click.option("--broker-list", metavar="N,...", help="With --generate: the brokers.")
-@click.option("--disable-rack-aware", is_flag=True, help="With --generate: leave racks out of account.")
-@click.option("--additional", is_flag=True, help="Execute in addition to other reassignments.")
+@click.option("--disable-rack-aware", is_flag=True, help="With --generate: ignore the brokers' racks.")
+@click.option("--additional", is_flag=True, help="With --execute: add to ongoing reassignments.")
 @click.option("--throttle", type=RATE, default=-1, metavar="BYTES/S", help="A limit on moves between brokers.")
 @click.option(
     "--replica-alter-log-dirs-throttle",
@@ -72,8 +83,8 @@ RATE = click.IntRange(min=-1)
     metavar="MS",
     help="How long to wait for moves between log directories to start.",
 )
-@click.option("--preserve-throttles", is_flag=True, help="Leave throttles as they are.")
-@click.option("--disallow-replication-factor-change", is_flag=True, help="Refuse other numbers of replicas.")
+@click.option("--preserve-throttles", is_flag=True, help="Do not change the throttles.")
+@click.option("--disallow-replication-factor-change", is_flag=True, help="Refuse to change the number of replicas.")
 def command(bootstrap_server: str, bootstrap_controller: str | None, command_config: str | None, **given: Any) -> int:
     """Checks the arguments and runs the action."""
     action = exactly_one({name: given.pop(f"{name}_") for name in PERMITTED})

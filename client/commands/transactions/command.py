@@ -43,7 +43,7 @@ bootstrap_option = click.option(
     help=f"One or more brokers of the cluster; default {DEFAULT_BOOTSTRAP_SERVER}.",
 )
 topic_option = click.option("--topic", required=True, help="The topic.")
-partition_option = click.option("--partition", type=int, required=True, metavar="N", help="Its partition.")
+partition_option = click.option("--partition", type=int, required=True, metavar="N", help="The partition of the topic.")
 
 
 @click.group(
@@ -85,9 +85,14 @@ def ask(
     return run(connected)
 
 
-@command.command("list", help="List transactional ids, filtered if filters are given.")
-@click.option("--duration-filter", type=int, metavar="MS", help="Only transactions open for longer; negative: all.")
-@click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match (RE2, whole id).")
+@command.command("list", help="List transactional ids: all, or those that match the filters.")
+@click.option(
+    "--duration-filter",
+    type=int,
+    metavar="MS",
+    help="Only transactions that are open for longer than this; negative: all.",
+)
+@click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match as a whole (RE2).")
 @click.option("--state", "states", multiple=True, metavar="NAME,...", help="Only these states, such as Ongoing.")
 @click.option("--producer-id", "producer_ids", multiple=True, type=int, metavar="N", help="Only this producer id.")
 @options_of_all
@@ -137,13 +142,20 @@ def describe_producers(broker_id: int | None, topic: str, partition: int, **comm
     return _ask(common, lambda admin, as_json: print_producers(admin, (topic, partition), broker_id, as_json=as_json))
 
 
-@command.command("abort", help="Abort a hanging transaction on a partition, without its coordinator.")
+@command.command("abort", help="Abort a hanging transaction in a partition, without its coordinator.")
 @topic_option
 @partition_option
-@click.option("--start-offset", type=int, metavar="N", help="Where the transaction begins, as find-hanging shows.")
-@click.option("--producer-id", type=int, metavar="N", help="Or, for brokers before Kafka 3.0, its producer, ...")
-@click.option("--producer-epoch", type=int, metavar="N", help="... the producer's epoch ...")
-@click.option("--coordinator-epoch", type=int, metavar="N", help="... and that of its coordinator.")
+@click.option(
+    "--start-offset", type=int, metavar="N", help="The first offset of the transaction, as find-hanging shows it."
+)
+@click.option(
+    "--producer-id",
+    type=int,
+    metavar="N",
+    help="For brokers before Kafka 3.0, instead of --start-offset: the producer id.",
+)
+@click.option("--producer-epoch", type=int, metavar="N", help="With --producer-id: the producer's epoch.")
+@click.option("--coordinator-epoch", type=int, metavar="N", help="With --producer-id: the coordinator's epoch.")
 @options_of_all
 def abort(
     topic: str,
@@ -179,10 +191,10 @@ def abort(
     default=15,
     show_default=True,
     metavar="MINUTES",
-    help="Leave out transactions with a newer record: their coordinator may still end them.",
+    help="Ignore transactions with a newer record: their coordinator may still end them.",
 )
 @click.option("--topic", help="Search only this topic.")
-@click.option("--partition", type=int, metavar="N", help="Search only this partition of it.")
+@click.option("--partition", type=int, metavar="N", help="Search only this partition of --topic.")
 @options_of_all
 def find_hanging(
     broker_id: int | None, max_transaction_timeout: int, topic: str | None, partition: int | None, **common: Any

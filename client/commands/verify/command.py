@@ -30,39 +30,50 @@ KNOWN: Settings = {key: setting for key, setting in {**PRODUCER, **CONSUMER}.ite
 
 @click.command(
     help="Write numbered records, read them back, and report loss, duplicates, reordering, records of aborted "
-    "transactions and latency. It goes on while brokers fail and restart.",
+    "transactions and latency. It continues while brokers fail and restart.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
 @click.option("--topic", default="odradek-verify", show_default=True, help="The topic; created if it does not exist.")
-@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="Partitions of a new topic; default 3.")
+@click.option(
+    "--partitions", type=click.IntRange(min=1), metavar="N", help="The number of partitions of a new topic; default 3."
+)
 @click.option(
     "--replication-factor",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Replicas of a new topic; default: that of the brokers.",
+    help="The number of replicas of a new topic; default: the brokers' default.",
 )
-@click.option("--duration", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Write so long; default 10.")
-@click.option("--records", type=click.IntRange(min=1), metavar="N", help="Write so many records instead.")
+@click.option(
+    "--duration", type=click.FloatRange(min=0, min_open=True), metavar="S", help="How long to write; default 10."
+)
+@click.option(
+    "--records", type=click.IntRange(min=1), metavar="N", help="How many records to write, instead of --duration."
+)
 @click.option(
     "--rate",
     type=click.FloatRange(min=0, min_open=True),
     default=1_000,
     show_default=True,
     metavar="N",
-    help="Records a second.",
+    help="How many records to write a second.",
 )
-@click.option("--transactional", is_flag=True, help="Write in transactions, and abort one of five.")
+@click.option("--transactional", is_flag=True, help="Write in transactions, and abort every fifth.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=60,
     show_default=True,
     metavar="S",
-    help="End the reading when the cluster has stood still so long.",
+    help="Stop reading after this time without progress.",
 )
-@click.option("--report", type=click.File("w", encoding="utf-8", lazy=False), metavar="FILE", help="An HTML page.")
+@click.option(
+    "--report",
+    type=click.File("w", encoding="utf-8", lazy=False),
+    metavar="FILE",
+    help="Write an HTML page with the result.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def command(
     bootstrap_server: str,

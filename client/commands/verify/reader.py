@@ -79,7 +79,7 @@ class VerifyReader:
             if not self._went_back:
                 break
         else:
-            unread = dict.fromkeys(self._begins, "it was truncated again and again while it was read")
+            unread = dict.fromkeys(self._begins, "it was truncated repeatedly while it was read")
         for partition, reason in unread.items():
             self._checker.unread(partition.partition, reason)
 

@@ -74,7 +74,7 @@ async def write_and_read(writer: VerifyWriter, reader: VerifyReader, progress: V
 
     def interrupted() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        click.echo("ends: reads what was written. Ctrl-C again gives up", err=True)
+        click.echo("stopped writing; reading what was written. Ctrl-C again ends without a result", err=True)
         writer.stop()
 
     with suppress(RuntimeError, ValueError):  # raised outside the main thread, which alone receives Ctrl-C

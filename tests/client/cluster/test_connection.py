@@ -113,7 +113,7 @@ async def test_a_broker_that_does_not_know_our_api_versions_is_asked_again(known
 async def test_an_api_that_the_broker_lacks_is_refused_before_sending() -> None:
     async with scripted(kafka_like) as port:
         connection = await BrokerConnection.open("127.0.0.1", port)
-        with pytest.raises(UnsupportedVersionError, match="does not serve DescribeCluster"):
+        with pytest.raises(UnsupportedVersionError, match="does not support DescribeCluster"):
             connection.send(DescribeClusterRequest(), DescribeClusterResponse)
         connection.close()
 
@@ -153,7 +153,7 @@ async def test_an_answer_to_another_request_ends_the_connection() -> None:
     ("sent", "said"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers there, not a Kafka broker; check host and port$"),
-        (bytes.fromhex("15030300020246"), "wants TLS: .* name a PLAINTEXT listener$"),
+        (bytes.fromhex("15030300020246"), "requires TLS: .* name a PLAINTEXT listener$"),
         (b"", "is it a Kafka broker"),
     ],
 )

@@ -60,7 +60,7 @@ def test_acls_are_added_listed_and_removed(shell: Shell, name: str, monkeypatch:
     with monkeypatch.context() as typed:
         typed.setattr("sys.stdin", io.StringIO(""))
         code, _, err = shell.run(*remove)
-        assert (code, err.endswith("no answer on standard input; --force removes without asking\n")) == (1, True)
+        assert (code, err.endswith("no answer on standard input; use --force to remove without asking\n")) == (1, True)
         typed.setattr("sys.stdin", io.StringIO("n\ny\n"))
         shell.out(*remove)
         assert shell.out("acls", "--list", "--topic", name) == listed, "the answer was no"

@@ -30,7 +30,7 @@ def test_a_file_with_settings_of_the_admin_client(
     path.write_text("client.id=ops\nsasl.mechanism=PLAIN\nsasl.mechanisms=PLAIN\n")
     shell.run("topics", "--create", "--topic", "settings", "--if-not-exists")
     code, _, err = shell.run(command, "--command-config", str(path), *arguments)
-    assert (code, err.splitlines()[:1]) == (0, [f"{path}: no effect here: sasl.mechanisms"])
+    assert (code, err.splitlines()[:1]) == (0, [f"{path}: these settings have no effect here: sasl.mechanisms"])
     path.write_text("# TLS\nsecurity.protocol=TLS\n")
     code, _, err = shell.run(command, "--command-config", str(path), *arguments)
     assert (code, f"{path}, line 2: security.protocol is 'TLS'; it can be PLAINTEXT, SSL" in err) == (1, True)

@@ -135,7 +135,7 @@ def test_the_settings_of_a_properties_file(tmp_path: Path, capfd: pytest.Capture
     settings = admin_settings(str(path), 1234)
     assert (settings.client_id, settings.request_timeout_ms, settings.retry_backoff_ms) == ("ops", 5000, 7)
     assert settings.default_api_timeout_ms == 1234
-    assert capfd.readouterr().err == f"{path}: no effect here: send.buffer.bytes\n"
+    assert capfd.readouterr().err == f"{path}: these settings have no effect here: send.buffer.bytes\n"
     path.write_text("security.protocol=SASL_SSL\n")
     with pytest.raises(CommandError, match=r"sasl\.mechanism is 'GSSAPI' \(Java's default\)"):
         admin_settings(str(path), 1)

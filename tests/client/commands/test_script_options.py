@@ -77,4 +77,4 @@ def test_what_is_not_served_is_said_on_the_command_line(
     module, _, function = COMMANDS[command][0].partition(":")
     for flag in sorted((theirs & NOT_SERVED.keys()) - ours(command)):
         assert getattr(import_module(module), function)([flag, "x"]) == 2
-        assert f"'{flag}' of Kafka's script is not served here: {NOT_SERVED[flag]}." in capfd.readouterr().err
+        assert f"'{flag}' of Kafka's script is not supported: {NOT_SERVED[flag]}." in capfd.readouterr().err

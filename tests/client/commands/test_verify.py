@@ -116,7 +116,7 @@ def test_it_goes_on_when_the_broker_is_killed_and_started_again(mode: list[str],
 
     code, out, err = run_until_interrupted(broker.bootstrap_servers, kill_and_start, *mode)
     assert (code, out.splitlines()[-1:]) == (0, [OK]), out + err
-    assert "ends: reads what was written" in err
+    assert "stopped writing; reading what was written" in err
 
 
 @pytest.mark.ci

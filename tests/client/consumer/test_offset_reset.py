@@ -119,7 +119,7 @@ async def test_a_log_that_lost_what_was_read_is_noticed(servers: str, name: str,
         await admin.alter_group_offsets(name, {here: OffsetAndMetadata(100, "", epoch)})
     async with Consumer(name, bootstrap_servers=servers, group_id=name, auto_offset_reset=reset) as consumer:
         if reset == "none":
-            with pytest.raises(LogTruncationError, match="is the same up to 10") as caught:
+            with pytest.raises(LogTruncationError, match="agree up to offset 10") as caught:
                 await poll_until([consumer], lambda: False)
             assert caught.value.diverging == OffsetAndMetadata(10, "", epoch)
             consumer.seek(here, OffsetAndMetadata(10, "", epoch))

@@ -150,8 +150,8 @@ async def test_a_listener_that_wants_a_certificate_says_so(secured: SecuredKafka
 @pytest.mark.parametrize(
     ("listener", "protocol", "message"),
     [
-        ("SASL_SSL", "PLAINTEXT", "the listener wants TLS"),
-        ("SASL_PLAINTEXT", "PLAINTEXT", "if the listener wants SASL, set security.protocol"),
+        ("SASL_SSL", "PLAINTEXT", "the listener requires TLS"),
+        ("SASL_PLAINTEXT", "PLAINTEXT", "if the listener requires SASL, set security.protocol"),
         ("SASL_PLAINTEXT", "SSL", "TLS"),
     ],
 )
