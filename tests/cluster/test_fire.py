@@ -29,7 +29,6 @@ from support.fire.history import (
     WATCHER,
 )
 from support.fire.run import conclude, create_topics, strike_until
-from support.fire.worker import TOPIC
 from support.kafka.java import java_or_skip
 
 pytestmark = [pytest.mark.java]
@@ -93,7 +92,7 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
         crew.mark("all is in sync")
         healed_s = time.monotonic() - began_s
         log_dir = next(iter(cluster.brokers.values())).log_dir
-        outcome = conclude(servers, crew, partial(writers_of, log_dir, TOPIC))
+        outcome = conclude(servers, crew, partial(writers_of, log_dir))
     finally:
         crew.kill_all()
     assert not outcome.broken, f"{outcome.broken} after {crew.done}"

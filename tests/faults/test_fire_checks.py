@@ -244,13 +244,13 @@ def test_journals_become_a_history(tmp_path: Path) -> None:
     assert [(poll.at, poll.after_assignment) for poll in history.polls] == [(8, True), (10, True)]
 
 
-TRANSFERS = {1: (0, 1, 5), 2: (1, 2, 7)}
+TRANSFERS = {Place(0, 4): (1, 0, 1, 5), Place(1, 9): (2, 1, 2, 7)}
 POSTINGS = [(1, 0, -5), (1, 1, 5), (2, 1, -7), (2, 2, 7)]
 BALANCES = {0: 10, 1: 10, 2: 10}
 
 
 def test_transfers_that_were_done_once() -> None:
-    assert not transfer_anomalies(TRANSFERS, POSTINGS, BALANCES)
+    assert not transfer_anomalies(TRANSFERS, POSTINGS, BALANCES, {})
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,17 @@ def test_transfers_that_were_done_once() -> None:
     ],
 )
 def test_transfers_that_were_not(names: set[str], postings: list[tuple[int, int, int]]) -> None:
-    assert set(transfer_anomalies(TRANSFERS, postings, BALANCES)) == names
+    assert set(transfer_anomalies(TRANSFERS, postings, BALANCES, {})) == names
+
+
+def test_a_transfer_that_was_requested_twice() -> None:
+    twice = {**TRANSFERS, Place(0, 5): (1, 0, 1, 5)}
+    postings = [*POSTINGS, *POSTINGS[:2]]
+    apart = {Place(0, 4): (1000, 0), Place(0, 5): (1000, 1)}
+    assert not transfer_anomalies(twice, postings, BALANCES, apart), "librdkafka sent it under two epochs"
+    assert set(transfer_anomalies(twice, POSTINGS, BALANCES, apart)) == {"missing-transfer"}
+    same = {Place(0, 4): (1000, 0), Place(0, 5): (1000, 0)}
+    assert set(transfer_anomalies(twice, postings, BALANCES, same)) == {"duplicate-request"}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from support.fire.history import (
     TRANSACTIONAL,
     read_journals,
 )
-from support.fire.run import ends_of, read_to_end
+from support.fire.run import ends_of, read_to_end, requests_of
 from support.fire.worker import (
     ACCOUNTS,
     POSTINGS,
@@ -56,12 +56,9 @@ def settle(load: Load, servers: str) -> str:
     history = read_journals(load.journals)
     history.final = {place: int(value) for place, value in final.items()}
     found = anomalies(history)
-    asked = {}
-    for value in transfers.values():
-        number, source, target, amount = json.loads(value)
-        asked[number] = source, target, amount
+    asked = requests_of(transfers)
     balances = dict.fromkeys(range(ACCOUNTS), BALANCE)
-    found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances)
+    found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances, {})
     assert not found, {name: lines[:5] for name, lines in found.items()}
     committed = sum(one.is_committed for one in history.transactions.values())
     assert history.promised()

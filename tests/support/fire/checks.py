@@ -301,12 +301,17 @@ def anomalies(history: History) -> dict[str, list[str]]:
 
 
 def transfer_anomalies(
-    transfers: dict[int, tuple[int, int, int]], postings: list[tuple[int, int, int]], balances: dict[int, int]
+    transfers: dict[Place, tuple[int, int, int, int]],
+    postings: list[tuple[int, int, int]],
+    balances: dict[int, int],
+    writers: dict[Place, tuple[int, int]],
 ) -> dict[str, list[str]]:
-    """The anomalies of transfers, each of which must be done once, as a whole or not at all.
+    """The anomalies of transfers, each of which must be done as a whole or not at all, as often as it was requested.
 
-    ``transfers``: number -> (from, to, amount); ``postings``: (number, account, amount) as readers of committed records
-    find them; ``balances``: what each account had.
+    ``transfers``: place of the request -> (number, from, to, amount); ``postings``: (number, account, amount) as
+    readers of committed records find them; ``balances``: what each account had; ``writers``: producer id and epoch of
+    the requests. The client that requests is idempotent: a number stands at two places only if librdkafka sent it under
+    two producer epochs (see :func:`duplicate`).
     """
     found: dict[str, list[str]] = defaultdict(list)
     by_number: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -317,11 +322,19 @@ def transfer_anomalies(
         after[account] = after.get(account, 0) + amount
     if sum(after.values()) != total:
         found["constant-sum"].append(f"{sum(after.values())} instead of {total}")
-    for number, (source, target, amount) in transfers.items():
-        expected = sorted([(source, -amount), (target, amount)])
+    places: dict[int, list[Place]] = defaultdict(list)
+    for place, (number, _, _, _) in transfers.items():
+        places[number].append(place)
+    for number, at in places.items():
+        sent_by = [writers.get(place) for place in at]
+        if len(at) > 1 and (None in sent_by or len(set(sent_by)) < len(at)):
+            found["duplicate-request"].append(f"{number} at {sorted(at)}, by {sent_by}")
+        _, source, target, amount = transfers[at[0]]
+        expected = sorted([(source, -amount), (target, amount)] * len(at))
         posted = sorted(by_number.pop(number, []))
         if posted != expected:
-            name = "lost-transfer" if not posted else "torn-transfer" if len(posted) < 2 else "repeated-transfer"
+            wrong = "repeated-transfer" if len(posted) > len(expected) else "missing-transfer"
+            name = "lost-transfer" if not posted else "torn-transfer" if len(posted) % 2 else wrong
             found[name].append(f"{number}: {posted} instead of {expected}")
     found["unasked-transfer"] += [str(number) for number in by_number]
     return {name: lines for name, lines in found.items() if lines}

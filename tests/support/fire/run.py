@@ -135,8 +135,22 @@ class Outcome:
         assert any(poll.records for poll in self.history.polls)
 
 
-def conclude(servers: str, crew: FireCrew, writers: Callable[[], dict[Place, tuple[int, int]]] = dict) -> Outcome:
-    """Ends the crew in order, and checks what it has written. ``writers``: producer id and epoch of each record."""
+def requests_of(transfers: dict[Place, bytes]) -> dict[Place, tuple[int, int, int, int]]:
+    """The requested transfers, see :func:`transfer_anomalies`."""
+    return {place: tuple(json.loads(value)) for place, value in transfers.items()}
+
+
+def unknown_writers(_: str) -> dict[Place, tuple[int, int]]:
+    """The writers of a topic whose logs are not looked at."""
+    return {}
+
+
+def conclude(
+    servers: str, crew: FireCrew, writers: Callable[[str], dict[Place, tuple[int, int]]] = unknown_writers
+) -> Outcome:
+    """Ends the crew in order, and checks what it has written. ``writers``: producer id and epoch of each record of a
+    topic.
+    """
     crew.end((PLAIN, IDEMPOTENT, TRANSACTIONAL, ASKER))
     crew.mark("the writers have ended")
     final = read_to_end(servers, TOPIC)
@@ -151,14 +165,12 @@ def conclude(servers: str, crew: FireCrew, writers: Callable[[], dict[Place, tup
     history = read_journals(crew.journals)
     history.final = {place: int(value) for place, value in final.items()}
     history.everything = {place: int(value) for place, value in everything.items()}
-    history.writers = writers()
+    history.writers = writers(TOPIC)
     history.committed[READERS_GROUP] = committed_offsets(servers, READERS_GROUP, TOPIC)
     history.committed[TELLERS_GROUP] = committed_offsets(servers, TELLERS_GROUP, TRANSFERS)
     found = anomalies(history)
-    asked = {}
-    for value in transfers.values():
-        number, source, target, amount = json.loads(value)
-        asked[number] = source, target, amount
+    asked = requests_of(transfers)
     balances = dict.fromkeys(range(ACCOUNTS), BALANCE)
-    found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances)
+    posted = [tuple(json.loads(value)) for value in postings.values()]
+    found |= transfer_anomalies(asked, posted, balances, writers(TRANSFERS))
     return Outcome(history, len(asked), {name: lines[:5] for name, lines in found.items()})
