@@ -53,6 +53,11 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken
 
 
+def test_the_readme_links_every_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name})" not in readme]
+
+
 def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
     sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
     assert sections[:3] == ["Added", "Changed", "Fixed"]
