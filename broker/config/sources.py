@@ -16,14 +16,19 @@ from .service_variables import is_of_a_service
 ENVIRONMENT_PREFIX = "ODRADEK_"
 OTHER_VARIABLES = frozenset(
     {
+        "ODRADEK_ADMIN",
         "ODRADEK_BOOTSTRAP_SERVER",
         "ODRADEK_COMMAND_CONFIG",
+        "ODRADEK_CREATE_TOPICS",
         "ODRADEK_IMAGE",
+        "ODRADEK_JOBS_IMAGE",
+        "ODRADEK_LOGS",
         "ODRADEK_PORT",
         "ODRADEK_REWRITE_SCRIPTS",
     }
 )
-"""Variables of the other commands, the compose file and the tests: they are not keys, so a broker ignores them."""
+"""Variables of the other commands, the images, the compose files and the tests: they are not keys, so a broker ignores
+them."""
 
 PASSED_PREFIXES = (
     "listener.name.",

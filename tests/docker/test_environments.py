@@ -190,7 +190,10 @@ def test_it_starts_and_says_so(name: str, tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     run = here(entrypoint.command(["serve"], environ, False), tmp_path)
     with subprocess.Popen(
-        [*run, "--ready-file", str(ready)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [*run, "--ready-file", str(ready)],
+        env={**os.environ, **environ},  # as in a container: the broker gets what the entry point has read
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     ) as broker:
         assert broker.stdout is not None
         lines: list[str] = []

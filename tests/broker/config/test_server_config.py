@@ -1,5 +1,7 @@
 """The server's configuration: sources, precedence, types, messages, listeners."""
 
+import re
+
 import pytest
 
 from odradek.broker.config.definition import server_keys
@@ -9,9 +11,10 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.config.own_keys import OWN_KEYS, OWN_PREFIX
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.config.sources import OTHER_VARIABLES, environment_name
+from odradek.broker.config.sources import OTHER_VARIABLES, environment_name, environment_settings, is_known
 from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.protocol.errors import ErrorCode, KafkaError
+from support.pipeline.wheel import ROOT
 
 
 def problems(text: str = "", overrides: list[str] | None = None, environ: dict[str, str] | None = None) -> str:
@@ -65,6 +68,16 @@ def test_no_two_keys_share_an_environment_variable() -> None:
 def test_variables_of_other_commands_are_passed_over() -> None:
     assert not ServerConfig.load("", [], {"ODRADEK_BOOTSTRAP_SERVER": "localhost:9092"}).originals
     assert not {environment_name(key) for key in server_keys()} & OTHER_VARIABLES
+
+
+def test_no_variable_that_a_page_or_the_image_names_stops_a_start() -> None:
+    """Each is one of a key, or one that a broker ignores."""
+    places = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docker").rglob("*.yaml"), ROOT / "docker" / "entrypoint.py"]
+    named = {name for path in places for name in re.findall(r"\bODRADEK_[A-Z_]+(?<!_)\b", path.read_text())}
+    assert {"ODRADEK_CREATE_TOPICS", "ODRADEK_LOGS"} <= named
+    of_tests = {name for name in named if name.endswith(("_SEED", "_STEPS"))}
+    settings = environment_settings(dict.fromkeys(named - of_tests - {"ODRADEK_X_Y"}, "1"))
+    assert not [setting.where for setting in settings if not is_known(setting.key)]
 
 
 def test_prefixed_keys_come_through_the_environment_as_in_kafkas_image() -> None:
