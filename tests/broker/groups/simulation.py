@@ -1,8 +1,10 @@
 """What the seeded simulations of both kinds of groups share: the run, the disk that fails, the crash of the broker."""
 
+import os
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.batch import iterate_headers
@@ -96,3 +98,33 @@ class Simulation(ABC):
         harness.start()
         if everything_kept:
             assert harness.core.hard_state() == before, "a restart has changed what was stored"
+
+
+@dataclass(frozen=True)
+class SeededRuns:
+    """The runs of one simulation. A run that fails prints the line that replays it."""
+
+    world: Callable[[int], Simulation]
+    variables: str
+    """With ``_SEED`` and ``_STEPS``: the environment variables of the run that a line replays."""
+    steps: int
+    file: str
+    """The test file whose ``test_given_seed`` replays a run."""
+
+    def run(self, seed: int, steps: int | None = None) -> None:
+        """One run. ``steps``: None takes the usual number."""
+        steps = self.steps if steps is None else steps
+        world = self.world(seed)
+        try:
+            world.run(steps)
+        except BaseException:
+            variables = f"{self.variables}_SEED={seed} {self.variables}_STEPS={steps}"
+            print(f"\nreplay: {variables} python -m pytest {self.file} -k given_seed  # event {world.events}")
+            raise
+        assert world.events == steps
+
+    def run_given(self) -> None:
+        """The seed and the number of steps that the environment names; without them, fixed ones."""
+        steps = os.environ.get(f"{self.variables}_STEPS")
+        seed = os.environ.get(f"{self.variables}_SEED", "4711")
+        self.run(int(seed), None if steps is None else int(steps))

@@ -1,46 +1,29 @@
 """The seeded simulator of groups: the main test of coordination. One line replays a run that failed."""
 
-import os
-
 import pytest
 
+from .simulation import SeededRuns
 from .simulator import GroupSimulator
 
-SEED_VARIABLE = "ODRADEK_GROUP_SEED"
-STEPS_VARIABLE = "ODRADEK_GROUP_STEPS"
-STEPS = 1_500
-STEPS_LONG = 1_000_000
-
-
-def _run(seed: int, steps: int) -> int:
-    simulator = GroupSimulator(seed)
-    try:
-        simulator.run(steps)
-    except BaseException:
-        variables = f"{SEED_VARIABLE}={seed} {STEPS_VARIABLE}={steps}"
-        print(f"\nreplay: {variables} python -m pytest {__file__} -k given_seed  # event {simulator.events}")
-        raise
-    return simulator.events
+RUNS = SeededRuns(GroupSimulator, "ODRADEK_GROUP", steps=1_500, file=__file__)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_simulated_groups(seed: int) -> None:
-    assert _run(seed, STEPS) == STEPS
+    RUNS.run(seed)
 
 
 def test_given_seed() -> None:
-    """The seed and the number of steps that the environment names; without them, fixed ones."""
-    steps = int(os.environ.get(STEPS_VARIABLE, str(STEPS)))
-    assert _run(int(os.environ.get(SEED_VARIABLE, "4711")), steps) == steps
+    RUNS.run_given()
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
 def test_simulated_groups_in_ci(seed: int) -> None:
-    assert _run(seed, 10_000) == 10_000
+    RUNS.run(seed, 10_000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10_000, 10_010))
 def test_simulated_groups_at_length(seed: int) -> None:
-    assert _run(seed, STEPS_LONG) == STEPS_LONG
+    RUNS.run(seed, 1_000_000)
