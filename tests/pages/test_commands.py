@@ -21,7 +21,7 @@ pytestmark = pytest.mark.ci
 
 
 class Reader:
-    """Somebody who reads a page and types its commands in a directory, beside a broker with its data in ``data``."""
+    """Runs the commands of a page in a directory, beside a broker with its data in ``data``."""
 
     def __init__(self, directory: Path, broker: OurBroker) -> None:
         self._shell = Shell(directory)

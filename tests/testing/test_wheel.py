@@ -1,24 +1,32 @@
-"""The built wheel in an empty environment: it serves, runs the README's quickstart, and brings the pytest fixtures.
+"""The built wheel in an empty environment: it serves, runs the programs of our pages, and brings the pytest fixtures.
 
-Everything runs outside the repository, where ``odradek`` is what pip installed.
+One test marked ``long`` does the same on every supported Python that this machine has.
 """
 
 import re
-import signal
 import subprocess
+import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.eventually import eventually
 from support.pipeline.wheel import ROOT, build_sdist, build_wheel, run
+from support.shell import free_port
 
-QUICKSTART_ADDRESS = "127.0.0.1:9092"
-START_TIMEOUT_S = 180.0
+from .installed import (
+    SUPPORTED,
+    environment,
+    interpreter_of,
+    run_client_page,
+    run_getting_started,
+    run_readme_quickstart,
+    run_tests_of_users,
+    served,
+)
+
 ROOMS = {"broker", "client", "pipeline", "protocol", "storage", "testing"}
 """What a wheel installs. An sdist has the same and what is needed to build a wheel."""
 SDIST = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "odradek", "odradek.egg-info", "pyproject.toml"}
@@ -36,32 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def python(wheel: Path) -> Path:
     """The Python of an environment with the wheel and its dependencies, and nothing else."""
-    directory = wheel.parents[1]
-    venv.create(directory / "venv", with_pip=True)
-    interpreter = directory / "venv" / "bin" / "python"
-    run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, directory=directory)
-    return interpreter
-
-
-@pytest.fixture
-def served(python: Path, tmp_path: Path) -> Iterator[str]:
-    """``odradek serve`` of the installed wheel; ``host:port``."""
-    ready = tmp_path / "ready.json"
-    command = [str(python.parent / "odradek"), "serve", "--override", "listeners=PLAINTEXT://127.0.0.1:0"]
-    command += ["--override", f"log.dirs={tmp_path / 'data'}", "--ready-file", str(ready)]
-    with (tmp_path / "log").open("wb") as out:
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
-
-    def is_ready() -> bool:
-        assert process.poll() is None, (tmp_path / "log").read_text()
-        return ready.exists()
-
-    eventually(lambda: "it serves\n" + (tmp_path / "log").read_text(), is_ready, patience_s=START_TIMEOUT_S)
-    address = re.search(r'"bootstrap.servers": "([^"]+)"', ready.read_text())
-    assert address
-    yield address[1]
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(START_TIMEOUT_S) == 0, (tmp_path / "log").read_text()
+    return environment(sys.executable, wheel, wheel.parents[1])
 
 
 def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_path: Path) -> None:
@@ -107,36 +90,61 @@ def test_a_job_without_the_extra_says_how_to_get_it(python: Path, tmp_path: Path
     )
 
 
-def test_the_quickstart_of_the_readme_runs(python: Path, served: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    programs = [block for block in blocks if QUICKSTART_ADDRESS in block]
-    assert len(programs) == 2, "one for kafka-python, one for confluent-kafka"
-    clients = ("kafka-python", "confluent-kafka")
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *clients, directory=tmp_path)
-    for number, program in enumerate(programs):
-        path = tmp_path / f"quickstart_{number}.py"
-        path.write_text(program.replace(QUICKSTART_ADDRESS, served))
-        printed = run(python, path, directory=tmp_path)
-        assert len(printed.splitlines()) == 10, printed
+def test_the_quickstart_of_the_readme_runs(python: Path, tmp_path: Path) -> None:
+    with served(python, tmp_path) as address:
+        run_readme_quickstart(python, address, tmp_path)
 
 
-def test_the_first_program_of_the_page_about_the_client_runs(python: Path, served: str, tmp_path: Path) -> None:
-    program = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/client.md").read_text(), re.MULTILINE | re.DOTALL)[0]
-    path = tmp_path / "program.py"
-    path.write_text(program.replace(QUICKSTART_ADDRESS, served))
-    produced, consumed = run(python, "-W", "error", path, directory=tmp_path).splitlines()
-    assert re.fullmatch(r"[012] 0", produced)
-    assert consumed == "0 b'world' b'hello'"
+def test_the_first_program_of_the_page_about_the_client_runs(python: Path, tmp_path: Path) -> None:
+    with served(python, tmp_path) as address:
+        run_client_page(python, address, tmp_path)
 
 
 def test_it_brings_the_pytest_fixtures(python: Path, tmp_path: Path) -> None:
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest", directory=tmp_path)
-    (tmp_path / "test_user.py").write_text(
-        "import socket\n\n"
-        "def test_mine(kafka_broker):\n"
-        "    socket.create_connection((kafka_broker.host, kafka_broker.port)).close()\n"
-    )
-    # An error of its own for every warning: the plugin must not cause one in its users' runs.
-    assert "1 passed" in run(
-        python, "-m", "pytest", "-q", "-W", "error", "--basetemp=users", "test_user.py", directory=tmp_path
-    )
+    run_tests_of_users(python, tmp_path)
+
+
+def test_the_installation_of_the_page_about_operating(wheel: Path, tmp_path: Path) -> None:
+    """As the page has it, but for the directories of the machine, its users and its systemd."""
+    page = (ROOT / "docs" / "operating.md").read_text().partition("\n## Install as a service\n")[2]
+    commands = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "conf").symlink_to(ROOT / "conf")
+    (checkout / "dist").symlink_to(wheel.parent)
+    for place in ("etc/systemd/system", "opt", "var/lib/odradek"):
+        (tmp_path / place).mkdir(parents=True)
+
+    def here(text: str) -> str:
+        return re.sub(r"(?<![\w.])/(?=opt/|etc/|var/)", f"{tmp_path}/", text)
+
+    without = "useradd() { :; }; systemctl() { :; }; journalctl() { :; }; set -e\n"
+    run("sh", "-c", without + here(commands).replace("python3", sys.executable), directory=checkout)
+    unit = here((tmp_path / "etc/systemd/system/odradek.service").read_text())
+    (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    (check,) = re.findall(r"^ExecStartPost=(.*)$", unit, re.MULTILINE)
+    port = free_port()
+    data = f"--override log.dirs={tmp_path}/var/lib/odradek --override listeners=PLAINTEXT://127.0.0.1:{port}"
+    process = subprocess.Popen(["sh", "-c", f"exec {command} {data}"], cwd=tmp_path)
+    try:
+        run("sh", "-c", f"{check} --bootstrap-server 127.0.0.1:{port}", directory=tmp_path)
+    finally:
+        process.terminate()
+        code = process.wait()
+    assert code == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_the_pages_on_each_python(wheel: Path, tmp_path: Path, version: str) -> None:
+    """The quickstart and the test of the README, the page about the client, and the page for getting started."""
+    interpreter = interpreter_of(version)
+    if interpreter is None:
+        pytest.skip(f"no Python {version} on this machine")
+    python = environment(interpreter, wheel, tmp_path)
+    for run_page in (run_readme_quickstart, run_client_page, run_getting_started):
+        directory = tmp_path / run_page.__name__
+        directory.mkdir()
+        with served(python, directory) as address:
+            run_page(python, address, directory)
+    run_tests_of_users(python, tmp_path)
