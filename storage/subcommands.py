@@ -13,7 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
     "info": ("odradek.broker.storage_tool.info:info", "show whether the directories are formatted, and their ids"),
-    "check": ("odradek.storage.check.command:check", "verify every file, change nothing"),
+    "check": ("odradek.storage.check.command:check", "verify every file; nothing is changed"),
     "repair": (
         "odradek.broker.storage_tool.repair:repair",
         "repair damage as a start does; --dry-run only reports",

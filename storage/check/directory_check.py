@@ -35,7 +35,7 @@ def check_root(directory: Path) -> list[Problem]:
     except CorruptCheckpointError as damage:
         problems.append(Problem(CheckSeverity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
     for name, fault in read_root_checkpoints(files, directory).damage.items():
-        what = f"{fault}; a broker takes its offsets as 0"
+        what = f"{fault}; a broker uses 0 for its offsets"
         problems.append(Problem(CheckSeverity.ERROR, str(directory / name), None, what))
     bootstrap = directory / BOOTSTRAP_SNAPSHOT
     if bootstrap.exists():
@@ -50,9 +50,9 @@ def check_root(directory: Path) -> list[Problem]:
 
 def _odd_directories(directory: Path) -> Iterator[Problem]:
     meanings = {
-        DELETE_DIRECTORY_SUFFIX: "of a deleted topic; it goes after file.delete.delay.ms or at the next start",
-        FUTURE_DIRECTORY_SUFFIX: "a partition on its way to this directory (AlterReplicaLogDirs); not checked",
-        STRAY_DIRECTORY_SUFFIX: "a partition that the metadata does not know; kept, not checked, yours to remove",
+        DELETE_DIRECTORY_SUFFIX: "a deleted partition; it is removed after file.delete.delay.ms or at the next start",
+        FUTURE_DIRECTORY_SUFFIX: "a replica that moves to this directory (AlterReplicaLogDirs); not checked",
+        STRAY_DIRECTORY_SUFFIX: "a partition that is not in the metadata; not checked; remove it if you do not need it",
     }
     for entry in Files().list(directory):
         for suffix, what in meanings.items():

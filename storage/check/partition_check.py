@@ -38,8 +38,8 @@ from .findings import CheckedAmounts, CheckSeverity, Problem
 
 HALF_DONE = {
     CLEANED_SUFFIX: "the cleaner was writing it; the next start removes it",
-    SWAP_SUFFIX: "the cleaner has completed it; the next start replaces the segments that it covers by it",
-    DELETED_SUFFIX: "deleted; it goes after file.delete.delay.ms or at the next start",
+    SWAP_SUFFIX: "the cleaner has completed it; the next start replaces the old segments with it",
+    DELETED_SUFFIX: "deleted; it is removed after file.delete.delay.ms or at the next start",
     ".tmp": "a checkpoint that was being written; the next start removes it",
 }
 KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
@@ -84,7 +84,7 @@ class _PartitionCheck:
         for entry in self.files.list(self.task.directory):
             status = entry.stat(follow_symlinks=False)
             if kind := kind_of(status.st_mode):
-                what = f"{kind} in the place of a file: it is not opened"
+                what = f"{kind} instead of a file: not opened"
                 self._add(CheckSeverity.ERROR, self.task.directory / entry.name, None, what)
             else:
                 sizes[entry.name] = status.st_size
@@ -125,7 +125,7 @@ class _PartitionCheck:
         assert base_offset is not None
         path = task.directory / name
         if base_offset < self.end_offset:
-            what = f"it begins at offset {base_offset}, the segment before it ends before {self.end_offset}"
+            what = f"it begins at offset {base_offset}, but the previous segment ends at {self.end_offset - 1}"
             self._add(CheckSeverity.ERROR, path, 0, what)
         is_metadata = task.topic == METADATA_TOPIC
         decode = decoders.metadata_record if is_metadata else None
@@ -160,9 +160,9 @@ class _PartitionCheck:
         """
         ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
         if ends_file and self.task.is_running:
-            self._add(CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: it may be being written")
+            self._add(CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: a broker may be writing it")
         elif ends_file and not self.task.is_clean:
-            what = f"{finding.what}: a torn end, as a kill leaves it; the next start cuts it off"
+            what = f"{finding.what}: an incomplete write before an unclean stop; the next start cuts it off"
             self._add(CheckSeverity.NOTE, finding.path, finding.position, what)
         else:
             self._add(CheckSeverity.ERROR, finding.path, finding.position, finding.what)
@@ -202,7 +202,7 @@ class _PartitionCheck:
             return
         for (epoch, start), (later, later_start) in pairwise(entries):
             if later <= epoch or later_start < start:
-                what = f"epochs and offsets that rise expected, {epoch} {start} is followed by {later} {later_start}"
+                what = f"epochs and start offsets must rise: {epoch} {start} is followed by {later} {later_start}"
                 self._add(CheckSeverity.ERROR, path, None, what)
 
     def _check_ends(self, logs: list[str]) -> None:
@@ -216,5 +216,5 @@ class _PartitionCheck:
         severity = CheckSeverity.IN_FLUX if task.is_running else CheckSeverity.ERROR
         for name, offset in (("recovery point", task.recovery_point), ("log start offset", task.log_start_offset)):
             if offset > end_offset:
-                what = f"the checkpoint's {name} is {offset}, the log ends at {end_offset}: its end was lost"
+                what = f"the checkpoint's {name} is {offset}, but the log ends at {end_offset}: records at its end were lost"
                 self._add(severity, task.directory, None, what)

@@ -183,7 +183,7 @@ def _take_batches(
             return least, start
         if header.base_offset < least:  # the CRC does not cover it
             where = place_of(chunk.path, chunk.position + start, header.base_offset)
-            raise CorruptRecordError(f"{where}: offset {least} or more was expected")
+            raise CorruptRecordError(f"{where}: expected offset {least} or higher")
         headers.append(header)
         starts.append(start)
         least = header.base_offset + header.last_offset_delta + 1
@@ -206,5 +206,5 @@ def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError | U
     except UnsupportedForMessageFormatError as error:
         return UnsupportedForMessageFormatError(f"{where}: {error.message}")
     if claimed is None or len(rest) < BATCH_HEADER_SIZE:
-        return CorruptRecordError(f"{where}: {len(rest)} bytes are fewer than a batch header has")
-    return CorruptRecordError(f"{where}: the batch has {claimed} bytes, {size - position} are there")
+        return CorruptRecordError(f"{where}: {len(rest)} bytes are left, fewer than a batch header has")
+    return CorruptRecordError(f"{where}: the batch has {claimed} bytes, only {size - position} are left")

@@ -24,7 +24,8 @@ class SegmentOffsetOverflowError(CorruptRecordError):
 
     def __init__(self, offset: int, base_offset: int) -> None:
         super().__init__(
-            f"offset {offset} is too far from {base_offset}, the base of its segment, which odradek compact splits"
+            f"offset {offset} is too far from the base offset {base_offset} of its segment:"
+            " run `odradek compact`, which splits such segments"
         )
         self.offset = offset
 

@@ -38,7 +38,7 @@ class DirectoryOffsets:
         self._directory = directory
         offsets, damage = read_root_checkpoints(files, directory)
         for fault in damage.values():
-            logger.warning("%s; it is taken as empty", fault)
+            logger.warning("%s; using 0 for its offsets", fault)
         self.recovery_points = offsets[RECOVERY_POINT_CHECKPOINT]
         self.log_start_offsets = offsets[LOG_START_OFFSET_CHECKPOINT]
         self.high_watermarks = offsets[REPLICATION_OFFSET_CHECKPOINT]

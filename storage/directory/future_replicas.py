@@ -53,7 +53,7 @@ def promote_future(directory: LogDirectory, key: TopicPartition) -> Log | None:
     """
     log, found = directory.futures.get(key), directory.found_futures.get(key)
     path = directory.path / partition_directory_name(*key)
-    assert not directory.holds(*key), f"{path} is there"
+    assert not directory.holds(*key), f"{path} exists"
     try:
         if log is not None:
             log.release_files()  # not every system renames open files

@@ -200,7 +200,7 @@ class LogDirectories:
             try:
                 directory.abort()
             except OSError as error:
-                logger.warning("%s: not every file could be closed: %s", directory.path, error)
+                logger.warning("%s: some files could not be closed: %s", directory.path, error)
 
     def replicas(self, topic_id_of: Callable[[str], bytes | None]) -> dict[tuple[bytes, int], bytes]:
         """The directory id of every partition, by topic id and index. `topic_id_of` returns the id for a topic's

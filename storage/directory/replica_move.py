@@ -68,7 +68,7 @@ class ReplicaMove:
         """The log that is served. Raises StorageError if it is gone."""
         log = self.source.logs.get(self.key)
         if log is None:
-            raise StorageError(f"{self.key[0]}-{self.key[1]} has left {self.source.path}")
+            raise StorageError(f"{self.key[0]}-{self.key[1]} was removed from {self.source.path}")
         return log
 
     @property

@@ -58,9 +58,8 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     name = (value or "StringDecoder").removeprefix(CLASS_PREFIX)
     if name not in CLASSES:
         raise click.UsageError(
-            f"{parameter.opts[0]} {value} is a Java class, which cannot run here; known are"
-            f" {', '.join(CLASSES)}. --json prints bytes that are not text as base64, for your own decoder after"
-            " a pipe."
+            f"{parameter.opts[0]} {value} is not supported: Java classes cannot run here. Use one of"
+            f" {', '.join(CLASSES)}, or decode the output of --json yourself: bytes that are not text are base64."
         )
     return CLASSES[name]
 
@@ -76,7 +75,7 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
 @click.option("--print-data-log", is_flag=True, help="Print keys and values too; implies --deep-iteration.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
 @click.option(
-    "--index-sanity-check", is_flag=True, help="Make only the check that a broker makes before it uses an index."
+    "--index-sanity-check", is_flag=True, help="Only run the check that a broker runs before it uses an index."
 )
 @click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs without printing them.")
 @click.option(
@@ -85,7 +84,7 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     default=5 * 1024 * 1024,
     show_default=True,
     metavar="BYTES",
-    help="Size of the largest batch that indexes are compared with.",
+    help="Do not compare indexes with batches larger than this.",
 )
 @click.option(
     "--max-bytes",
@@ -93,19 +92,19 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     default=0x7FFFFFFF,
     show_default=True,
     metavar="BYTES",
-    help="Read at most this much of each log.",
+    help="Read at most this many bytes of each log.",
 )
 @click.option("--offsets-decoder", "offsets", is_flag=True, help="Decode records of __consumer_offsets.")
-@click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="... of __transaction_state.")
-@click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
-@click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata.")
-@click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
-@click.option("--key-decoder-class", "key_class", callback=_class, help=f"Keys are: {', '.join(CLASSES)}.")
-@click.option("--value-decoder-class", "value_class", callback=_class, help=f"Values are: {', '.join(CLASSES)}.")
+@click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="Decode records of __transaction_state.")
+@click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="Decode records of __cluster_metadata.")
+@click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="Decode records of __remote_log_metadata.")
+@click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="Decode records of __share_group_state.")
+@click.option("--key-decoder-class", "key_class", callback=_class, help=f"Decoder of keys: {', '.join(CLASSES)}.")
+@click.option("--value-decoder-class", "value_class", callback=_class, help=f"Decoder of values: {', '.join(CLASSES)}.")
 @click.option("--bytes", "shows_bytes", is_flag=True, help="Also print a table of the fields with their bytes.")
 @click.version_option(None, "--version", package_name="odradek", message="%(version)s")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line (same as --output json).")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True)
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="Output format.", show_default=True)
 def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
     """Dumps each file in turn. Returns the exit code."""
     paths = [Path(name) for text in files for name in text.split(",") if name]

@@ -56,7 +56,7 @@ def plain(key_kind: str, value_kind: str) -> Decoder:
     def decode(record: Record) -> Decoded:
         for data, size in ((record.key, key_size), (record.value, value_size)):
             if data is not None and len(data) < size:
-                what = f"a number of {size} bytes expected, there are {len(data)}"
+                what = f"expected a number of {size} bytes, found {len(data)} bytes"
                 return Decoded(None, None, f"Error at offset {record.offset}, skipping. {what}")
         return Decoded(_number(record.key, key_size), _number(record.value, value_size))
 

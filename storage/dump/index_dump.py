@@ -58,14 +58,14 @@ def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
         return
     base_offset = base_offset_of(path.name)
     if base_offset is None:
-        yield DumpFinding(path, None, "a name that begins with the segment's base offset expected")
+        yield DumpFinding(path, None, "the file name must begin with the segment's base offset")
         return
     if options.sanity_check:
         yield from _sanity(path, _offset_index_insane(data, base_offset), data, OFFSET_INDEX_ENTRY)
         return
     log_path = path.with_name(path.name.partition(".")[0] + LOG_SUFFIX)
     if not log_path.exists():
-        yield DumpFinding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+        yield DumpFinding(path, None, f"its log {log_path.name} is missing: not compared with the log")
     log = LogFile(log_path) if log_path.exists() else None
     try:
         for slot, entry in _used(path, data, OFFSET_INDEX_ENTRY):
@@ -88,7 +88,7 @@ def _offset_index_insane(data: bytes, base_offset: int) -> str | None:
     last = _entry(data, OFFSET_INDEX_ENTRY, len(data) // OFFSET_INDEX_ENTRY.sizeof() - 1)
     last_offset = base_offset + last.relative_offset
     if last_offset <= base_offset:
-        return f"a last offset after the base offset {base_offset} expected, it is {last_offset}"
+        return f"the last offset is {last_offset}, expected more than the base offset {base_offset}"
     return None
 
 
@@ -104,7 +104,7 @@ def _compare_with_log(
         yield DumpFinding(path, slot, what, is_corrupt=False)
     elif found.last_offset != offset:
         is_corrupt = not _ends_an_append(log, position, offset)
-        what = f"last offset {offset} expected of the batch at {position} of {log.path.name}, it is {found.last_offset}"
+        what = f"the batch at {position} of {log.path.name} has the last offset {found.last_offset}, expected {offset}"
         line = f"  Index offset: {offset}, log offset: {found.last_offset}"
         yield DumpFinding(path, slot, what, is_corrupt, (MISMATCHES.format(path.absolute()), line))
 
@@ -129,7 +129,7 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     data = read_regular(path)
     base_offset = base_offset_of(path.name)
     if base_offset is None:
-        yield DumpFinding(path, None, "a name that begins with the segment's base offset expected")
+        yield DumpFinding(path, None, "the file name must begin with the segment's base offset")
         return
     if options.sanity_check:
         yield from _sanity(path, _time_index_insane(data, base_offset), data, TIME_INDEX_ENTRY)
@@ -139,7 +139,7 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     if log_path.exists():
         batches = _BatchLookup(log_path)
     else:
-        yield DumpFinding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+        yield DumpFinding(path, None, f"its log {log_path.name} is missing: not compared with the log")
     previous = -1
     try:
         for slot, entry in _used(path, data, TIME_INDEX_ENTRY):
@@ -165,9 +165,9 @@ def _time_index_insane(data: bytes, base_offset: int) -> str | None:
         return None
     first, last = _entry(data, TIME_INDEX_ENTRY, 0), _entry(data, TIME_INDEX_ENTRY, count - 1)
     if last.timestamp < first.timestamp:
-        return f"a last timestamp of {first.timestamp}, the first, or later expected, it is {last.timestamp}"
+        return f"the last timestamp {last.timestamp} is lower than the first, {first.timestamp}"
     if last.relative_offset < 0:
-        return f"a last offset of at least {base_offset} expected, it is {base_offset + last.relative_offset}"
+        return f"the last offset {base_offset + last.relative_offset} is lower than the base offset {base_offset}"
     return None
 
 
@@ -219,8 +219,8 @@ def _compare_times(
     if found is None or found[1].last_offset != offset:
         last = -1 if found is None else found[1].last_offset
         is_corrupt = found is None or not batches.has_record(*found, offset, timestamp)
-        what = f"a batch with the last offset {offset} expected in {name}"
-        what += ", there is none so late" if found is None else f", the one there ends at {last}"
+        what = f"no batch of {name} has the last offset {offset}"
+        what += ": the log ends before it" if found is None else f": the batch with that offset ends at {last}"
         line = f"Indexed offset: {offset}, found log offset: {last}"
         yield DumpFinding(path, slot, what, is_corrupt, (NOT_FOUND, line))
         return
@@ -232,11 +232,11 @@ def _compare_times(
         )
         return
     if largest != timestamp:
-        what = f"timestamp {timestamp} expected in the batch that ends at offset {offset} of {name}, it is {largest}"
+        what = f"the batch of {name} that ends at offset {offset} has timestamp {largest}, expected {timestamp}"
         line = f"  Index timestamp: {timestamp}, log timestamp: {largest}"
         yield DumpFinding(path, slot, what, True, (TIMESTAMP_MISMATCHES.format(path.absolute()), line))
     if previous >= timestamp:
-        what = f"a timestamp later than {previous} expected, found {timestamp}"
+        what = f"timestamp {timestamp} is not later than the previous one, {previous}"
         line = f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
         yield DumpFinding(path, slot, what, True, (OUT_OF_ORDER.format(path.absolute()), line))
 
@@ -250,9 +250,9 @@ def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Itera
         entry = _entry(data, TRANSACTION_INDEX_ENTRY, number)
         slot = number * TRANSACTION_INDEX_ENTRY.sizeof()
         if entry.version > CURRENT_VERSION or entry.version < 0:
-            yield DumpFinding(path, slot, f"version {CURRENT_VERSION} expected, found {entry.version}")
+            yield DumpFinding(path, slot, f"expected version {CURRENT_VERSION}, found {entry.version}")
         if entry.last_offset <= last_offset or entry.first_offset > entry.last_offset:
-            what = f"a transaction that ends after {last_offset} expected, found {entry.first_offset}"
+            what = f"expected a transaction that ends after offset {last_offset}, found {entry.first_offset}"
             yield DumpFinding(path, slot, f"{what} to {entry.last_offset}")
         last_offset = entry.last_offset
         fields = {
@@ -325,7 +325,7 @@ def _trailing_bytes(path: Path, data: bytes, entry: Struct) -> list[DumpFinding]
     if len(data) % size == 0:
         return []
     return [
-        DumpFinding(path, len(data) // size * size, f"a multiple of {size} bytes expected, the file has {len(data)}")
+        DumpFinding(path, len(data) // size * size, f"the file has {len(data)} bytes, not a multiple of {size}")
     ]
 
 
@@ -343,10 +343,10 @@ def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any
         slot = number * size
         if entry.relative_offset == 0 and number > 0:
             if data[slot:].strip(b"\0"):
-                yield slot, DumpFinding(path, slot, "only zeros expected after a zero entry")
+                yield slot, DumpFinding(path, slot, "expected only zeros after an entry of zeros")
             return
         if entry.relative_offset <= last_offset:
-            what = f"a relative offset after {last_offset} expected, found {entry.relative_offset}"
+            what = f"relative offset {entry.relative_offset} is not higher than the previous one, {last_offset}"
             yield slot, DumpFinding(path, slot, what)
         last_offset = entry.relative_offset
         yield slot, entry

@@ -106,10 +106,10 @@ class _Order:
     def batch(self, position: int, header: BatchHeader) -> Iterator[DumpFinding]:
         """The problems of a batch's offset and epoch in relation to the batches before."""
         if self._next_offset is not None and header.base_offset < self._next_offset:
-            what = f"offset {self._next_offset} or later expected, the batch begins at {header.base_offset}"
+            what = f"the batch begins at offset {header.base_offset}, expected {self._next_offset} or higher"
             yield DumpFinding(self._path, position, what)
         if header.partition_leader_epoch < self._epoch:
-            what = f"leader epoch {self._epoch} or later expected, found {header.partition_leader_epoch}"
+            what = f"leader epoch {header.partition_leader_epoch} follows {self._epoch}"
             yield DumpFinding(self._path, position, what)
         self._epoch = header.partition_leader_epoch
         self._next_offset = header.next_offset
@@ -133,7 +133,7 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
 
         yield header_rows(position, data)
     yield from order.batch(position, header)
-    offsets = f"batch of offsets {header.base_offset} to {header.last_offset}"
+    offsets = f"batch with offsets {header.base_offset} to {header.last_offset}"
     if computed != header.crc:
         yield DumpFinding(path, position, f"{offsets}: its bytes have CRC {computed}, its header says {header.crc}")
     if not options.deep_iteration:

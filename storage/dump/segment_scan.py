@@ -93,27 +93,27 @@ class LogFile:
     def _header_at(self, position: int, end: int) -> BatchHeader | DamagedBytes:
         available = end - position
         if not 0 <= position < end:
-            return DamagedBytes(position, 0, f"a batch expected at {position} of {end} bytes", ends_log=True)
+            return DamagedBytes(position, 0, f"expected a batch at {position}, the file has {end} bytes", ends_log=True)
         head = self.read(position, min(BATCH_HEADER_SIZE, available))
         if len(head) < HEADER_UP_TO_MAGIC_SIZE:
-            what = f"a batch expected, {available} bytes are left, fewer than its header has"
+            what = f"{available} bytes are left, fewer than a batch header has"
             return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         length = int.from_bytes(head[8:12], "big", signed=True)
         if length < SMALLEST_LENGTH:
-            what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {length + LOG_OVERHEAD}"
+            what = f"the length field says that the batch has {length + LOG_OVERHEAD} bytes, at least {BATCH_HEADER_SIZE} needed"
             if not any(head):
-                what += " (zeros: preallocated space, or written before a crash and never synced)"
+                what += " (zeros: preallocated space, or an append that a crash lost)"
             return DamagedBytes(position, available, what, ends_log=True)
         size = length + LOG_OVERHEAD
         if size > available:
-            what = f"a batch of {size} bytes expected, {available} are left"
+            what = f"the batch has {size} bytes, only {available} are left"
             return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         magic = head[MAGIC_POSITION]
         if magic != MAGIC:
-            old = " (message format of Kafka before 0.11, not read here)" if magic in (0, 1) else ""
-            return DamagedBytes(position, size, f"magic {MAGIC} expected, found {magic}{old}", ends_log=False)
+            old = " (message format from before Kafka 0.11, not supported)" if magic in (0, 1) else ""
+            return DamagedBytes(position, size, f"expected magic {MAGIC}, found {magic}{old}", ends_log=False)
         if size < BATCH_HEADER_SIZE:
-            what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {size}"
+            what = f"the length field says that the batch has {size} bytes, at least {BATCH_HEADER_SIZE} needed"
             return DamagedBytes(position, available, what, ends_log=True)
         return BatchHeader._make(HEADER.unpack(head))
 

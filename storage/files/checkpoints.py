@@ -99,7 +99,7 @@ def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
         raise CorruptCheckpointError(f"{path}: unrecognized version {lines[0]!r} in checkpoint file")
     entries = [line.split() for line in lines[2:]]
     if len(lines) < 2 or _number(path, lines[1], MAX_INT32) != len(entries):
-        raise CorruptCheckpointError(f"{path}: {len(entries)} entries, the second line promises another number")
+        raise CorruptCheckpointError(f"{path}: {len(entries)} entries, but the second line has another number")
     for entry in entries:
         if len(entry) != columns:
             raise CorruptCheckpointError(f"{path}: malformed line {' '.join(entry)!r}")

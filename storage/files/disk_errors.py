@@ -34,9 +34,9 @@ def lacks_descriptors(error: BaseException) -> bool:
 def text_of(error: OSError) -> str:
     """The text of a disk error for clients and the log, with what to do if the process or the system is the cause."""
     if error.errno == errno.EMFILE:
-        return f"{error}: this process has no file descriptor left, raise its limit (ulimit -n)"
+        return f"{error}: this process has reached its limit of open files; raise the limit (ulimit -n)"
     if error.errno == errno.ENFILE:
-        return f"{error}: this system has no file descriptor left, raise its limit (sysctl fs.file-max)"
+        return f"{error}: the system has reached its limit of open files; raise the limit (sysctl fs.file-max)"
     return str(error)
 
 

@@ -90,7 +90,7 @@ class ReservedFiles(Files):
                     self.is_starting = False
                     return self._remove_deleted() > 0
             except OSError as error:
-                logger.warning("%s: can't be made smaller: %s", self._path, error)
+                logger.warning("%s: cannot shrink the disk reserve: %s", self._path, error)
             return False
 
     def fill(self, target_bytes: int) -> int:

@@ -232,5 +232,5 @@ class Files:
         while written < total:
             count = self.write(descriptor, [memoryview(rest)[written:]], position + written)
             if count <= 0:
-                raise OSError(28, "the file system takes no more bytes")
+                raise OSError(28, "the file system accepted no more bytes")
             written += count

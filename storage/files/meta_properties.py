@@ -69,11 +69,11 @@ def read_meta_properties(files: Files, directory: Path) -> MetaProperties | None
     }
     if "version" not in properties:
         raise CorruptCheckpointError(
-            f"{path}: version is missing: the file is empty or torn. Put it back from a copy, or write it anew with the"
-            " cluster.id and node.id of the other log directories"
+            f"{path}: version is missing: the file is empty or incomplete. Restore it from a copy, or write it again with"
+            " the cluster.id and node.id of the other log directories"
         )
     if properties["version"] != "1":
-        raise CorruptCheckpointError(f"{path}: version {properties['version']}, only 1 is known")
+        raise CorruptCheckpointError(f"{path}: version {properties['version']} is unknown, only 1 is supported")
     try:
         directory_id = parse_uuid(properties["directory.id"]) if "directory.id" in properties else b""
         return MetaProperties(properties["cluster.id"], int(properties["node.id"]), directory_id)
@@ -109,11 +109,11 @@ def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"{path}: {error}") from error
     if not data.strip(b"\0"):
-        logger.warning("%s: empty, as a power failure leaves it; writing the topic's id again", path)
+        logger.warning("%s is empty, probably after a power failure; writing the topic id again", path)
         return None
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != "0":
-        raise CorruptCheckpointError(f"{path}: version {fields.get('version')}, only 0 is known")
+        raise CorruptCheckpointError(f"{path}: version {fields.get('version')} is unknown, only 0 is supported")
     try:
         return parse_uuid(fields.get("topic_id", ""))
     except ValueError as error:

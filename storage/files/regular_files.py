@@ -36,7 +36,7 @@ def check_regular(mode: int, path: Path) -> None:
     kind = kind_of(mode)
     if kind:
         code = errno.EISDIR if stat.S_ISDIR(mode) else errno.ELOOP if stat.S_ISLNK(mode) else errno.EINVAL
-        raise NotRegularFileError(code, f"{kind} in the place of a file", str(path))
+        raise NotRegularFileError(code, f"{kind} instead of a file", str(path))
 
 
 def open_regular(path: Path, flags: int = READ_ONLY, mode: int = 0o644, *, follows_links: bool = True) -> int:

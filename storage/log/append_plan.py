@@ -187,12 +187,12 @@ def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, Batch
     for position, header in batches:
         check_crc(buffer, position, header)
         if header.base_offset < expected or header.last_offset_delta < 0:
-            raise CorruptRecordError(f"batch with offset {header.base_offset} in append, the log ends at {expected}")
+            raise CorruptRecordError(f"the batch begins at offset {header.base_offset}, expected {expected} or higher")
         if header.is_control and header.has_producer_id:
             read_marker(memoryview(buffer)[position : position + header.size_in_bytes], header)
         expected = header.next_offset
     if not batches:
-        raise CorruptRecordError(f"{len(buffer)} bytes hold no whole batch")
+        raise CorruptRecordError(f"{len(buffer)} bytes contain no complete batch")
     return batches
 
 

@@ -193,7 +193,7 @@ class LogAppender:
         size = batches[-1][0] + last.size_in_bytes
         limit = self._files.config.segment_bytes
         if size > limit:
-            raise RecordListTooLargeError(f"{size} bytes in append, more than a segment's {limit}")
+            raise RecordListTooLargeError(f"an append of {size} bytes exceeds segment.bytes={limit}")
         max_timestamp = max(header.max_timestamp for _, header in batches)
         view = memoryview(buffer)
         try:

@@ -166,7 +166,7 @@ class LogFiles:
             except OSError as error:
                 # It is removed under its own name. A crash before the removal brings back a segment below the log's
                 # start.
-                logger.warning("%s: can't be renamed: %s", path, error)
+                logger.warning("%s: cannot rename the file before its removal: %s", path, error)
                 target = path
             self.removals.add([target], due_ms)
 

@@ -121,7 +121,7 @@ class LogLoader:
             and not epochs_fit(self.leader_epochs, self.segments, start, log_end_offset)
         ):
             logger.warning(
-                "%s is not what the batches say; rebuilding it from the log", self.directory / LEADER_EPOCH_CHECKPOINT
+                "%s does not match the batches; rebuilding it from the log", self.directory / LEADER_EPOCH_CHECKPOINT
             )
             self.leader_epochs.clear()
             self.epochs_are_lost = True
@@ -207,9 +207,9 @@ class LogLoader:
                 entries = segment.indexes.transaction.entries
                 following = self.segments.after(segment)
                 if following is not None and entries and entries[-1].last_offset >= following.base_offset:
-                    raise CorruptIndexError(f"{entries[-1]} ends after the segment")
+                    raise CorruptIndexError(f"{entries[-1]} ends after the end of the segment")
             except CorruptIndexError as damage:
-                logger.warning("%s: %s; recovering from here on", segment.path, damage)
+                logger.warning("%s: %s; recovering from this segment on", segment.path, damage)
                 self.recovery_point = min(self.recovery_point, segment.base_offset)
                 self.clean_shutdown = False
                 return
@@ -239,10 +239,10 @@ class LogLoader:
             if valid < segment.size:
                 if self.before_cut is not None:
                     self.before_cut(segment.path, valid)
-                logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
+                logger.warning("%s: damaged at byte %d; removing the last %d bytes", segment.path, valid, segment.size - valid)
                 # Later segments are removed durably first. After a crash here, the next start still finds the damage.
                 for later in unflushed[index + 1 :]:
-                    logger.warning("%s: removed, it follows a damaged segment", later.path)
+                    logger.warning("%s: removing the segment, because it follows a damaged one", later.path)
                     self.segments.remove(later)
                     remove_segment_files(self.files, later)
                     self.snapshots.remove(later.base_offset)
@@ -262,8 +262,8 @@ class LogLoader:
         """
         if following > self.state.map_end_offset and not self.config.is_compacted:
             logger.warning(
-                "%s: ends at offset %d, the next segment begins at %d: a power failure lost the records between, or "
-                "compaction removed them",
+                "%s ends before offset %d, and the next segment begins at %d: a power failure lost the records between "
+                "them, or compaction removed them",
                 segment.path,
                 self.state.map_end_offset,
                 following,
@@ -291,7 +291,7 @@ class LogLoader:
                     if valid - reported >= TOLD_BYTES:
                         reported = self._report_recovery(segment, valid, reported)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                    raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
+                    raise CorruptRecordError(f"the batch at {position} has offset {header.base_offset}, expected {next_offset}")
                 waiting = position, header, batch
         except DAMAGE as damage:
             if waiting is not None and not isinstance(damage, _DamagedBeforeError):
@@ -303,8 +303,8 @@ class LogLoader:
             if waiting is not None:
                 if following is not None and waiting[1].next_offset > following.base_offset:
                     logger.warning(
-                        "Found invalid messages in log segment %s at byte offset %d: its offsets reach to %d, into the "
-                        "next segment",
+                        "Found invalid messages in log segment %s at byte offset %d: it has offsets up to %d, which "
+                        "belong to the next segment",
                         segment.path,
                         valid,
                         waiting[1].last_offset,
@@ -335,7 +335,7 @@ class LogLoader:
             if log_end_offset >= self.log_start_offset:
                 return log_end_offset
             logger.warning(
-                "%s: all segments removed, the log ends at %d, before its start at %d",
+                "%s: removing all segments: the log end offset %d is lower than the log start offset %d",
                 self.directory,
                 log_end_offset,
                 self.log_start_offset,
@@ -378,7 +378,7 @@ def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epo
     else:
         return
     if is_earlier:
-        raise _DamagedBeforeError(f"{problem}, which must be wrong")
+        raise _DamagedBeforeError(f"{problem}; the earlier batch is damaged")
     raise CorruptRecordError(problem)
 
 

@@ -68,7 +68,7 @@ def rebuild_producers(
         try:
             entries = snapshots.read(latest)
         except CorruptSnapshotError as damage:
-            logger.warning("%s: %s; an older one is used", snapshots.path(latest), damage)
+            logger.warning("%s: %s; using an older snapshot", snapshots.path(latest), damage)
             snapshots.remove(latest)
             continue
         state.reset(latest, (entry for entry in entries if not is_expired(entry, now_ms, expiration_ms)))

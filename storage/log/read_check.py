@@ -38,12 +38,12 @@ def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
         for offset, is_marker in ((entry.last_offset, True), (entry.first_offset, False)):
             if offset < log.log_start_offset:
                 continue
-            problem = "the log ends before"
+            problem = "the log ends before that offset"
             if offset < log.log_end_offset:
                 header = read_header(in_memory(log.read(offset, 1).data))
                 if header.producer_id == entry.producer_id and (header.is_control or not is_marker):
                     continue
-                problem = f"the batch at {header.base_offset} is producer {header.producer_id}'s"
+                problem = f"the batch at offset {header.base_offset} is from producer {header.producer_id}"
             segment = log.segments.floor(entry.last_offset) or log.segments.first
             path = segment_path(segment.file.directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
             raise CorruptRecordError(f"{path}: {entry}, but {problem}")
@@ -52,10 +52,10 @@ def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
 def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> None:
     """Checks the fields that the CRC does not cover. Gaps are allowed: compaction leaves them."""
     if header.base_offset < expected or not offset <= header.last_offset < log.log_end_offset:
-        raise CorruptRecordError(f"its base offset is {header.base_offset}, at least {max(expected, 0)} was expected")
+        raise CorruptRecordError(f"its base offset is {header.base_offset}, expected {max(expected, 0)} or higher")
     epoch = log.offsets.epoch_of(max(header.base_offset, log.log_start_offset))
     if epoch != header.partition_leader_epoch and epoch >= 0:
-        raise CorruptRecordError(f"its leader epoch is {header.partition_leader_epoch}, {epoch} was expected")
+        raise CorruptRecordError(f"its leader epoch is {header.partition_leader_epoch}, expected {epoch}")
 
 
 def _place(log: Log, offset: int, position: int) -> str:

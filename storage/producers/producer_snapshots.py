@@ -50,7 +50,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
     """The producers in a file. Raises CorruptSnapshotError."""
     if len(data) < HEADER.size:
-        raise CorruptSnapshotError(f"a snapshot has at least {HEADER.size} bytes, this one {len(data)}")
+        raise CorruptSnapshotError(f"the snapshot has {len(data)} bytes, at least {HEADER.size} needed")
     version, crc, count = HEADER.unpack_from(data)
     if version != VERSION:
         raise CorruptSnapshotError(f"Snapshot contained an unknown file version {version}")
@@ -60,7 +60,7 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
             f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}"
         )
     if count < 0 or HEADER.size + count * ENTRY.size != len(data):
-        raise CorruptSnapshotError(f"{len(data)} bytes can't hold {count} producers")
+        raise CorruptSnapshotError(f"the snapshot says that it has {count} producers, but its size is {len(data)} bytes")
     entries = []
     for fields in ENTRY.iter_unpack(data[HEADER.size :]):
         producer_id, epoch, sequence, last_offset, delta, timestamp, coordinator_epoch, first_offset = fields

@@ -45,11 +45,11 @@ def _walk(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int,
             chunk = files.read(fd, min(HEADER_CHUNK, end - position), position)
             chunk_start, start = position, 0
             if len(chunk) < BATCH_HEADER_SIZE:
-                raise CorruptRecordError(f"{len(chunk)} bytes at {position}: fewer than a batch header has")
+                raise CorruptRecordError(f"{len(chunk)} bytes are left at {position}, fewer than a batch header has")
         _, length, magic, _ = PLACE.unpack_from(chunk, start)
         if magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD or position + LOG_OVERHEAD + length > end:
             batch_size(chunk, start)  # names an older format or a wrong magic
-            raise CorruptRecordError(f"batch at {position} claims {length + LOG_OVERHEAD} bytes of {end - position}")
+            raise CorruptRecordError(f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {end - position} are left")
         yield position, chunk, start
         position += LOG_OVERHEAD + length
 
@@ -85,16 +85,16 @@ def scan_batches(
         if size is None or size > available:
             wanted = min(max(chunk_bytes, size or 0), end - position)
             if size is not None and size > end - position:
-                raise CorruptRecordError(f"batch at {position} has {size} bytes, {end - position} are there")
+                raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
             chunk, start = memoryview(files.read(fd, wanted, position)), 0
             if len(chunk) < wanted:
                 raise CorruptRecordError(f"the file ends at {position + len(chunk)}, not at {end}")
             if batch_size(chunk) is None:
-                raise CorruptRecordError(f"{len(chunk)} bytes at {position}: fewer than a batch header has")
+                raise CorruptRecordError(f"{len(chunk)} bytes are left at {position}, fewer than a batch header has")
             size = batch_size(chunk)
             if size is not None and size > len(chunk):
                 if size > end - position:
-                    raise CorruptRecordError(f"batch at {position} has {size} bytes, {end - position} are there")
+                    raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
                 continue
         header = read_header(chunk, start)
         yield position, header, chunk[start : start + header.size_in_bytes]

@@ -28,7 +28,7 @@ class OffsetIndex:
         used = data.rstrip(b"\0")
         entries = -(-len(used) // ENTRY_SIZE)
         if entries * ENTRY_SIZE > len(data):
-            raise CorruptIndexError(f"{len(data)} bytes are no multiple of {ENTRY_SIZE}")
+            raise CorruptIndexError(f"the index has {len(data)} bytes, not a multiple of {ENTRY_SIZE}")
         numbers = array("i", data[: entries * ENTRY_SIZE])
         if sys.byteorder == "little":
             numbers.byteswap()
@@ -37,7 +37,7 @@ class OffsetIndex:
         self.saved_entries = entries
         for column in (self._offsets, self._positions):
             if entries and (column[0] < 0 or array("i", sorted(column)) != column):
-                raise CorruptIndexError("entries don't rise")
+                raise CorruptIndexError("the entries of the offset index do not rise")
 
     def __len__(self) -> int:
         return len(self._offsets)

@@ -28,14 +28,14 @@ class TimeIndex:
         self._base_offset = base_offset
         entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
         if entries * ENTRY_SIZE > len(data):
-            raise CorruptIndexError(f"{len(data)} bytes are no multiple of {ENTRY_SIZE}")
+            raise CorruptIndexError(f"the index has {len(data)} bytes, not a multiple of {ENTRY_SIZE}")
         pairs = list(ENTRY.iter_unpack(data[: entries * ENTRY_SIZE]))
         self._timestamps = array("q", [timestamp for timestamp, _ in pairs])
         self._offsets = array("i", [offset for _, offset in pairs])
         self.saved_entries = entries
         for column in (self._timestamps, self._offsets):
             if entries and (column[0] < 0 or array(column.typecode, sorted(column)) != column):
-                raise CorruptIndexError("entries don't rise")
+                raise CorruptIndexError("the entries of the time index do not rise")
 
     def __len__(self) -> int:
         return len(self._timestamps)

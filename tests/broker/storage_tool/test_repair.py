@@ -61,7 +61,7 @@ def tear_the_end(root: Path) -> str:
     path = last_log(root)
     with path.open("ab") as log:
         log.write(bytes(70))
-    return "bytes cut"
+    return "removing the last"
 
 
 def leave_a_compaction_half_done(root: Path) -> str:
@@ -150,11 +150,11 @@ def test_damage_among_synced_records_is_left_alone_unless_asked_for(
     path.write_bytes(data)
     before = files_of(root)
     assert repair([str(root), "--dry-run"]) == 0
-    assert "bytes cut" not in capsys.readouterr().out
+    assert "removing the last" not in capsys.readouterr().out
     assert repair([str(root), "--dry-run", "--from-start"]) == 0
     said = capsys.readouterr().out
-    assert f"{path}: damage at byte" in said
-    assert "removed, it follows a damaged segment" in said
+    assert f"{path}: damaged at byte" in said
+    assert "removing the segment, because it follows a damaged one" in said
     assert files_of(root) == before
     assert repair([str(root), "--from-start"]) == 0
     capsys.readouterr()

@@ -136,7 +136,7 @@ def test_a_long_is_eight_bytes_and_fewer_are_said(tmp_path: Path, dump: Dump) ->
     found = dump("--json", "--print-data-log", "--value-decoder-class", "LongDecoder", log)
     records = [document for document in found.documents if document["type"] == "record"]
     assert [record.get("value") for record in records[:4]] == [None, None, 7, -1]
-    assert "a number of 8 bytes expected, there are 4" in records[0]["fault"]
+    assert "expected a number of 8 bytes, found 4 bytes" in records[0]["fault"]
     assert found.code == 0, "the bytes are not damaged: they are no numbers"
 
 

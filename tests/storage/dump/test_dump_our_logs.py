@@ -117,7 +117,7 @@ def test_a_file_of_another_kind_is_ignored_as_kafka_does(history: Path, dump: Du
 def test_java_classes_are_refused_in_words(dump: Dump, option: str) -> None:
     found = dump(option, "org.example.Decoder", "--files", "0.log")
     assert found.code == 2
-    assert "is a Java class, which cannot run here" in " ".join(found.err)
+    assert "is not supported: Java classes cannot run here" in " ".join(found.err)
 
 
 def test_files_are_required(dump: Dump) -> None:

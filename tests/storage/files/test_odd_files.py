@@ -24,7 +24,7 @@ def test_the_check_names_it_and_goes_on(tmp_path: Path, make: Callable[[Path], N
     make(path)
     checked = check_partition(CheckTask(partition, "t", True, False, True))
     assert str(path) in [problem.file for problem in checked.problems]
-    assert any("in the place of a file" in problem.what for problem in checked.problems)
+    assert any("instead of a file" in problem.what for problem in checked.problems)
     assert checked.files
 
 

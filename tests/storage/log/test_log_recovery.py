@@ -268,5 +268,5 @@ def test_a_hole_between_segments_is_named_and_kept(
     assert (log.log_end_offset, values_of(log, 0), values_of(log, 1)) == (3, [b"a"], [b"c"])
     named = [r.getMessage() for r in caplog.records if "the next segment begins at 2" in r.getMessage()]
     assert len(named) == (not is_compacted)
-    assert all(f"{0:020d}.log: ends at offset 1" in message for message in named)
+    assert all(f"{0:020d}.log ends before offset 1" in message for message in named)
     log.close()

@@ -89,7 +89,7 @@ def test_appends_rolls_and_flushes_go_on_and_what_was_flushed_survives(tmp_path:
 
 def check_text(failure: StorageError) -> None:
     assert lacks_descriptors(failure)
-    assert "raise its limit" in failure.message
+    assert "raise the limit" in failure.message
     assert "offline" not in failure.message
 
 
