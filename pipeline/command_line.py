@@ -65,8 +65,8 @@ def path_on_disk(text: str) -> Path:
     """A path for writing or locking. Raises ArgumentTypeError for a URL."""
     if URL_MARK in text:
         raise argparse.ArgumentTypeError(
-            f"{text} is a URL: files are renamed and locked here, which object storage cannot do; use a directory on a "
-            "disk or a mounted volume, and copy"
+            f"{text} is a URL: this command renames and locks files, which object storage does not support. Use a "
+            "directory on a disk or a mounted volume, and copy it"
         )
     return Path(text)
 
@@ -91,5 +91,5 @@ def parse_size(name: str, text: str) -> int:
     unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)
     digits = text.strip().lower().removesuffix("b").rstrip("kmg")
     if not digits.isdigit() or int(digits) == 0:
-        raise ValueError(f"{name} is a number of bytes, like 134217728 or 128m, not {text!r}")
+        raise ValueError(f"{name} must be a number of bytes, like 134217728 or 128m, not {text!r}")
     return int(digits) * unit

@@ -94,7 +94,7 @@ def _misplaced(
         return kind, ""
     brokers = topic.brokers[partition]
     if mine.node_id not in brokers:
-        return kind, f"the metadata assigns it to brokers {brokers}, this directory belongs to broker {mine.node_id}"
+        return kind, f"the metadata assigns it to brokers {brokers}, but this is a directory of broker {mine.node_id}"
     assigned = dict(zip(brokers, topic.directories.get(partition, []), strict=False)).get(mine.node_id)
     if assigned is None or int.from_bytes(assigned, "big") < _FIRST_REAL_ID or assigned == mine.directory_id:
         return kind, ""

@@ -22,7 +22,7 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "batch-magic-unknown": Check(
         Severity.ERROR,
-        "There is not a batch of message format 2 here: overwritten bytes, or a format from before Kafka 0.11.",
+        "The bytes are not a batch of message format 2: they were overwritten, or are of a format before Kafka 0.11.",
         _RESTORE,
     ),
     "batch-incomplete": Check(
@@ -164,7 +164,7 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "timestamp-in-future": Check(
         Severity.WARNING,
-        "Records are later than the clock: retention by time keeps their segment, and all later ones, until then.",
+        "Records have timestamps in the future: retention by time keeps their and all later segments until then.",
         "Correct the producer's clock; a lower message.timestamp.after.max.ms refuses such records.",
     ),
     "timestamp-before-limit": Check(
@@ -221,7 +221,7 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "duplicate-keys-in-clean-part": Check(
         Severity.WARNING,
-        "A key is twice in the cleaned part of the log: the cleaner failed, or the checkpoint is of another log.",
+        "A key has two records in the log's cleaned part: the cleaner failed, or its checkpoint is of another log.",
         "Delete cleaner-offset-checkpoint's line while the broker is stopped, to clean once more.",
     ),
     "tombstones-past-horizon": Check(

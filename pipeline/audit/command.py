@@ -65,14 +65,17 @@ def parser() -> argparse.ArgumentParser:
         help="batches: headers and CRCs, and only records of groups; records (default): all records",
     )
     options.add_argument(
-        "--now", type=time_ms, metavar="TIME", help="the clock (default: when each directory was last in use)"
+        "--now",
+        type=time_ms,
+        metavar="TIME",
+        help="the current time for the checks (default: when each directory was last in use)",
     )
     options.add_argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
     options.add_argument(
-        "--fail-on", choices=FAIL_ON, default="warning", help="the least severity that changes the exit code"
+        "--fail-on", choices=FAIL_ON, default="warning", help="the lowest severity that changes the exit code"
     )
     options.add_argument(
-        "--ignore", action="append", default=[], metavar="FINDING", help="leave out this finding; may be repeated"
+        "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
     )
     options.add_argument(
         "--list-findings", action=_ListFindings, nargs=0, help="print the catalogue of findings, and exit"

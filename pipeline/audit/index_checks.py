@@ -87,11 +87,11 @@ class OffsetIndexCheck:
         start, due = self._sparse[-1]
         end = int(self._sorted[-1]) if len(self._sorted) else 0
         if start == end and self._last_batch - end > _DUE_IN_TAIL * (self._interval + self._largest_batch):
-            detail = f"the last entry is at {end}, the log has {size} bytes"
+            detail = f"the last entry points to byte {end}, the log has {size} bytes"
             self._report("offset-index-truncated", detail, len(self._sorted) * OFFSET_ENTRY, -1)
         else:
             start, due = self._sparse[0]
-            detail = f"{len(self._sparse)} sections without an entry, the first at least from {start} to {due}"
+            detail = f"{len(self._sparse)} sections have no entry, the first one from byte {start} to {due} or later"
             self._report("offset-index-sparse", detail, -1, -1)
 
 

@@ -125,13 +125,13 @@ class ProducerChecks:
         named = {entry.producer_id for entry in entries}
         for producer_id, first_offset in self._transactions.open_offsets():
             if producer_id not in named:
-                detail = f"producer {producer_id} is not in it, its transaction from offset {first_offset} is open"
+                detail = f"producer {producer_id} is missing, but its transaction from offset {first_offset} is open"
                 self._report.add("producer-snapshot-mismatch", path, detail, offset=offset)
 
     def _contradiction(self, entry: ProducerEntry, offset: int, log_start_offset: int) -> str | None:
         """The contradiction between the log and an entry of the snapshot at `offset`; None if there is none."""
         if entry.last_offset >= offset:
-            return f"its last offset is {entry.last_offset}"
+            return f"its last offset {entry.last_offset} is not before the snapshot's offset {offset}"
         known = self._producers.get(entry.producer_id)
         if known is None:
             return None
@@ -142,13 +142,13 @@ class ProducerChecks:
         is_behind = entry.last_offset < known.last_offset
         is_ahead = entry.last_offset > known.last_offset and self._task.policy.is_compacted is False
         if is_behind or (is_ahead and entry.last_offset >= log_start_offset):
-            return f"its last batch ends at offset {entry.last_offset}, in the log at {known.last_offset}"
+            return f"its last batch ends at offset {entry.last_offset}, but in the log at {known.last_offset}"
         if entry.last_offset == known.last_offset and entry.last_sequence != known.last_sequence:
-            return f"its last sequence is {entry.last_sequence}, in the log {known.last_sequence}"
+            return f"its last sequence is {entry.last_sequence}, but in the log {known.last_sequence}"
         opened = self._transactions.open_offset(entry.producer_id)
         if opened is not None and entry.transaction_first_offset is None:
-            return f"it has no open transaction, the log has one from offset {opened}"
+            return f"it has no open transaction, but the log has one from offset {opened}"
         is_lost = opened is None and self._task.policy.is_compacted is False  # compaction removes batches
         if is_lost and (entry.transaction_first_offset or -1) >= log_start_offset:
-            return f"it has an open transaction from offset {entry.transaction_first_offset}, the log none"
+            return f"it has an open transaction from offset {entry.transaction_first_offset}, but the log has none"
         return None

@@ -81,7 +81,7 @@ class RecordChecks:
         wrong = (offsets < batches.bases[of_batch]) | (offsets > batches.lasts[of_batch])
         wrong[1:] |= same & (offsets[1:] <= offsets[:-1])
         for batch in numpy.unique(of_batch[wrong]).tolist():
-            detail = f"the batch has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
+            detail = f"the header has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
             batches.found("record-offsets-invalid", batch, detail)
 
     def _check_part(self, batches: ChunkBatches, item: WalkedRecords) -> None:
@@ -89,7 +89,7 @@ class RecordChecks:
         spans = item.spans
         batch = int(spans.batches[0])
         if int(spans.offsets[0]) <= self._part_offset:
-            detail = f"the batch has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
+            detail = f"the header has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
             batches.found("record-offsets-invalid", batch, detail)
         self._part_offset = int(spans.offsets[-1])
         self._part_time = max(self._part_time, int(spans.timestamps.max()))

@@ -46,7 +46,10 @@ def missing_keys(
     if not len(lost):
         return []
     offset = int(offsets[lost].min())
-    detail = f"{len(lost)} keys of {one.path}, the first at offset {offset}, have no record as late in {other.path}"
+    detail = (
+        f"{len(lost)} records of {one.path}, the first at offset {offset}, have no record of the same key at or after "
+        f"that offset in {other.path}"
+    )
     return [Finding("replica-keys-missing", one.topic, one.partition, str(other.path), -1, offset, detail)]
 
 

@@ -45,12 +45,12 @@ def parser() -> argparse.ArgumentParser:
         "--topic",
         action="append",
         default=[],
-        help="may be repeated (default: all whose cleanup.policy in DIR's metadata has compact)",
+        help="only this topic; may be repeated (default: all whose cleanup.policy in DIR's metadata has compact)",
     )
     options.add_argument(
         "--partition", type=int, action="append", default=[], help="only this partition; may be repeated"
     )
-    options.add_argument("--dry-run", action="store_true", help="show what a run would free, change nothing")
+    options.add_argument("--dry-run", action="store_true", help="show what a run would free; nothing is changed")
     options.add_argument(
         "--config",
         action="append",
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may be repeated",
     )
-    options.add_argument("--now", type=int, metavar="MS", help="the clock, ms since 1970 (default: now)")
+    options.add_argument("--now", type=int, metavar="MS", help="the current time, ms since 1970 (default: now)")
     options.add_argument(
         "--memory",
         type=size,
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--throttle",
         type=size,
         metavar="SIZE",
-        help="most bytes read and written per second, such as 50m; one partition at a time",
+        help="maximum bytes read and written per second, such as 50m; cleans one partition at a time",
     )
     options.add_argument("--engine", choices=ENGINES, default=LOCAL, help="where the partitions are cleaned")
     options.add_argument(

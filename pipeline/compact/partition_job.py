@@ -31,7 +31,7 @@ MAX_ROUNDS = 1000
 DEFAULT_MAP_BYTES = 256 << 20
 """The memory in bytes for the keys of a task: 5 million keys of 16 bytes (docs/compaction.md). If there are more keys,
 the log is read more than once."""
-NEEDS_ROOM = "nothing was changed: a dry run writes what would stay to the directory for temporary files (TMPDIR)"
+NEEDS_ROOM = "nothing was changed: a dry run writes the cleaned segments to the directory for temporary files (TMPDIR)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ def compact_partition(task: CompactionTask, files: Files | None = None) -> Parti
         recover_swap_files(layer, task.directory)
         _clean_until_unchanged(task, layer, outcome)
     except (KafkaError, CorruptIndexError) as error:
-        outcome.refusal = f"{error}; nothing of this partition was changed by the round that met it (see odradek audit)"
+        outcome.refusal = f"{error}; this round changed nothing in the partition (`odradek audit` shows the damage)"
     except OSError as error:
-        outcome.refusal = f"{error}; {NEEDS_ROOM if task.is_dry_run else 'the next run goes on from here'}"
+        outcome.refusal = f"{error}; {NEEDS_ROOM if task.is_dry_run else 'the next run continues from here'}"
     if outcome.refusal is not None and not task.is_dry_run:
         with suppress(OSError):  # `refusal` already has the first error
             recover_swap_files(layer, task.directory)
@@ -140,7 +140,7 @@ def _split(
 ) -> None:
     """Splits the segment with an offset too far from its base offset for the indexes, as Kafka's cleaner does."""
     segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
-    assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "what is grouped fits behind the first base"
+    assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "a group of segments fits into one index"
     recover_swap_files(files, task.directory)  # removes or completes the files of the failed round
     split_overflowed_segment(
         files, task.directory, segment, task.config.index_interval_bytes, pace, buffer_bytes=WRITE_CHUNK

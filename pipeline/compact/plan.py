@@ -100,11 +100,11 @@ def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:
     """The partitions of the order's topics, or of all topics if it names none. Raises LogDirectoryError, OSError."""
     if parse_partition_directory(order.directory.name) is not None and any(order.directory.glob("*.log")):
         raise LogDirectoryError(
-            f"{order.directory} is the directory of a partition: name the log directory above it, whose lock is taken"
+            f"{order.directory} is the directory of a partition: give the log directory that contains it"
         )
     if METADATA_TOPIC in order.topics:
         raise LogDirectoryError(
-            f"{METADATA_TOPIC} is not compacted: controllers replace its beginning by snapshots (Kafka does the same)"
+            f"{METADATA_TOPIC} cannot be compacted: controllers replace its older records with snapshots, as in Kafka"
         )
     found = find_partitions(order.directory, order.topics or None)
     missing = sorted(set(order.topics) - {one.topic for one in found})
@@ -149,8 +149,8 @@ def _configs(
             configs[topic] = config
         elif order.topics:
             raise ConfigValueError(
-                f"cleanup.policy of topic '{topic}' is {','.join(sorted(config.cleanup_policy))}, as far as the "
-                "metadata in this directory says; --config cleanup.policy=compact compacts it all the same"
+                f"topic '{topic}' has cleanup.policy={','.join(sorted(config.cleanup_policy))} in the metadata of this "
+                "directory; to compact it nevertheless, add --config cleanup.policy=compact"
             )
     return configs, refusals
 

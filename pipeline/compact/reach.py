@@ -19,7 +19,7 @@ def why_out_of_reach(directory: Path) -> str:
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR)
     except OSError as error:
-        return f"{directory} can't be reached from {host} ({error.strerror}): every executor must have it there"
+        return f"{directory} cannot be opened on {host} ({error.strerror}): every executor needs it under this path"
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -27,6 +27,6 @@ def why_out_of_reach(directory: Path) -> str:
     finally:
         os.close(descriptor)
     return (
-        f"{directory} on {host} is not the directory that was locked here, or its file system carries no locks between "
-        "hosts: use --engine local on the broker's host"
+        f"{directory} on {host} is not the directory that was locked here, or its file system does not share locks "
+        "between hosts: use --engine local on the broker's host"
     )

@@ -128,7 +128,8 @@ class TableChunk(BatchChunk):
         self.starts = self.table[:, BEGIN].tolist()
         if not is_good or (checks_crcs and not self._have_crcs()):
             super().take_batches(least, size, checks_crcs=True)
-            raise CorruptRecordError(f"{self.path}: an offset behind {1 << 62}")  # every other fault was raised above
+            # Every other fault was raised above.
+            raise CorruptRecordError(f"{self.path}: an offset is higher than {1 << 62}")
         self.headers = _Headers(self.data, self.starts)
         self.record_count, self.is_plain = int(records), bool(is_plain)
         return int(behind), int(end)

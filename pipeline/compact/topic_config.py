@@ -35,7 +35,7 @@ def compaction_config(
     for key in given:
         if key not in COMPACTION_KEYS:
             known = ", ".join(COMPACTION_KEYS)
-            raise ConfigValueError(f"'{key}' has no meaning for a compaction; known are {known}")
+            raise ConfigValueError(f"'{key}' does not affect compaction; the configs that do are {known}")
     texts = {key: broker_configs[synonym] for key, synonym in COMPACTION_KEYS.items() if synonym in broker_configs}
     texts |= {key: text for key, text in topic_configs.items() if key in COMPACTION_KEYS}
     texts |= given

@@ -105,7 +105,7 @@ def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
     for index in numpy.flatnonzero(~matches).tolist():
         header = read_header(chunk.view, int(chunk.positions[index]))
         position = chunk.file_position + int(chunk.positions[index])
-        message = f"the batch at {position} has another CRC-32C than the {header.crc} in its header"
+        message = f"the CRC-32C of the batch at {position} is not the {header.crc} in its header"
         damage.append(Damage(DamageKind.CRC, position, header.size_in_bytes, header.base_offset, message))
     return matches, damage
 

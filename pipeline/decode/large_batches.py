@@ -72,7 +72,7 @@ def walk_large(
     count = int(chunk.table["records_count"][index])
     try:
         if count < 0 or count * _SMALLEST_RECORD > max_size:
-            raise InvalidRecordError(f"{count} records in at most {max_size} bytes")
+            raise InvalidRecordError(f"the header says {count} records, which do not fit into {max_size} bytes")
         _check(chunk, index, count, max_size, sizes, is_compiled=is_compiled)
     except RecordTooLargeError as error:
         yield damage_of(chunk, index, DamageKind.TOO_LARGE, str(error))
@@ -138,7 +138,7 @@ def _windows(chunk: BatchTable, index: int, max_size: int, sizes: DecodeSizes) -
             if following == -2:
                 raise InvalidRecordError(FAULTS[LONG_NUMBER])
             if following > sizes.most_record:
-                raise RecordTooLargeError(f"a record of {following} bytes, more than {sizes.most_record} are not read")
+                raise RecordTooLargeError(f"a record has {following} bytes, more than the limit of {sizes.most_record}")
             if count:
                 yield _Window(data[:end], count)
             rest = data[end:].copy()

@@ -106,7 +106,7 @@ def read_living(
         except OSError as error:
             if not is_gone(error):
                 raise
-    yield reading.absent(Absence.CHANGING, f"files vanished under each of {MOST_RESTARTS + 1} readings")
+    yield reading.absent(Absence.CHANGING, f"files disappeared during each of {MOST_RESTARTS + 1} attempts to read")
 
 
 class _GivenOffsets:

@@ -87,7 +87,7 @@ def walk_chunk(
     is_full = chunk.column("records_count") != 0
     chosen = selected & is_full & in_range
     for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
-        yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset or timestamp leaves no room for deltas")
+        yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset or base timestamp is too high")
     group = numpy.flatnonzero(chosen)
     if not (chunk.column("attributes")[group] & 7).any() and not _is_one_large(chunk, sizes):
         if len(group):

@@ -124,10 +124,10 @@ class _ChunkReader:
                 self.is_one_batch = True
                 return None
             base_offset = _FRONT.unpack_from(data)[0]
-            message = f"the batch at {position} has {size} bytes, more than the {MOST_BATCH_BYTES} that are read"
+            message = f"the batch at {position} has {size} bytes, more than the limit of {MOST_BATCH_BYTES}"
             return Damage(DamageKind.TOO_LARGE, position, size, base_offset, message)
         if not any(data[:BATCH_HEADER_SIZE]) and self._is_zero(position):
-            return Damage(DamageKind.ZEROS, position, left, -1, f"{left} bytes of zeros at the end from {position} on")
+            return Damage(DamageKind.ZEROS, position, left, -1, f"the last {left} bytes, from {position} on, are zeros")
         return _damage(chunk.end, data, position, self._next_batch(position) - position, size)
 
     def _is_zero(self, position: int) -> bool:
@@ -171,9 +171,9 @@ def _damage(end: ScanEnd, data: bytes, position: int, lost: int, size: int) -> D
     kind = _KINDS[end]
     base_offset = _FRONT.unpack_from(data)[0] if len(data) >= _FRONT.size else -1
     if kind is DamageKind.MAGIC:
-        message = f"byte {MAGIC} was expected as magic at {position + 16}, found {data[16]}"
+        message = f"expected magic {MAGIC} at {position + 16}, found {data[16]}"
     elif kind is DamageKind.LENGTH:
-        message = f"the batch at {position} claims {size} bytes"
+        message = f"the length field of the batch at {position} says {size} bytes"
     else:
-        message = f"the batch at {position} claims {size} bytes, {len(data)} are left"
+        message = f"the batch at {position} has {size} bytes, only {len(data)} are left"
     return Damage(kind, position, lost, base_offset, message)

@@ -17,8 +17,8 @@ Flags = NDArray[numpy.bool_]
 FAULTS = (
     "",
     "records end inside a record",
-    "a record is not as long as it says",
-    "bytes remain behind the last record",
+    "a record does not have the length that it says",
+    "bytes remain after the last record",
     "a variable-length number is too long",
     "a record has an impossible number of headers or header key size",
 )

@@ -77,7 +77,7 @@ def path_of(text: str | Path) -> Path:
         path.fs  # noqa: B018 - imports the package for this kind of store; raises ImportError if it is missing
     except ImportError as error:
         raise ObjectsMissingError(
-            f"{text}: {error}; the extra 'objects' of odradek reads object storage (README.md, Install)"
+            f"{text}: {error}; for object storage, install odradek with the extra 'objects' (README.md, Install)"
         ) from error
     return cast(Path, path)
 
@@ -100,7 +100,7 @@ def open_ranges(path: Path, inode: int = 0) -> Iterator[RangeReader]:
     descriptor = open_regular(path, follows_links=False)
     try:
         if inode and os.fstat(descriptor).st_ino != inode:
-            raise OSError(errno.ESTALE, "another file has taken its name", str(path))
+            raise OSError(errno.ESTALE, "another file has replaced it", str(path))
         yield _LocalFile(descriptor)
     finally:
         os.close(descriptor)
@@ -198,7 +198,7 @@ def _entry(entry: "os.DirEntry[str]") -> FileEntry:
         return FileEntry(entry.name, status.st_size, is_directory=False, inode=status.st_ino)
     if stat.S_ISDIR(status.st_mode):
         return FileEntry(entry.name, 0, is_directory=True, inode=status.st_ino)
-    fault = f"{kind_of(status.st_mode)} in the place of a file or directory"
+    fault = f"{kind_of(status.st_mode)} instead of a file or directory"
     return FileEntry(entry.name, 0, is_directory=False, inode=status.st_ino, fault=fault)
 
 

@@ -56,7 +56,7 @@ class MetadataReplay:
         """Replays the segments in the order of offsets, and checks the start and end of the log. Raises OSError."""
         first = int(names[0].partition(".")[0]) if names else 0
         if first > self._from_offset:
-            what = f"it begins at offset {first}, the snapshot before it ends at {self._from_offset}"
+            what = f"it begins at offset {first}, but the snapshot before it ends at {self._from_offset}"
             self._damaged(self._directory / names[0], 0, what)
         for name in names:
             self._read_file(self._directory / name, is_tail=name == names[-1])
@@ -71,7 +71,7 @@ class MetadataReplay:
             return
         if epochs and epochs[-1][1] > self._end_offset:
             epoch, start = epochs[-1]
-            what = f"the log ends at offset {self._end_offset}, leader epoch {epoch} began at {start}: its end is lost"
+            what = f"the log ends at offset {self._end_offset}, but epoch {epoch} began at {start}: the end is lost"
             self._damaged(self._directory / (names[-1] if names else ""), -1, what)
 
     def _damaged(self, path: Path, position: int, what: str) -> None:
@@ -109,7 +109,7 @@ class MetadataReplay:
             self._damaged(path, position, str(error))
             return
         if end < len(data) and (self._is_clean or not is_tail):
-            self._damaged(path, end, f"{len(data) - end} bytes at the end are no whole batch")
+            self._damaged(path, end, f"the last {len(data) - end} bytes are not a complete batch")
 
     def _read_value(self, value: bytes) -> None:
         self._metadata.is_known = True

@@ -110,7 +110,9 @@ def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
             index = indexes.pop(future)  # drops the future, which would keep the result in memory
             yield index, _outcome(future, job, index)
     except BrokenProcessPool as error:
-        raise TaskError(f"{job.name}: a worker process was ended from outside (out of memory?)") from error
+        raise TaskError(
+            f"{job.name}: a worker process was killed, perhaps because the system ran out of memory (see dmesg)"
+        ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

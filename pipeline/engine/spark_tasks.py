@@ -58,8 +58,8 @@ class _Work:
         index, name, path, task = item
         if path is not None and not os.path.exists(path):
             raise TaskError(
-                f"{path}: the executor on {socket.gethostname()} can't see it: every executor must have the directory "
-                "under the path that the driver has; --engine local runs on this machine alone"
+                f"{path} does not exist on the executor {socket.gethostname()}: every executor needs the directory "
+                "under the same path as the driver; --engine local runs on this machine alone"
             )
         try:
             result = self.function(task)
@@ -141,7 +141,10 @@ def spark_session(name: str) -> Iterator[Any]:
     running = SparkSession.getActiveSession()
     if running is not None:
         if running.sparkContext.getConf().get("spark.speculation", "false") == "true":
-            raise EngineError("the running Spark session has spark.speculation=true: two tasks could write the same")
+            raise EngineError(
+                "the running Spark session has spark.speculation=true, so two tasks could write the same file:"
+                " set it to false"
+            )
         yield running
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not python3 of the PATH, which may lack packages

@@ -54,16 +54,18 @@ def parser() -> argparse.ArgumentParser:
         "--from-time",
         type=time_ms,
         metavar="TIME",
-        help="from the first record at or after it: ms since 1970, or like 2026-11-21T12:00 (UTC)",
+        help="start at the first record at or after this time: ms since 1970, or like 2026-11-21T12:00 (UTC)",
     )
-    options.add_argument("--to-time", type=time_ms, metavar="TIME", help="up to the first record at or after it")
     options.add_argument(
-        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="like a consumer's isolation.level"
+        "--to-time", type=time_ms, metavar="TIME", help="end before the first record at or after this time"
+    )
+    options.add_argument(
+        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="the same as isolation.level of a consumer"
     )
     options.add_argument(
         "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
     )
-    options.add_argument("--no-headers", action="store_true", help="leave out the column headers")
+    options.add_argument("--no-headers", action="store_true", help="omit the column headers")
     options.add_argument(
         "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
     )

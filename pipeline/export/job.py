@@ -105,8 +105,8 @@ def refuse_doubled(tasks: Sequence[ExportTask]) -> None:
         first = found.setdefault((split.topic, split.partition), split.directory)
         if first != split.directory:
             raise DoubledPartitionError(
-                f"{split.topic}-{split.partition} lies in {first} and in {split.directory}: "
-                "export from one replica, or its rows are doubled"
+                f"{split.topic}-{split.partition} is in {first} and in {split.directory}: "
+                "give only one of them, or the output would have each row twice"
             )
 
 
@@ -121,8 +121,8 @@ def prepare_output(order: ExportOrder, topics: set[str]) -> None:
     if output.is_dir() and any(output.iterdir()):
         if not order.is_overwriting:
             raise OutputError(
-                f"{output} is not empty: rows could be there twice. Take another, or --overwrite, which removes "
-                f"{', '.join(f'topic={topic}' for topic in sorted(topics)) or 'nothing'} in it"
+                f"{output} is not empty, so rows could be in it twice. Use another directory, or --overwrite, which "
+                f"removes {', '.join(f'topic={topic}' for topic in sorted(topics)) or 'nothing'} from it"
             )
         (output / SUCCESS).unlink(missing_ok=True)
         for topic in topics:

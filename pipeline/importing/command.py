@@ -25,11 +25,11 @@ def parser() -> argparse.ArgumentParser:
     """The options of ``odradek import``."""
     options = argparse.ArgumentParser(
         prog="odradek import",
-        description="Writes topics into a log directory that no broker has open, out of Parquet or JSON lines: key,"
-        " value, topic, partition, offset, timestamp, timestampType, headers, as `odradek export` and Spark's Kafka"
-        " source name them. All but value may be missing.",
-        epilog="Topics that exist are refused. The directory may be new; `odradek serve --override log.dirs=DIR` serves"
-        " it.",
+        description="Creates topics in a log directory that no broker has open, from Parquet or JSON lines. The columns"
+        " are key, value, topic, partition, offset, timestamp, timestampType and headers, as in the output of"
+        " `odradek export` and in Spark's Kafka source. Only value is required.",
+        epilog="A topic that exists already is refused. The directory may be new; `odradek serve --override"
+        " log.dirs=DIR` serves it.",
     )
     options.add_argument("inputs", nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
     options.add_argument("--into", required=True, metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--offsets",
         choices=("keep", "new"),
-        help="keep the input's (with gaps), or number each partition from 0 (default: keep; new with --partitions)",
+        help="keep: as in the input, with gaps; new: from 0 in each partition (default: keep; new with --partitions)",
     )
     options.add_argument(
         "--encoding",
@@ -60,13 +60,15 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--codec", choices=COMPRESSION_NAMES, default="none")
     options.add_argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
-    options.add_argument("--batch-bytes", type=int, default=16_384, metavar="BYTES", help="uncompressed")
+    options.add_argument(
+        "--batch-bytes", type=int, default=16_384, metavar="BYTES", help="bytes of a batch, uncompressed"
+    )
     options.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="TOPIC:KEY=VALUE",
-        help="a config of a topic; by default retention.ms and retention.bytes are -1, so that old rows stay",
+        help="a config of a topic; retention.ms and retention.bytes are -1 by default, which keeps old rows",
     )
     options.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
     return options
@@ -138,7 +140,7 @@ def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) 
     if code != DONE:
         names = " ".join(topics)
         return _refuse(
-            f"the partitions are written, but are not in the metadata: remove the cause above, then run `odradek "
+            f"the partitions are written, but are not in the metadata: fix the cause above, then run `odradek "
             f"storage add-topics {directory} {names}`"
         )
     return DONE
@@ -166,7 +168,7 @@ def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "Imp
     if chosen.partitions is not None and chosen.partitions < 1:
         options.error("--partitions must be 1 or more")
     if chosen.partitions is not None and chosen.offsets == "keep":
-        options.error("--partitions moves rows to other partitions: their offsets cannot be kept")
+        options.error("--partitions moves rows to other partitions, so --offsets keep is not possible")
     if not 1024 <= chosen.segment_bytes <= MOST_SEGMENT_BYTES:
         options.error(f"--segment-bytes must be 1024 to {MOST_SEGMENT_BYTES}")
     if not 1024 <= chosen.batch_bytes <= 1 << 28:

@@ -92,15 +92,15 @@ def _check(columns: dict[str, Any], part: InputPart) -> None:
     """Raises ImportRefusedError for rows that a log can't store."""
     least = pa.compute.min(columns["timestamp"]).as_py()
     if least is not None and least < -1:
-        raise ImportRefusedError(f"{part.path}: timestamp {least}: times before 1970 can't be written")
+        raise ImportRefusedError(f"{part.path}: timestamp {least} is before 1970, which Kafka's format cannot store")
     for name in ("partition", "offset"):
         least = pa.compute.min(columns[name]).as_py()
         if least is not None and least < 0:
-            raise ImportRefusedError(f"{part.path}: {name} {least}")
+            raise ImportRefusedError(f"{part.path}: {name} {least} is negative")
     for name, bound in (("timestamp", MAX_TIMESTAMP_MS), ("offset", MAX_ADOPTED_OFFSET - 1)):
         highest = pa.compute.max(columns[name]).as_py()
         if highest is not None and highest > bound:
-            raise ImportRefusedError(f"{part.path}: {name} {highest}: {bound} is the highest that can be served")
+            raise ImportRefusedError(f"{part.path}: {name} {highest} is higher than the limit of {bound}")
     types = columns["timestampType"].to_numpy()
     if numpy.any((types != 0) & (types != 1)):
         raise ImportRefusedError(f"{part.path}: a timestampType is neither 0 (CreateTime) nor 1 (LogAppendTime)")

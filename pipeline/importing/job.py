@@ -174,11 +174,13 @@ def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[s
             raise ImportRefusedError(f"--partition-count {topic}={count}: there are rows of partition {highest}")
         topics.setdefault(topic, {})[count - 1] = topics.get(topic, {}).get(count - 1, [])
     if not topics:
-        raise ImportRefusedError("there are no rows")
+        raise ImportRefusedError("the input has no rows")
     for topic, partitions in topics.items():
         highest = max(partitions)
         if highest >= MOST_PARTITIONS:
-            raise ImportRefusedError(f"{topic}: there are rows of partition {highest}, {MOST_PARTITIONS} is the limit")
+            raise ImportRefusedError(
+                f"{topic}: there are rows of partition {highest}, the limit is {MOST_PARTITIONS - 1}"
+            )
         if order.partitions is not None:
             highest = max(highest, order.partitions - 1)
         for index in range(highest + 1):
@@ -204,15 +206,15 @@ def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
     existing = sorted(known & topics.keys())
     if existing:
         raise ImportRefusedError(
-            f"{directory} has topic {', '.join(existing)}: an import makes new topics only; --topic NAME gives another "
-            "name"
+            f"{directory} already has topic {', '.join(existing)}, and an import only creates new topics;"
+            " --topic NAME imports under another name"
         )
 
 
 def _refuse_missing(topics: Set[str]) -> None:
     """Raises ImportRefusedError for topics with configs but without rows, whose names are probably misspelt."""
     if topics:
-        raise ImportRefusedError(f"--config names topic {', '.join(sorted(topics))}, of which there are no rows")
+        raise ImportRefusedError(f"--config names topic {', '.join(sorted(topics))}, but the input has no rows of it")
 
 
 def _refuse_names(topics: Mapping[str, object]) -> None:
@@ -220,8 +222,8 @@ def _refuse_names(topics: Mapping[str, object]) -> None:
     for topic in topics:
         if topic in RESERVED_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
             raise ImportRefusedError(
-                f"{topic!r} can't be the name of a topic: up to 249 letters, digits, '.', '_' and '-', and none of the "
-                "brokers' own"
+                f"{topic!r} can't be the name of a topic: use up to 249 letters, digits, '.', '_' and '-', and no name"
+                " of an internal topic"
             )
 
 

@@ -83,7 +83,7 @@ def _parse(part: InputPart, position: int, block: bytes, to_bytes: ToBytes) -> A
     try:
         return pa.RecordBatch.from_pylist(rows, _BYTES_SCHEMA)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ImportRefusedError(f"{part.path}: a line of {len(rows)} before byte {position}: {error}") from error
+        raise ImportRefusedError(f"{part.path}: one of {len(rows)} lines before byte {position}: {error}") from error
 
 
 def _row(document: Any, to_bytes: ToBytes) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _row(document: Any, to_bytes: ToBytes) -> dict[str, Any]:
     if isinstance(timestamp, str):
         moment = datetime.fromisoformat(timestamp)
         if moment.tzinfo is None:
-            raise ValueError(f"timestamp {timestamp} has no time zone, such as Z")
+            raise ValueError(f"timestamp {timestamp} has no time zone; add one, such as Z")
         timestamp = round(moment.timestamp() * 1000)
     timestamp_type = document.get("timestampType")
     if isinstance(timestamp_type, int):

@@ -84,7 +84,7 @@ def _by_partition(batch: Any, task: SpillTask, rows_before: int) -> Iterator[tup
         partitions = partitions_of(batch.column("key"), task.partitions, rows_before)
     elif batch.column("partition").null_count:
         raise ImportRefusedError(
-            f"{task.part.path}: there are rows without a partition: --partitions N spreads them by their keys"
+            f"{task.part.path} has rows without a partition; --partitions N assigns them by their keys"
         )
     else:
         partitions = batch.column("partition").to_numpy().astype(numpy.int64)
@@ -92,7 +92,7 @@ def _by_partition(batch: Any, task: SpillTask, rows_before: int) -> Iterator[tup
     sort_columns = [partitions, topics.indices.to_numpy()]
     if task.keeps_offsets:
         if rows.column("offset").null_count:
-            raise ImportRefusedError(f"{task.part.path}: there are rows without an offset: --offsets new numbers them")
+            raise ImportRefusedError(f"{task.part.path} has rows without an offset; --offsets new numbers them")
         sort_columns.insert(0, rows.column("offset").to_numpy())
     else:
         rows = rows.set_column(0, ROW_SCHEMA.field("offset"), pa.array(numpy.zeros(rows.num_rows, numpy.int64)))
@@ -114,7 +114,7 @@ def _topics(batch: Any, task: SpillTask) -> Any:
         indices = pa.array(numpy.zeros(batch.num_rows, numpy.int32))
         return pa.DictionaryArray.from_arrays(indices, pa.array([task.topic]))
     if batch.column("topic").null_count:
-        raise ImportRefusedError(f"{task.part.path}: there are rows without a topic: --topic NAME names it")
+        raise ImportRefusedError(f"{task.part.path} has rows without a topic; set it with --topic NAME")
     return pa.compute.dictionary_encode(batch.column("topic"))
 
 
@@ -135,8 +135,8 @@ def read_spilled(spilled: Sequence[SpilledRows], sizes: ImportSizes, *, keeps_of
             if len(twice) or offsets[0] < next_offset:
                 wrong = int(offsets[twice[0]]) if len(twice) else int(offsets[0])
                 raise ImportRefusedError(
-                    f"{place.topic}-{place.partition}: offset {wrong} comes twice in the input: --offsets new numbers "
-                    "the rows anew"
+                    f"{place.topic}-{place.partition}: two rows of the input have offset {wrong}; --offsets new "
+                    "assigns new offsets"
                 )
             next_offset = int(offsets[-1]) + 1
         else:

@@ -100,7 +100,9 @@ def aborted_transactions(directory: Path, first_offset: int, end_offset: int) ->
                 raise
             continue
         return [entry for entry in entries if entry.last_offset >= first_offset and entry.first_offset < end_offset]
-    raise UnknownTransactionsError(f"partition-changing: {directory}: transaction indexes vanished under each reading")
+    raise UnknownTransactionsError(
+        f"partition-changing: {directory}: transaction indexes disappeared during each attempt to read"
+    )
 
 
 def _entries_of(path: Path) -> list[AbortedTransaction]:

@@ -47,7 +47,9 @@ def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, i
     name, is_start = f"{side}Offsets", side == "starting"
     by_timestamp = f"{side}OffsetsByTimestamp"
     if is_stream and not is_start and any(options[key] for key in (name, by_timestamp, "endingTimestamp")):
-        raise ValueError("a stream has no end: endingOffsets and endingTimestamp are for batch reads")
+        raise ValueError(
+            "a stream has no end: endingOffsets, endingOffsetsByTimestamp and endingTimestamp are for batch reads"
+        )
     text = options[name]
     offset, offsets = default, {}
     if text is not None and text.strip().lower() in _WORDS:
@@ -61,7 +63,7 @@ def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, i
     timestamps = options[by_timestamp]
     strategy = (options["startingOffsetsByTimestampStrategy"] or "error").lower()
     if strategy not in ("error", "latest"):
-        raise ValueError(f"startingOffsetsByTimestampStrategy is error or latest, not {strategy}")
+        raise ValueError(f"startingOffsetsByTimestampStrategy must be error or latest, not {strategy}")
     return Bound(
         offset,
         offsets,
@@ -83,12 +85,12 @@ def _json(name: str, text: str, expected: str) -> ByPartition:
         parsed = json.loads(text)
         return {topic: {int(p): int(value) for p, value in found.items()} for topic, found in parsed.items()}
     except (ValueError, AttributeError, TypeError):
-        raise ValueError(f"{name} is {expected}, not {text!r}") from None
+        raise ValueError(f"{name} must be {expected}, not {text!r}") from None
 
 
 def _timestamp(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     if not text.strip().isdigit():
-        raise ValueError(f"{name} is a time in ms since 1970, not {text!r}")
+        raise ValueError(f"{name} must be a time in ms since 1970, not {text!r}")
     return int(text)

@@ -18,29 +18,29 @@ RECORDS = "records"
 VIEWS = (RECORDS, "batches", "groups", "offsets", "transactions", "metadata", "indexes", "checkpoints")
 
 OPTIONS = {
-    "path": "a log directory or a partition's directory, also a pattern; load() takes a list, too",
-    "view": "records (default), or what else lies in a directory: batches, groups, offsets, transactions, metadata, "
+    "path": "a log directory or a partition's directory, or a pattern; load() also takes a list",
+    "view": "records (default), or other contents of a directory: batches, groups, offsets, transactions, metadata, "
     "indexes, checkpoints",
-    "subscribe": "topics separated by commas; without it all that don't begin with __",
-    "topics": "the same",
-    "subscribePattern": "a regular expression that a topic's whole name must match",
+    "subscribe": "topics separated by commas; the default is all topics whose names don't begin with __",
+    "topics": "the same as subscribe",
+    "subscribePattern": "a regular expression that must match the whole name of a topic",
     "assign": 'partitions: {"topic": [0, 1]}',
     "startingOffsets": 'earliest (default), or {"topic": {"0": 23, "1": -2}}; -2 is earliest. A stream may have latest',
     "endingOffsets": 'latest (default), or {"topic": {"0": 50, "1": -1}}, exclusive; -1 is latest',
-    "startingTimestamp": "ms since 1970: from the first record on that is as young",
-    "endingTimestamp": "ms since 1970: up to the first record that is as young, exclusive",
+    "startingTimestamp": "ms since 1970: start at the first record with this timestamp or a later one",
+    "endingTimestamp": "ms since 1970: end before the first record with this timestamp or a later one",
     "startingOffsetsByTimestamp": '{"topic": {"0": 1700000000000}}',
-    "endingOffsetsByTimestamp": "the same, for the end",
-    "startingOffsetsByTimestampStrategy": "error (default) or latest: what a start that no record is as young as means",
-    "isolation": "read_uncommitted (default) or read_committed, as a consumer's isolation.level",
-    "includeHeaders": "true: the column headers; false is the default",
-    "includeBatchColumns": "true: columns of the batch that each record lies in; false is the default",
-    "mode": "PERMISSIVE (default): what can't be read is a row with _corrupt_record; DROPMALFORMED: it is left out; "
-    "FAILFAST: it ends the job",
-    "maxPartitionBytes": "bytes of a segment that one task reads, 128m by default",
-    "minPartitions": "at least so many tasks, where the segments' indexes allow it",
-    "filterPushdown": "true: skip what filters rule out; needs spark.sql.python.filterPushdown.enabled",
-    "maxOffsetsPerTrigger": "streams: at most so many offsets in a micro-batch",
+    "endingOffsetsByTimestamp": "the same as startingOffsetsByTimestamp, for the end",
+    "startingOffsetsByTimestampStrategy": "if no record is at or after the start: error (default) or latest",
+    "isolation": "read_uncommitted (default) or read_committed, as isolation.level of a consumer",
+    "includeHeaders": "true: adds the column headers; false is the default",
+    "includeBatchColumns": "true: adds columns of the batch of each record; false is the default",
+    "mode": "PERMISSIVE (default): damaged data becomes a row with _corrupt_record; DROPMALFORMED: it is skipped; "
+    "FAILFAST: the job fails",
+    "maxPartitionBytes": "maximum bytes of a segment for one task; the default is 128m",
+    "minPartitions": "the minimum number of tasks, if the segments' indexes allow it",
+    "filterPushdown": "true: skips what filters exclude; needs spark.sql.python.filterPushdown.enabled",
+    "maxOffsetsPerTrigger": "streams: the maximum number of offsets in a micro-batch",
 }
 """Option -> its meaning, for the documentation."""
 _OF_RECORDS = tuple(
@@ -86,14 +86,14 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False)
     given = {key.lower(): value for key, value in options.items()}
     known = {name: given.pop(name.lower(), None) for name in (*OPTIONS, _PATHS)}
     if given:
-        raise ValueError(f"kafkalog has no option {', '.join(sorted(given))}; known are {', '.join(OPTIONS)}")
+        raise ValueError(f"kafkalog has no option {', '.join(sorted(given))}; the options are {', '.join(OPTIONS)}")
     paths = _paths(known["path"], known[_PATHS])
     if not paths:
-        raise ValueError("kafkalog needs a path: load(DIR), a log directory or a partition's directory")
+        raise ValueError("kafkalog needs a path: load(DIR) with a log directory or a partition's directory")
     view = _one_of("view", known["view"], VIEWS)
     useless = [name for name in _OF_RECORDS if view != RECORDS and known[name] is not None]
     if useless:
-        raise ValueError(f"{', '.join(useless)} has no meaning with view={view}")
+        raise ValueError(f"{', '.join(useless)} has no effect with view={view}: remove it")
     trigger = known["maxOffsetsPerTrigger"]
     return ReadOptions(
         paths,
@@ -123,7 +123,7 @@ def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> str:
     if value is None:
         return allowed[0]
     if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(allowed)}, not {value}")
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value}")
     return value
 
 
@@ -133,5 +133,5 @@ def _flag(name: str, value: str | None) -> bool:
 
 def _number(name: str, text: str) -> int:
     if not text.strip().isdigit() or int(text) == 0:
-        raise ValueError(f"{name} is a number from 1 on, not {text!r}")
+        raise ValueError(f"{name} must be a number of at least 1, not {text!r}")
     return int(text)

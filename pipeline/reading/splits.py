@@ -125,7 +125,7 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
             if not is_gone(error):
                 raise
         now = partition_at((found.topic, found.partition), found.path)
-    return f"{Absence.CHANGING}: {found.path}: files vanished under each of {MOST_RESTARTS + 1} looks"
+    return f"{Absence.CHANGING}: {found.path}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
 
 
 def _packed_splits(
@@ -171,7 +171,9 @@ def offset_asked_for(found: PartitionDirectory, bound: Bound) -> int:
         return bound.offset_for(found.topic, found.partition)
     offset = offset_for_timestamp(found, timestamp)
     if offset is None and not bound.is_lenient:
-        raise ValueError(f"{found.name} has no record with a timestamp from {timestamp} on, where reading should start")
+        raise ValueError(
+            f"{found.name} has no record with timestamp {timestamp} or later, at which the read should start"
+        )
     return END_OF_OFFSETS if offset is None else offset
 
 

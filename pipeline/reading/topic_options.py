@@ -44,7 +44,7 @@ def parse_topics(options: Mapping[str, str | None]) -> TopicChoice:
     """Parses the options. Raises ValueError if two of them are given, or if one is malformed."""
     given = [name for name in CHOICES if options[name] is not None]
     if len(given) > 1:
-        raise ValueError(f"only one of {', '.join(CHOICES)} can be given, not {' and '.join(given)}")
+        raise ValueError(f"give only one of {', '.join(CHOICES)}, not {' and '.join(given)}")
     if not given:
         return TopicChoice()
     name, text = given[0], options[given[0]] or ""
@@ -58,7 +58,7 @@ def parse_topics(options: Mapping[str, str | None]) -> TopicChoice:
         return TopicChoice(pattern=text)
     names = frozenset(topic.strip() for topic in text.split(",") if topic.strip())
     if not names:
-        raise ValueError(f"{name} names no topic")
+        raise ValueError(f"{name} is empty: name at least one topic")
     return TopicChoice(names=names)
 
 
@@ -67,4 +67,4 @@ def _assigned(text: str) -> frozenset[tuple[str, int]]:
         parsed = json.loads(text)
         return frozenset((topic, int(partition)) for topic, found in parsed.items() for partition in found)
     except (ValueError, AttributeError, TypeError):
-        raise ValueError(f'assign is JSON like {{"topic": [0, 1]}}, not {text!r}') from None
+        raise ValueError(f'assign must be JSON like {{"topic": [0, 1]}}, not {text!r}') from None

@@ -50,7 +50,7 @@ class KafkaLogDataSource(DataSource):
 
         options = parse_options(self.options, is_stream=True)
         if options.view != RECORDS:
-            raise ValueError(f"a stream has the view {RECORDS} alone, not {options.view}")
+            raise ValueError(f"a stream can only read the view {RECORDS}, not {options.view}")
         return StreamReader(options, _projected(schema, options))
 
 

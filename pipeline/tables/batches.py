@@ -129,5 +129,5 @@ def _faults(chunk: LogChunk, matches: NDArray[numpy.bool_]) -> list[str | None]:
     faults: list[str | None] = [None] * len(table)
     for index in numpy.flatnonzero(~matches).tolist():
         position = int(table.positions[index]) + table.file_position
-        faults[index] = f"batch-crc-mismatch: {chunk.segment.path}: the batch at {position} has another CRC-32C"
+        faults[index] = f"batch-crc-mismatch: {chunk.segment.path}: the CRC-32C of the batch at {position} is wrong"
     return faults

@@ -139,7 +139,7 @@ def _properties(path: Path) -> Facts:
 def _json(path: Path) -> Facts:
     found = json.loads(read_file(path))
     if not isinstance(found, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("it is not a JSON object")
     for name, value in found.items():
         yield {"name": name, "value": value if isinstance(value, str) else json.dumps(value)}
 

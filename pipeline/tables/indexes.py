@@ -87,7 +87,7 @@ def _entries(data: bytes, entry: Struct, base_offset: int, place: tuple[Any, ...
     odd = len(data) % entry.size
     if odd:
         known = dict(zip(SCHEMA.names, (*place, len(data) - odd), strict=False))
-        yield corrupt_row(SCHEMA, f"{path}: {len(data)} bytes are no multiple of {entry.size}", **known)
+        yield corrupt_row(SCHEMA, f"{path}: the size of {len(data)} bytes is not a multiple of {entry.size}", **known)
 
 
 def _columns(entry: Struct, fields: tuple[int, ...], base: int, path: str, number: int) -> tuple[Any, ...]:

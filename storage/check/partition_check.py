@@ -160,7 +160,9 @@ class _PartitionCheck:
         """
         ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
         if ends_file and self.task.is_running:
-            self._add(CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: a broker may be writing it")
+            self._add(
+                CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: a broker may be writing it"
+            )
         elif ends_file and not self.task.is_clean:
             what = f"{finding.what}: an incomplete write before an unclean stop; the next start cuts it off"
             self._add(CheckSeverity.NOTE, finding.path, finding.position, what)
@@ -216,5 +218,5 @@ class _PartitionCheck:
         severity = CheckSeverity.IN_FLUX if task.is_running else CheckSeverity.ERROR
         for name, offset in (("recovery point", task.recovery_point), ("log start offset", task.log_start_offset)):
             if offset > end_offset:
-                what = f"the checkpoint's {name} is {offset}, but the log ends at {end_offset}: records at its end were lost"
+                what = f"the checkpoint's {name} is {offset}, but the log ends at {end_offset}: records were lost"
                 self._add(severity, task.directory, None, what)

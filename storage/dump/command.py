@@ -95,10 +95,21 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     help="Read at most this many bytes of each log.",
 )
 @click.option("--offsets-decoder", "offsets", is_flag=True, help="Decode records of __consumer_offsets.")
-@click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="Decode records of __transaction_state.")
-@click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="Decode records of __cluster_metadata.")
-@click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="Decode records of __remote_log_metadata.")
-@click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="Decode records of __share_group_state.")
+@click.option(
+    "--transaction-log-decoder", "transaction_log", is_flag=True, help="Decode records of __transaction_state."
+)
+@click.option(
+    "--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="Decode records of __cluster_metadata."
+)
+@click.option(
+    "--remote-log-metadata-decoder",
+    "remote_log_metadata",
+    is_flag=True,
+    help="Decode records of __remote_log_metadata.",
+)
+@click.option(
+    "--share-group-state-decoder", "share_group_state", is_flag=True, help="Decode records of __share_group_state."
+)
 @click.option("--key-decoder-class", "key_class", callback=_class, help=f"Decoder of keys: {', '.join(CLASSES)}.")
 @click.option("--value-decoder-class", "value_class", callback=_class, help=f"Decoder of values: {', '.join(CLASSES)}.")
 @click.option("--bytes", "shows_bytes", is_flag=True, help="Also print a table of the fields with their bytes.")

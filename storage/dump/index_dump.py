@@ -324,9 +324,7 @@ def _trailing_bytes(path: Path, data: bytes, entry: Struct) -> list[DumpFinding]
     size = entry.sizeof()
     if len(data) % size == 0:
         return []
-    return [
-        DumpFinding(path, len(data) // size * size, f"the file has {len(data)} bytes, not a multiple of {size}")
-    ]
+    return [DumpFinding(path, len(data) // size * size, f"the file has {len(data)} bytes, not a multiple of {size}")]
 
 
 def _entry(data: bytes, entry: Struct, number: int) -> Any:

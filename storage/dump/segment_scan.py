@@ -100,7 +100,7 @@ class LogFile:
             return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         length = int.from_bytes(head[8:12], "big", signed=True)
         if length < SMALLEST_LENGTH:
-            what = f"the length field says that the batch has {length + LOG_OVERHEAD} bytes, at least {BATCH_HEADER_SIZE} needed"
+            what = f"the length field says {length + LOG_OVERHEAD} bytes, a batch has at least {BATCH_HEADER_SIZE}"
             if not any(head):
                 what += " (zeros: preallocated space, or an append that a crash lost)"
             return DamagedBytes(position, available, what, ends_log=True)
@@ -113,7 +113,7 @@ class LogFile:
             old = " (message format from before Kafka 0.11, not supported)" if magic in (0, 1) else ""
             return DamagedBytes(position, size, f"expected magic {MAGIC}, found {magic}{old}", ends_log=False)
         if size < BATCH_HEADER_SIZE:
-            what = f"the length field says that the batch has {size} bytes, at least {BATCH_HEADER_SIZE} needed"
+            what = f"the length field says {size} bytes, a batch has at least {BATCH_HEADER_SIZE}"
             return DamagedBytes(position, available, what, ends_log=True)
         return BatchHeader._make(HEADER.unpack(head))
 

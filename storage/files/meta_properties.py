@@ -69,8 +69,8 @@ def read_meta_properties(files: Files, directory: Path) -> MetaProperties | None
     }
     if "version" not in properties:
         raise CorruptCheckpointError(
-            f"{path}: version is missing: the file is empty or incomplete. Restore it from a copy, or write it again with"
-            " the cluster.id and node.id of the other log directories"
+            f"{path}: version is missing: the file is empty or incomplete. Restore it from a copy, or write it again"
+            " with the cluster.id and node.id of the other log directories"
         )
     if properties["version"] != "1":
         raise CorruptCheckpointError(f"{path}: version {properties['version']} is unknown, only 1 is supported")

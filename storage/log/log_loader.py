@@ -239,7 +239,9 @@ class LogLoader:
             if valid < segment.size:
                 if self.before_cut is not None:
                     self.before_cut(segment.path, valid)
-                logger.warning("%s: damaged at byte %d; removing the last %d bytes", segment.path, valid, segment.size - valid)
+                logger.warning(
+                    "%s: damaged at byte %d; removing the last %d bytes", segment.path, valid, segment.size - valid
+                )
                 # Later segments are removed durably first. After a crash here, the next start still finds the damage.
                 for later in unflushed[index + 1 :]:
                     logger.warning("%s: removing the segment, because it follows a damaged one", later.path)
@@ -291,7 +293,9 @@ class LogLoader:
                     if valid - reported >= TOLD_BYTES:
                         reported = self._report_recovery(segment, valid, reported)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                    raise CorruptRecordError(f"the batch at {position} has offset {header.base_offset}, expected {next_offset}")
+                    raise CorruptRecordError(
+                        f"the batch at {position} has offset {header.base_offset}, expected {next_offset}"
+                    )
                 waiting = position, header, batch
         except DAMAGE as damage:
             if waiting is not None and not isinstance(damage, _DamagedBeforeError):

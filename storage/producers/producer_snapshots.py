@@ -60,7 +60,9 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
             f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}"
         )
     if count < 0 or HEADER.size + count * ENTRY.size != len(data):
-        raise CorruptSnapshotError(f"the snapshot says that it has {count} producers, but its size is {len(data)} bytes")
+        raise CorruptSnapshotError(
+            f"the snapshot says that it has {count} producers, but its size is {len(data)} bytes"
+        )
     entries = []
     for fields in ENTRY.iter_unpack(data[HEADER.size :]):
         producer_id, epoch, sequence, last_offset, delta, timestamp, coordinator_epoch, first_offset = fields

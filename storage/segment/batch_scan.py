@@ -49,7 +49,9 @@ def _walk(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int,
         _, length, magic, _ = PLACE.unpack_from(chunk, start)
         if magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD or position + LOG_OVERHEAD + length > end:
             batch_size(chunk, start)  # names an older format or a wrong magic
-            raise CorruptRecordError(f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {end - position} are left")
+            raise CorruptRecordError(
+                f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {end - position} are left"
+            )
         yield position, chunk, start
         position += LOG_OVERHEAD + length
 
@@ -94,7 +96,9 @@ def scan_batches(
             size = batch_size(chunk)
             if size is not None and size > len(chunk):
                 if size > end - position:
-                    raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
+                    raise CorruptRecordError(
+                        f"the batch at {position} has {size} bytes, only {end - position} are left"
+                    )
                 continue
         header = read_header(chunk, start)
         yield position, header, chunk[start : start + header.size_in_bytes]

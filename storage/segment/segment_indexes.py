@@ -115,7 +115,9 @@ class SegmentIndexes:
         self._transaction = transaction
         for position, header in self._file.headers():
             if not 0 <= header.last_offset - self._base_offset <= MAX_RELATIVE_OFFSET:
-                raise CorruptRecordError(f"{self._file.path}: the batch at {position} has offset {header.last_offset}, too far from the base offset")
+                raise CorruptRecordError(
+                    f"{self._file.path}: offset {header.last_offset} at {position} is too far from the base offset"
+                )
             self.note_appended(header, header.base_offset, position, header.size_in_bytes)
         self.time.append_if_later(self._max_timestamp, self._max_timestamp_offset)
 

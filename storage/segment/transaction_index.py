@@ -41,7 +41,9 @@ class TransactionIndex:
             # A marker comes after its transaction. Zeros, which a power failure may leave, are not an entry.
             is_behind = entry.last_offset > max(previous, entry.first_offset)
             if version != CURRENT_VERSION or not is_behind or entry.last_stable_offset > entry.last_offset + 1:
-                raise CorruptIndexError(f"invalid entry {entry} of version {version} in the transaction index of segment {base_offset}")
+                raise CorruptIndexError(
+                    f"invalid entry {entry} of version {version} in the transaction index of segment {base_offset}"
+                )
             self.entries.append(entry)
         self.saved_entries = len(self.entries)
 

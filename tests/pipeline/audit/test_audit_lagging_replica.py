@@ -119,7 +119,7 @@ def test_a_key_whose_tombstone_a_replica_never_saw(tmp_path: Path) -> None:
     assert offsets_in(follower)[0] == 0
     [found] = [found for found in audited(leader, follower) if found.name == "replica-keys-missing"]
     assert (found.file, found.offset) == (str(leader.root / "t-0"), 0)
-    assert "1 keys of" in found.detail
+    assert "1 records of" in found.detail
 
 
 def test_a_transaction_whose_abort_a_replica_never_saw(tmp_path: Path) -> None:

@@ -24,5 +24,6 @@ def test_a_transaction_that_only_the_snapshot_shows(tmp_path: Path, configs: dic
     path.write_bytes(encode_snapshot(entries))
     result = audit_directories([directory.root], LOCAL, now_ms=NOW_MS)
     found = [finding.detail for finding in result.findings if finding.name == "producer-snapshot-mismatch"]
-    lost = f"producer {entry.producer_id}: it has an open transaction from offset {entry.last_offset}, the log none"
+    opened = f"it has an open transaction from offset {entry.last_offset}"
+    lost = f"producer {entry.producer_id}: {opened}, but the log has none"
     assert found == ([lost] if is_found else [])

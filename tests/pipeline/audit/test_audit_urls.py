@@ -117,7 +117,7 @@ def test_what_is_written_must_lie_on_a_disk(tmp_path: Path, capsys: pytest.Captu
             command(words)
         assert ended.value.code == 2
         said = capsys.readouterr().err
-        assert f"{url} is a URL: files are renamed and locked here, which object storage cannot do" in said
+        assert f"{url} is a URL: this command renames and locks files, which object storage does not support" in said
 
 
 @pytest.mark.ci

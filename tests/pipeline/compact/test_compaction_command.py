@@ -149,7 +149,7 @@ def test_defaults_of_all_brokers_and_of_this_one_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--topic", "__cluster_metadata"], "is not compacted"),
+        (["--topic", "__cluster_metadata"], "cannot be compacted"),
         (["--topic", "nothing"], "has no partition of topic 'nothing'"),
         (["--topic", "remote"], "remote.storage.enable"),
         (["--topic", "plain"], "--config cleanup.policy=compact"),
@@ -169,7 +169,7 @@ def test_what_is_refused_with_nothing_begun(
 
 def test_a_partitions_own_directory_is_refused(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compact([str(directory / "latest-0"), *NOW]) == 3
-    assert "name the log directory above it" in capsys.readouterr().err
+    assert "give the log directory that contains it" in capsys.readouterr().err
 
 
 def test_without_metadata_topics_must_be_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +215,7 @@ def test_a_dry_run_says_what_would_be_freed_and_changes_nothing(
 
 
 def test_an_executor_must_see_what_was_locked(tmp_path: Path) -> None:
-    assert "can't be reached from" in why_out_of_reach(tmp_path / "missing")
+    assert "cannot be opened on" in why_out_of_reach(tmp_path / "missing")
     (tmp_path / ".lock").touch()
     script = f"from odradek.pipeline.compact.reach import *; print(why_out_of_reach(Path({str(tmp_path)!r})))"
     elsewhere = [sys.executable, "-c", script]

@@ -207,9 +207,9 @@ def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pytes
     assert export([str(directory), str(tmp_path / "replica"), *output, "--engine", "local"]) == 3
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 4
-    assert errors[1].startswith("odradek export: --from-offsets is ")
+    assert errors[1].startswith("odradek export: --from-offsets must be ")
     assert errors[2] == f"odradek export: no partition of orderz in {directory}"
-    assert "t-0 lies in" in errors[3]
+    assert "t-0 is in" in errors[3]
     assert not (tmp_path / "out").exists()
 
 

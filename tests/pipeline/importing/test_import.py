@@ -150,9 +150,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ('{"value": "a", "partition": -1, "offset": 0}', {"topic": "t"}, "partition -1"),
     ('{"value": "a", "partition": 2000000, "offset": 0}', {"topic": "t"}, "limit"),
     ('{"value": "a", "partition": 0, "offset": 3}\n{"value": "b", "partition": 0, "offset": 3}', {"topic": "t"},
-     "offset 3 comes twice"),
+     "two rows of the input have offset 3"),
     ('{"value": "a"}', {"topic": "a/b", "partitions": 1, "keeps_offsets": False}, "name of a topic"),
-    ('{"value": "a", "partition": 0, "offset": 0}', {"topic": "__consumer_offsets"}, "brokers' own"),
+    ('{"value": "a", "partition": 0, "offset": 0}', {"topic": "__consumer_offsets"}, "no name of an internal topic"),
     ('{"value": "a", "partition": 4, "offset": 0}', {"topic": "t", "partition_counts": {"t": 3}}, "partition 4"),
     ("", {"topic": "t"}, "no rows"),
     ("nonsense", {"topic": "t"}, "line at byte 0"),
@@ -182,7 +182,7 @@ def test_existing_topics_and_other_files_are_refused(tmp_path: Path) -> None:
     source = write_parquet(tmp_path / "rows.parquet", [row(0)])
     import_rows(order(source, tmp_path / "logs"))
     before = sorted(os.listdir(tmp_path / "logs"))
-    with pytest.raises(ImportRefusedError, match="has topic orders"):
+    with pytest.raises(ImportRefusedError, match="already has topic orders"):
         import_rows(order(source, tmp_path / "logs"))
     assert sorted(os.listdir(tmp_path / "logs")) == before
     (tmp_path / "rows.csv").touch()

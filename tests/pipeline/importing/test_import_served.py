@@ -107,7 +107,7 @@ def test_a_topic_comes_to_others(tmp_path: Path) -> None:
         broker.stop()
         again = run_import(tmp_path / "one.parquet", "--into", broker.log_dir, "--topic", "before")
         assert again.returncode == 1
-        assert "has topic before" in again.stderr
+        assert "already has topic before" in again.stderr
         imported(tmp_path, "lz4")
         broker.start()
         assert in_order(consume(broker.bootstrap_servers, ENDS)) == in_order(rows_with_gaps())

@@ -178,7 +178,7 @@ def test_a_partition_that_never_stands_still_is_read_four_times(
             log.with_suffix(".new").rename(log)
 
     monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", back)
-    text = f"partition-changing: {root / 't-0'}: files vanished under each of {MOST_RESTARTS + 1} readings"
+    text = f"partition-changing: {root / 't-0'}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
     for mode in ("PERMISSIVE", "FAILFAST"):
         reader = batch_reader(root, *(COLUMNS if mode == "PERMISSIVE" else COLUMNS[:-1]), mode=mode)
         tasks = list(reader.partitions())

@@ -110,7 +110,9 @@ def test_corrupt_batches_are_rows_left_out_or_end_the_job(spark: SparkSession, t
     frame = spark.read.format("kafkalog").load(str(tmp_path))
     found = {row.offset: row for row in frame.collect()}
     assert sorted(found) == [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
-    assert found[6]["_corrupt_record"].startswith(f"batch-crc-mismatch: {path}: the batch at {headers[3][0]}")
+    assert found[6]["_corrupt_record"].startswith(
+        f"batch-crc-mismatch: {path}: the CRC-32C of the batch at {headers[3][0]}"
+    )
     assert (found[6].topic, found[6].partition) == ("t", 0)
     assert found[12]["_corrupt_record"].startswith(f"batch-magic-unknown: {path}")
     assert found[8]["_corrupt_record"] is None

@@ -139,7 +139,9 @@ def test_a_wrong_crc_is_named_with_what_was_expected(partition: Path, dump: Dump
     assert found.code == 1
     assert [line.endswith("isvalid: true") for line in found.out[2:]] == [True, True, False, True, True, True, True]
     (line,) = found.err
-    assert line.startswith(f"odradek dump-log: {path} at {positions[2]}: batch with offsets 6 to 8: its bytes have CRC ")
+    assert line.startswith(
+        f"odradek dump-log: {path} at {positions[2]}: batch with offsets 6 to 8: its bytes have CRC "
+    )
 
 
 def test_an_old_message_format_is_said_in_words_and_the_rest_read(partition: Path, dump: Dump) -> None:
