@@ -173,7 +173,7 @@ def kafka_json(value: Any) -> str:
             return "{" + ",".join(f"{kafka_json(name)}:{kafka_json(inner)}" for name, inner in value.items()) + "}"
         case list():
             return "[" + ",".join(map(kafka_json, value)) + "]"
-    raise TypeError(f"a {type(value).__name__} has no place in JSON")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be written as JSON")
 
 
 def java_double(number: float) -> str:

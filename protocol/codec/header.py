@@ -61,7 +61,7 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
     try:
         api_key, version = _API_KEY_AND_VERSION.unpack_from(frame)
     except struct_error:
-        raise ProtocolError(f"a frame of {len(frame)} bytes has no request header", "byte 0") from None
+        raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header", "byte 0") from None
     return decoder(RequestHeader, request_header_version(api_key, version))(frame, 0)
 
 
@@ -109,9 +109,9 @@ def _request_frame(
     try:
         client = b"" if client_id is None else client_id.encode()
     except UnicodeEncodeError as error:
-        raise ProtocolError(f"a client id that cannot be encoded: {error}", "client_id") from None
+        raise ProtocolError(f"the client id cannot be encoded: {error}", "client_id") from None
     if len(client) > _MAX_CLIENT_ID_BYTES:
-        raise ProtocolError(f"a client id of {len(client)} bytes is longer than {_MAX_CLIENT_ID_BYTES}", "client_id")
+        raise ProtocolError(f"the client id has {len(client)} bytes, the limit is {_MAX_CLIENT_ID_BYTES}", "client_id")
     tail = _NO_TAGGED_FIELDS if request_header_version(message.API_KEY, version) == 2 else b""
     size = _REQUEST_HEAD.size - 4 + len(client) + len(tail) + sum(map(len, body))
     length = -1 if client_id is None else len(client)

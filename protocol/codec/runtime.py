@@ -72,7 +72,7 @@ def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
     end = position + size
     if end > len(buffer):
         raise ProtocolError(
-            f"tagged field {tag} has {size} bytes, {len(buffer) - position} are left", f"byte {position}"
+            f"tagged field {tag} has {size} bytes, only {len(buffer) - position} are left", f"byte {position}"
         )
     return tag, position, end
 
@@ -80,14 +80,14 @@ def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
 def check_tagged_field_count(count: int, position: int, end: int) -> None:
     """Raises ProtocolError for more tagged fields than the bytes left can hold: each has at least a tag and a size."""
     if count * 2 > end - position:
-        raise ProtocolError(f"{count} tagged fields cannot be in {end - position} bytes", f"byte {position}")
+        raise ProtocolError(f"{count} tagged fields do not fit into {end - position} bytes", f"byte {position}")
 
 
 def check_tagged_field_end(tag: int, position: int, end: int) -> None:
     """Raises ProtocolError if the value of a tagged field does not end at ``end``, as its size says."""
     if position != end:
         raise ProtocolError(
-            f"the value of tagged field {tag} ends {position - end:+d} bytes off its size", f"byte {end}"
+            f"the value of tagged field {tag} ends at byte {position}, by its size at {end}", f"byte {end}"
         )
 
 
@@ -165,14 +165,14 @@ def length_refusal(where: str, size: int, left: int) -> ProtocolError:
     """The error for a string, bytes or records with a negative length or more bytes than are left."""
     if size < 0:
         return null_refusal(where)
-    return ProtocolError(f"{size} bytes are announced, {left} are left", where)
+    return ProtocolError(f"the length is {size} bytes, only {left} are left", where)
 
 
 def count_refusal(where: str, count: int, left: int) -> ProtocolError:
     """The error for an array with a negative count or more elements than the bytes left can hold."""
     if count < 0:
         return null_refusal(where)
-    return ProtocolError(f"an array of {count} elements cannot be in {left} bytes", where)
+    return ProtocolError(f"an array of {count} elements does not fit into {left} bytes", where)
 
 
 def null_refusal(where: str) -> ProtocolError:
@@ -187,7 +187,7 @@ def uuid_refusal(where: str, value: bytes) -> ProtocolError:
 
 def version_refusal(where: str, version: int) -> ProtocolError:
     """The error for a value that the version cannot carry (Kafka's UnsupportedVersionException)."""
-    return ProtocolError(f"version {version} cannot carry this field, and it has a value other than the default", where)
+    return ProtocolError(f"version {version} does not have this field, and its value is not the default", where)
 
 
 def foreign_tag_refusal(where: str, tag: int, version: int) -> ProtocolError:
@@ -197,7 +197,7 @@ def foreign_tag_refusal(where: str, tag: int, version: int) -> ProtocolError:
 
 def string_refusal(where: str, size: int) -> ProtocolError:
     """The error for a string longer than MAX_STRING_BYTES, read or to be written."""
-    return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
+    return ProtocolError(f"a string has {size} bytes, the limit is {MAX_STRING_BYTES}", where)
 
 
 def truncation(buffer: Buffer) -> ProtocolError:

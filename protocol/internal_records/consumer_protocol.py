@@ -27,10 +27,10 @@ def encode_embedded(message: ConsumerProtocolAssignment | ConsumerProtocolSubscr
 def embedded_version(data: Buffer) -> int:
     """The version as which to read the bytes, at most ours. Raises ProtocolError for a missing or negative version."""
     if len(data) < _VERSION.size:
-        raise ProtocolError(f"{len(data)} bytes are no consumer protocol data", "version")
+        raise ProtocolError(f"{len(data)} bytes are too few for consumer protocol data", "version")
     version: int = _VERSION.unpack_from(data)[0]
     if version < 0:
-        raise ProtocolError(f"consumer protocol data has version {version}", "version")
+        raise ProtocolError(f"consumer protocol data has the negative version {version}", "version")
     return min(version, ConsumerProtocolSubscription.VERSIONS[1])
 
 

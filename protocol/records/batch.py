@@ -176,13 +176,15 @@ def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
     available = limit - position
     if available < BATCH_HEADER_SIZE:
         batch_size(buffer, position, limit)  # raises for an old format or a wrong magic, the more helpful errors
-        raise CorruptRecordError(f"{available} bytes at {position}: fewer than a batch header's {BATCH_HEADER_SIZE}")
+        raise CorruptRecordError(f"{available} bytes are left at {position}, a batch header has {BATCH_HEADER_SIZE}")
     header = BatchHeader._make(HEADER.unpack_from(buffer, position))
     length = header.batch_length
     if header.magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD:
         raise _not_a_batch(length, header.magic & 0xFF, position)
     if length + LOG_OVERHEAD > available:
-        raise CorruptRecordError(f"batch at {position} has {length + LOG_OVERHEAD} bytes, {available} are there")
+        raise CorruptRecordError(
+            f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {available} are left"
+        )
     return header
 
 
@@ -225,4 +227,6 @@ def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError |
         return UnsupportedForMessageFormatError(f"message format {magic} at {position} is not supported, only {MAGIC}")
     if magic != MAGIC:
         return CorruptRecordError(f"Invalid magic found in record: {magic} at {position}")
-    return CorruptRecordError(f"batch at {position} claims {length + LOG_OVERHEAD} bytes, fewer than its header has")
+    return CorruptRecordError(
+        f"the length field of the batch at {position} says {length + LOG_OVERHEAD} bytes, fewer than a batch header has"
+    )

@@ -120,7 +120,7 @@ def decompress(compression_type: CompressionType, data: bytes, max_size: int = D
     """
     if compression_type == CompressionType.NONE:
         if len(data) > max_size:
-            raise RecordTooLargeError(f"{len(data)} bytes of records, more than {max_size}")
+            raise RecordTooLargeError(f"the records have {len(data)} bytes, the limit is {max_size}")
         return data
     return b"".join(decompressed_chunks(compression_type, data, max_size))
 
@@ -134,7 +134,7 @@ def decompressed_chunks(
     """
     if compression_type == CompressionType.NONE:
         if len(data) > max_size:
-            raise RecordTooLargeError(f"{len(data)} bytes of records, more than {max_size}")
+            raise RecordTooLargeError(f"the records have {len(data)} bytes, the limit is {max_size}")
         return _slices(data)
     if compression_type == CompressionType.GZIP:
         from .gzip_codec import gzip_chunks

@@ -111,12 +111,12 @@ class CutRecord:
     def finish(self) -> None:
         """Raises InvalidRecordError if the record was not read to its end."""
         if self._taken != self._size:
-            raise InvalidRecordError(f"record of {self._size} bytes ends after {self._taken}")
+            raise InvalidRecordError(f"record of {self._size} bytes ends after {self._taken} bytes")
 
     def _advance(self, count: int) -> None:
         self._taken += count
         if self._taken > self._size:
-            raise InvalidRecordError(f"record of {self._size} bytes ends after {self._taken}")
+            raise InvalidRecordError(f"record of {self._size} bytes ends after {self._taken} bytes")
 
     def _next_chunk(self) -> None:
         chunk = next(self._chunks, None)

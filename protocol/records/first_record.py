@@ -41,7 +41,7 @@ def check_count(header: BatchHeader) -> None:
         DEFAULT_MAX_DECOMPRESSED_SIZE,
     )
     if header.records_count * SMALLEST_RECORD_SIZE > most:
-        raise InvalidRecordError(f"{size} bytes can't hold {header.records_count} records")
+        raise InvalidRecordError(f"the header says {header.records_count} records, which do not fit into {size} bytes")
 
 
 def check_beginning(buffer: Buffer, header: BatchHeader) -> None:
@@ -63,14 +63,16 @@ def check_beginning(buffer: Buffer, header: BatchHeader) -> None:
         if beginnings is not None:
             first = bytes(buffer[BATCH_HEADER_SIZE : BATCH_HEADER_SIZE + len(beginnings[0])])
             if first not in beginnings:
-                raise InvalidRecordError(f"records are not compressed with {compression_type_of(kind).name.lower()}")
+                raise InvalidRecordError(
+                    f"the records are not compressed with {compression_type_of(kind).name.lower()}, as the header says"
+                )
         return
     batch_end = header.batch_length + LOG_OVERHEAD
     try:
         size, position = decode_varint(buffer, BATCH_HEADER_SIZE)
         end = position + size
         if end + SMALLEST_RECORD_SIZE * (header.records_count - 1) > batch_end:
-            raise InvalidRecordError(f"the first record claims {size} bytes")
+            raise InvalidRecordError(f"the first record says that it has {size} bytes, more than its batch")
         _, position = decode_varlong(buffer, position + 1)
         _, position = decode_varint(buffer, position)
         length, position = decode_varint(buffer, position)

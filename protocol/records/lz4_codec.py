@@ -98,10 +98,10 @@ def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
         if length == 0:
             return
         if length > block_size:
-            raise InvalidRecordError(f"lz4 block of {length} bytes in a frame of blocks of {block_size}")
+            raise InvalidRecordError(f"lz4 block of {length} bytes exceeds the block size {block_size} of its frame")
         end = position + 4 + length + checksum_size
         if end > len(data):
-            raise InvalidRecordError(f"lz4 block of {length} bytes, {len(data) - position - 4} are there")
+            raise InvalidRecordError(f"lz4 block of {length} bytes, only {len(data) - position - 4} are left")
         # Room for one byte more than the limit, to detect that the limit is exceeded.
         room = min(block_size, max_size - size + 1)
         if checksum_size:
@@ -125,14 +125,16 @@ def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
         raise InvalidRecordError("not an lz4 frame: wrong magic bytes")
     flags, descriptor = data[4], data[5]
     if flags & _VERSION_MASK != _VERSION_1 or flags & _RESERVED_FLAGS or not flags & _BLOCKS_INDEPENDENT:
-        raise InvalidRecordError(f"lz4 frame with flags {flags:#04x}: other version, reserved bits or linked blocks")
+        raise InvalidRecordError(
+            f"lz4 frame has unsupported flags {flags:#04x}: another version, reserved bits or linked blocks"
+        )
     if descriptor & 0x8F or descriptor < 0x40:
-        raise InvalidRecordError(f"lz4 frame with the block descriptor {descriptor:#04x}")
+        raise InvalidRecordError(f"lz4 frame has the invalid block descriptor {descriptor:#04x}")
     position = 14 if flags & _CONTENT_SIZE else 6
     if len(data) <= position:
         raise InvalidRecordError("lz4 frame ends inside its header")
     if data[position] != _header_checksum(bytes(data[4:position])):
-        raise InvalidRecordError("lz4 frame with a wrong header checksum")
+        raise InvalidRecordError("lz4 frame has a wrong header checksum")
     return flags, 1 << (2 * (descriptor >> 4) + 8), position + 1
 
 

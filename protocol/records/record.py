@@ -274,9 +274,11 @@ def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
     if count < 0:
         raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
     if not -(1 << 31) <= header.base_offset <= MAX_INT64 - (1 << 31):
-        raise InvalidRecordError(f"base offset {header.base_offset} leaves no room for 32-bit deltas")
+        raise InvalidRecordError(f"base offset {header.base_offset} is out of range: its offsets could exceed 64 bits")
     if not _MIN_INT64 + 64 <= header.base_timestamp <= MAX_INT64 - 64:
-        raise InvalidRecordError(f"base timestamp {header.base_timestamp} leaves no room for deltas")
+        raise InvalidRecordError(
+            f"base timestamp {header.base_timestamp} is out of range: its timestamps could exceed 64 bits"
+        )
     append_time = header.max_timestamp if header.is_log_append_time else None
     return header.base_offset, header.base_timestamp, count, append_time
 

@@ -77,7 +77,7 @@ def snappy_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
             continue
         position += _LENGTH.size
         if not 0 <= length <= len(data) - position:
-            raise InvalidRecordError(f"snappy block of {length} bytes, {len(data) - position} are there")
+            raise InvalidRecordError(f"snappy block of {length} bytes, only {len(data) - position} are left")
         part = _decompress_block(bytes(data[position : position + length]), max_size - size)
         yield part
         size += len(part)
@@ -94,9 +94,9 @@ def _decompress_block(block: bytes, max_size: int) -> bytes:
         if block[index] < 0x80:
             break
     if claimed > max_size:
-        raise RecordTooLargeError(f"snappy block claims {claimed} bytes, more than {max_size}")
+        raise RecordTooLargeError(f"snappy block decompresses to {claimed} bytes, the limit is {max_size}")
     if claimed > _WORST_RATIO * len(block):
-        raise InvalidRecordError(f"snappy block of {len(block)} bytes claims {claimed} bytes")
+        raise InvalidRecordError(f"snappy block of {len(block)} bytes cannot decompress to {claimed} bytes, as it says")
     try:
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:

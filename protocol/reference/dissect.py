@@ -53,7 +53,7 @@ def dissect(
     if frame and found.fault is None:
         size = found.notes[0].value
         if size != len(data) - 4:
-            return Dissection(found.notes, f"size: {size} bytes announced and {len(data) - 4} there, at byte 0")
+            return Dissection(found.notes, f"size: the frame says {size} bytes, but has {len(data) - 4}, at byte 0")
     return found
 
 
@@ -74,7 +74,7 @@ def explain(frame: bytes | memoryview, refusal: ProtocolError | None = None, lim
     except ProtocolError as error:
         return f"{name} v{version}: {error.what}"
     found = _dissect(structure, frame, limit)
-    fault = found.fault or "nothing is wrong with it by the reference"
+    fault = found.fault or "the reference decoder finds no error"
     if refusal is not None and (found.fault is None or len(found.notes) >= limit):
         fault = str(refusal)
     return f"{name} v{version}: {fault}"

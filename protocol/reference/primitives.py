@@ -66,7 +66,7 @@ class Reader:
 def read_exactly(stream: Reader, size: int, path: str) -> bytes:
     """Reads ``size`` bytes. Raises StreamError if fewer are left."""
     if size > stream.left:
-        raise StreamError(f"{size} bytes announced and {stream.left} left", path=path)
+        raise StreamError(f"the length is {size} bytes, only {stream.left} are left", path=path)
     return stream.read(size)
 
 
@@ -154,13 +154,13 @@ class SizedBytes(Construct):
 
     def _check_limit(self, size: int, path: str) -> None:
         if self.limit is not None and size > self.limit:
-            raise RangeError(f"{size} bytes, {self.limit} are allowed", path=path)
+            raise RangeError(f"{size} bytes, the limit is {self.limit}", path=path)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> bytes | None:
         size = self.length._parsereport(stream, context, path)
         if size < 0:
             if not self.nullable:
-                raise RangeError("null, which this field cannot be", path=path)
+                raise RangeError("null in a field that is not nullable", path=path)
             return None
         self._check_limit(size, path)
         return read_exactly(stream, size, path)
@@ -168,11 +168,11 @@ class SizedBytes(Construct):
     def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
         if value is None:
             if not self.nullable:
-                raise RangeError("null, which this field cannot be", path=path)
+                raise RangeError("null in a field that is not nullable", path=path)
             self.length._build(-1, stream, context, path)
             return None
         if not isinstance(value, bytes | bytearray | memoryview):
-            raise StringError(f"{type(value).__name__} where bytes are needed", path=path)
+            raise StringError(f"expected bytes, found {type(value).__name__}", path=path)
         data = bytes(value)
         self._check_limit(len(data), path)
         self.length._build(len(data), stream, context, path)
@@ -193,17 +193,17 @@ class Utf8(Adapter):
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise StringError(f"not UTF-8: {error.reason}", path=path) from None
+            raise StringError(f"not valid UTF-8: {error.reason}", path=path) from None
 
     def _encode(self, text: Any, context: Any, path: str) -> bytes | None:
         if text is None:
             return None
         if not isinstance(text, str):
-            raise StringError(f"{type(text).__name__} where a string is needed", path=path)
+            raise StringError(f"expected a string, found {type(text).__name__}", path=path)
         try:
             return text.encode()
         except UnicodeEncodeError as error:
-            raise StringError(f"no UTF-8 for it: {error.reason}", path=path) from None
+            raise StringError(f"cannot be encoded as UTF-8: {error.reason}", path=path) from None
 
 
 class Elements(Subconstruct):
@@ -226,10 +226,10 @@ class Elements(Subconstruct):
         note_content(stream, context, path)
         if count < 0:
             if not self.nullable:
-                raise RangeError("null, which this array cannot be", path=path)
+                raise RangeError("null in an array that is not nullable", path=path)
             return None
         if count * self.element_bytes > stream.left:
-            raise RangeError(f"{count} elements announced and {stream.left} bytes left", path=path)
+            raise RangeError(f"{count} elements do not fit into {stream.left} bytes", path=path)
         return [
             parse_noted(self.subcon, self.kind, stream, context, f"{path}[{position}]") for position in range(count)
         ]
@@ -237,11 +237,11 @@ class Elements(Subconstruct):
     def _build(self, values: Any, stream: BytesIO, context: Any, path: str) -> Any:
         if values is None:
             if not self.nullable:
-                raise RangeError("null, which this array cannot be", path=path)
+                raise RangeError("null in an array that is not nullable", path=path)
             self.count._build(-1, stream, context, path)
             return None
         if not isinstance(values, Sequence):
-            raise RangeError(f"{type(values).__name__} where a list is needed", path=path)
+            raise RangeError(f"expected a list, found {type(values).__name__}", path=path)
         self.count._build(len(values), stream, context, path)
         for position, value in enumerate(values):
             self.subcon._build(value, stream, context, f"{path}[{position}]")
@@ -321,16 +321,16 @@ class TaggedFields(Construct):
         count = UNSIGNED_VARINT._parsereport(stream, context, path)
         note_content(stream, context, path)
         if count * 2 > stream.left:
-            raise RangeError(f"{count} tagged fields announced and {stream.left} bytes left", path=path)
+            raise RangeError(f"{count} tagged fields do not fit into {stream.left} bytes", path=path)
         values: dict[str, Any] = {}
         unknown: list[tuple[int, bytes]] = []
         for _ in range(count):
             tag = UNSIGNED_VARINT._parsereport(stream, context, path)
             size = UNSIGNED_VARINT._parsereport(stream, context, path)
             if size > stream.left:
-                raise StreamError(f"tag {tag}: {size} bytes announced and {stream.left} left", path=path)
+                raise StreamError(f"tag {tag} has {size} bytes, only {stream.left} are left", path=path)
             if tag in self.other_versions:
-                raise RangeError(f"tag {tag} belongs to a field that this version lacks", path=path)
+                raise RangeError(f"this version does not have the field of tag {tag}", path=path)
             field = self.known.get(tag)
             if field is None:
                 content = parse_noted(Bytes(size), f"tag {tag}", stream, context, f"{path}.tag_{tag}")
@@ -340,7 +340,8 @@ class TaggedFields(Construct):
             values[field.name] = field._parsereport(stream, context, path)
             if (position := stream.tell()) != end:
                 raise RangeError(
-                    f"tag {tag} takes {position - end + size} bytes, {size} were announced", path=f"{path}.{field.name}"
+                    f"the value of tag {tag} has {position - end + size} bytes, its size says {size}",
+                    path=f"{path}.{field.name}",
                 )
         if unknown:
             values[self.UNKNOWN] = unknown

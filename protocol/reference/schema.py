@@ -129,7 +129,7 @@ class MessageLayout(Adapter):
 
     def _encode(self, message: Any, context: Any, path: str) -> dict[str, Any]:
         if not isinstance(message, self.cls):
-            raise ConstructError(f"{type(message).__name__} where {self.cls.__qualname__} is needed", path=path)
+            raise ConstructError(f"expected {self.cls.__qualname__}, found {type(message).__name__}", path=path)
         for name in self.never_lost:
             if getattr(message, name) != getattr(self.default, name):
                 raise ConstructError(

@@ -42,18 +42,18 @@ def element(data: bytes, position: int = 0, limit: int | None = None) -> Element
     """Reads the element at a position. Raises ValueError, with the byte, if it is malformed or ends after ``limit``."""
     limit = len(data) if limit is None else limit
     if position + 2 > limit:
-        raise ValueError(f"DER: nothing at byte {position}")
+        raise ValueError(f"DER: the data ends at byte {position}")
     tag, length, content = data[position], data[position + 1], position + 2
     if tag & 0x1F == 0x1F:
         raise ValueError(f"DER: an unknown tag at byte {position}")
     if length & 0x80:
         size = length & 0x7F
         if not 1 <= size <= 4 or content + size > limit:
-            raise ValueError(f"DER: a bad length at byte {position}")
+            raise ValueError(f"DER: an invalid length at byte {position}")
         length = int.from_bytes(data[content : content + size], "big")
         content += size
     if content + length > limit:
-        raise ValueError(f"DER: the element at byte {position} claims {length} bytes, {limit - content} are left")
+        raise ValueError(f"DER: the element at byte {position} has {length} bytes, only {limit - content} are left")
     return Element(data, tag, position, content, content + length)
 
 

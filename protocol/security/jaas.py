@@ -75,7 +75,7 @@ def parse_file(text: str) -> dict[str, list[JaasModule]]:
     while token.kind != "end":
         name = _word(text, token, "the name of a login context")
         if name in contexts:
-            raise _at(text, token, f"the login context {name!r} is there twice")
+            raise _at(text, token, f"the login context {name!r} is defined twice")
         _expect(text, next(tokens), "{")
         modules = contexts[name] = []
         token = next(tokens)
@@ -106,7 +106,7 @@ def _module(text: str, token: _Token, tokens: Iterator[_Token], in_file: bool = 
                 "(only words of letters, digits, _ and - that begin with a letter may go without)",
             )
         if in_file and "${" in value.text:
-            raise _at(text, value, f"the option {key!r} has ${{...}}: properties are not replaced here")
+            raise _at(text, value, f"the option {key!r} has ${{...}}: references to properties are not supported")
         options[key] = value.text
     return JaasModule(name, flag, options)
 

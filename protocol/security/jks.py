@@ -73,7 +73,7 @@ def read(data: bytes, password: str | None) -> JksStore:
         elif tag == _CERTIFICATE:
             trusted.append(_certificate(reader, version))
         else:
-            raise StoreError(f"byte {start}: entries of kind {tag} are unknown")
+            raise StoreError(f"byte {start}: unknown kind of entry {tag}")
     return JksStore(tuple(keys), tuple(trusted))
 
 
@@ -86,7 +86,7 @@ def unprotected(key: JksKey, password: str) -> bytes:
     except (ValueError, StopIteration):
         raise StoreError(f"entry {key.alias!r}: the key is damaged") from None
     if name != _KEY_PROTECTOR:
-        raise StoreError(f"entry {key.alias!r}: the key's protection {name} is unknown")
+        raise StoreError(f"entry {key.alias!r}: the encryption {name} of the key is not supported")
     salt, hidden, check = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     secret = _utf16(password)
     stream = bytearray()
@@ -109,7 +109,7 @@ def _certificate(reader: "_KeyStoreReader", version: int) -> bytes:
     start = reader.position
     kind = reader.text() if version == 2 else "X.509"
     if kind != "X.509":
-        raise StoreError(f"byte {start}: certificates of the type {kind!r} are unknown")
+        raise StoreError(f"byte {start}: unknown type of certificate {kind!r}")
     return reader.take(reader.number(4))
 
 

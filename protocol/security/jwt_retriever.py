@@ -122,12 +122,12 @@ def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
             while chunk := answer.read1(CHUNK_BYTES):
                 body += chunk
                 if len(body) > MAX_BYTES or time.monotonic() > deadline_s:
-                    raise TokenError(f"{request.url} sent no complete answer within {request.timeout_s:.0f} s")
+                    raise TokenError(f"{request.url} did not send a complete answer within {request.timeout_s:.0f} s")
     except TokenError:
         raise
     except HTTPError as error:
         raise TokenError(f"{request.url} answered HTTP {error.code} {error.reason}") from None
     except (URLError, OSError, ValueError, HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
-        raise TokenError(f"{request.url} gave no token: {reason}") from None
+        raise TokenError(f"{request.url} returned no token: {reason}") from None
     return bytes(body)

@@ -42,7 +42,7 @@ def login_steps(mechanism: ClientLogin, address: str) -> LoginSteps:
     assert isinstance(handshake, SaslHandshakeResponse)
     if handshake.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         enabled = ", ".join(handshake.mechanisms) or "none"
-        raise LoginRefusedError(f"{address} does not have the mechanism {mechanism.name}; it has {enabled}")
+        raise LoginRefusedError(f"{address} does not enable the mechanism {mechanism.name}; it enables {enabled}")
     if handshake.error_code:
         raise LoginRefusedError(f"{what} refuses the handshake: {error_name(handshake.error_code)}")
     message = mechanism.first()
@@ -59,4 +59,4 @@ def login_steps(mechanism: ClientLogin, address: str) -> LoginSteps:
         if next_message is None:
             return answer.session_lifetime_ms
         message = next_message
-    raise LoginRefusedError(f"{what} goes on asking after {MESSAGES_MAX} messages")
+    raise LoginRefusedError(f"{what} did not end the login after {MESSAGES_MAX} messages")

@@ -57,7 +57,7 @@ class PlainLogin:
     def answer(self, message: bytes) -> bytes | None:
         """Returns None: the broker's empty message ends the login. Raises MechanismError for any other message."""
         if message:
-            raise MechanismError(f"the broker sent {len(message)} bytes where PLAIN has none")
+            raise MechanismError(f"the broker sent {len(message)} bytes, the answer to PLAIN must be empty")
         return None
 
 
@@ -107,7 +107,7 @@ class ScramLogin:
     def _check(self, message: bytes, expected: bytes) -> None:
         final = scram.decode_server_final(message)
         if final.error is not None:
-            raise MechanismError(f"the broker answered {final.error}")
+            raise MechanismError(f"the broker refused the login: {final.error}")
         if not hmac.compare_digest(final.signature, expected):
             raise MechanismError("the broker could not prove that it knows the password")
 
@@ -121,7 +121,7 @@ class OAuthBearerLogin:
     def __init__(self, token: str, extensions: Mapping[str, str]) -> None:
         """Raises MechanismError for a token or extension with characters that are not allowed (RFC 7628)."""
         if TOKEN.fullmatch(token) is None:
-            raise MechanismError("the token has characters that a bearer token cannot have")
+            raise MechanismError("the token has characters that are not allowed in a bearer token")
         for key, value in extensions.items():
             if key == "auth" or not EXTENSION_KEY.fullmatch(key) or not EXTENSION_VALUE.fullmatch(value):
                 raise MechanismError(f"the extension {key!r} has a key or a value that is not allowed")

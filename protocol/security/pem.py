@@ -67,7 +67,7 @@ def private_key(text: str) -> PemBlock:
     if not found:
         raise StoreError("no private key (-----BEGIN PRIVATE KEY-----) in it")
     if len(found) > 1:
-        raise StoreError(f"line {found[1].line}: a second private key")
+        raise StoreError(f"line {found[1].line}: a second private key, only one is allowed")
     key = found[0]
     if key.label not in (PRIVATE_KEY, ENCRYPTED_PRIVATE_KEY):
         raise StoreError(f"line {key.line}: {key.label} is not PKCS#8, which Kafka requires: {_CONVERT}")

@@ -89,14 +89,14 @@ def server_tls(settings: TlsSettings) -> ServerTls:
     entry = _key_entry(settings)
     if entry is None:
         name = settings.prefix + KEYSTORE_LOCATION
-        raise TlsSettingsError(f"{name} is not set: the listener has no certificate (or set ssl.keystore.key)")
+        raise TlsSettingsError(f"{name} is not set: the listener needs a certificate; set it or ssl.keystore.key")
     context = _context(ssl.PROTOCOL_TLS_SERVER, settings)
     refused = _set_suites(context, settings, may_refuse=True)
     _load(context, entry, settings)
     auth = (settings.get("ssl.client.auth") or "none").strip().lower()
     if auth not in _CLIENT_AUTH:
         name = settings.name("ssl.client.auth")
-        raise TlsSettingsError(f"{name}: {auth!r} is none of {', '.join(_CLIENT_AUTH)}")
+        raise TlsSettingsError(f"{name}: {auth!r} is not one of {', '.join(_CLIENT_AUTH)}")
     context.verify_mode = _CLIENT_AUTH[auth]
     if context.verify_mode == ssl.CERT_NONE:
         _trusted(settings)  # a bad trust store stops the start, as in Kafka, although nothing uses it
@@ -126,7 +126,7 @@ def _checks_names(settings: TlsSettings) -> bool:
     key = "ssl.endpoint.identification.algorithm"
     text = settings.texts.get(settings.name(key), "https").strip().lower()
     if text not in ("https", ""):
-        raise TlsSettingsError(f"{settings.name(key)}: {text!r} is not known: https, or empty for no check")
+        raise TlsSettingsError(f"{settings.name(key)}: {text!r} must be https, or empty for no check")
     return text == "https"
 
 
@@ -134,20 +134,22 @@ def _context(protocol: int, settings: TlsSettings) -> ssl.SSLContext:
     """A context with the versions of the settings, without keys and trust."""
     for key in _UNSERVED:
         if settings.get(key) is not None:
-            raise TlsSettingsError(f"{settings.name(key)} names a class for the JVM, which can't be used here")
+            raise TlsSettingsError(f"{settings.name(key)} names a Java class, which cannot run here: remove the key")
     for key, known in _ALGORITHMS.items():
         text = settings.get(key)
         if text is not None and text.strip() not in known:
-            raise TlsSettingsError(f"{settings.name(key)}: {text.strip()!r} is not served: {', '.join(known)}")
+            raise TlsSettingsError(
+                f"{settings.name(key)}: {text.strip()!r} is not supported; use one of {', '.join(known)}"
+            )
     context = ssl.SSLContext(protocol)
     names = settings.entries("ssl.enabled.protocols") or list(_VERSIONS)
     name_of_key = settings.name("ssl.enabled.protocols")
     for name in names:
         if name not in _VERSIONS and name not in _OLD_VERSIONS:
-            raise TlsSettingsError(f"{name_of_key}: {name!r} is not known: {', '.join(_VERSIONS)}")
+            raise TlsSettingsError(f"{name_of_key}: {name!r} is unknown; use {', '.join(_VERSIONS)}")
     versions = [_VERSIONS[name] for name in names if name in _VERSIONS]
     if not versions:
-        raise TlsSettingsError(f"{name_of_key}: {', '.join(names)}: none is served, only {', '.join(_VERSIONS)}")
+        raise TlsSettingsError(f"{name_of_key}: {', '.join(names)}: none is supported; use {', '.join(_VERSIONS)}")
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     return context
@@ -172,19 +174,19 @@ def _set_suites(context: ssl.SSLContext, settings: TlsSettings, *, may_refuse: b
     enabled = {str(suite["name"]) for suite in context.get_ciphers()}
     unknown = [name for name, openssl in older.items() if openssl not in enabled]
     if unknown:
-        raise TlsSettingsError(f"{key}: {', '.join(unknown)}: not known, or not offered by this OpenSSL")
+        raise TlsSettingsError(f"{key}: {', '.join(unknown)}: unknown, or not supported by this OpenSSL")
     if not modern:
         context.maximum_version = ssl.TLSVersion.TLSv1_2
     if not older:
         context.minimum_version = ssl.TLSVersion.TLSv1_3
     if context.minimum_version > context.maximum_version:
         versions = settings.name("ssl.enabled.protocols")
-        raise TlsSettingsError(f"{key}: no suite is of a protocol that {versions} has")
+        raise TlsSettingsError(f"{key}: no suite belongs to a protocol in {versions}")
     refused = frozenset(TLS_1_3_SUITES).difference(modern) if modern else frozenset()
     if refused and (not may_refuse or TLS_1_3_SUITES[0] not in modern):
         raise TlsSettingsError(
-            f"{key}: the suites of TLS 1.3 can't be chosen one by one here: add {', '.join(sorted(refused))},"
-            " or leave out all of them"
+            f"{key}: the suites of TLS 1.3 can only be enabled together: add {', '.join(sorted(refused))},"
+            " or remove all of them"
         )
     return refused
 
@@ -199,7 +201,7 @@ def _key_entry(settings: TlsSettings) -> KeyEntry | None:
             missing = "ssl.keystore.key" if key is None else "ssl.keystore.certificate.chain"
             raise TlsSettingsError(f"{name('ssl.keystore.key')} and its certificate chain: {missing} is not set")
         if location is not None:
-            raise TlsSettingsError(f"both {name(KEYSTORE_LOCATION)} and {name('ssl.keystore.key')} are set")
+            raise TlsSettingsError(f"both {name(KEYSTORE_LOCATION)} and {name('ssl.keystore.key')} are set: remove one")
         _refuse_store_password(settings, "ssl.keystore")
         pem_key, pem_chain = key, chain
         _of(name("ssl.keystore.certificate.chain"), lambda: pem.certificates(pem_chain))
@@ -208,7 +210,7 @@ def _key_entry(settings: TlsSettings) -> KeyEntry | None:
         )
     if location is None:
         if password is not None:
-            raise TlsSettingsError(f"{name('ssl.keystore.password')} is set, and {KEYSTORE_LOCATION} is not")
+            raise TlsSettingsError(f"{name('ssl.keystore.password')} is set, but {KEYSTORE_LOCATION} is not")
         return None
     path = location
     place = f"{name(KEYSTORE_LOCATION)}={path}"
@@ -228,14 +230,14 @@ def _trusted(settings: TlsSettings) -> tuple[bytes, ...]:
     if inline is not None:
         if location is not None:
             raise TlsSettingsError(
-                f"both {name(TRUSTSTORE_LOCATION)} and {name('ssl.truststore.certificates')} are set"
+                f"both {name(TRUSTSTORE_LOCATION)} and {name('ssl.truststore.certificates')} are set: remove one"
             )
         _refuse_store_password(settings, "ssl.truststore")
         text = inline
         return _of(name("ssl.truststore.certificates"), lambda: pem.certificates(text))
     if location is None:
         if password is not None:
-            raise TlsSettingsError(f"{name('ssl.truststore.password')} is set, and {TRUSTSTORE_LOCATION} is not")
+            raise TlsSettingsError(f"{name('ssl.truststore.password')} is set, but {TRUSTSTORE_LOCATION} is not")
         return ()
     path = location
     place = f"{name(TRUSTSTORE_LOCATION)}={path}"
@@ -302,6 +304,4 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Purpose)
             reason = (error.reason or str(error)).lower().replace("_", " ")
             inline = settings.get("ssl.truststore.certificates") is not None
             key = "ssl.truststore.certificates" if inline else TRUSTSTORE_LOCATION
-            raise TlsSettingsError(
-                f"{settings.name(key)}: certificate {number} is refused by OpenSSL ({reason})"
-            ) from None
+            raise TlsSettingsError(f"{settings.name(key)}: OpenSSL refuses certificate {number} ({reason})") from None

@@ -84,7 +84,7 @@ class RetrieverSettings(NamedTuple):
             return
         scheme = url.partition(":")[0].lower()
         if scheme not in SCHEMES:
-            raise TokenSettingsError(f"{ENDPOINT_KEY} is not a URL of http, https or file")
+            raise TokenSettingsError(f"{ENDPOINT_KEY} must be a URL with http, https or file")
         if scheme != "file":
             self.request()
 
@@ -108,7 +108,7 @@ class RetrieverSettings(NamedTuple):
         for key in (CONNECT_TIMEOUT_KEY, READ_TIMEOUT_KEY):
             text = self.texts.get(key, "").strip()
             if text and not text.isdecimal():
-                raise TokenSettingsError(f"{key} is {text!r}, not a number of ms")
+                raise TokenSettingsError(f"{key} must be a number of ms, not {text!r}")
             times += [int(text)] if text else []
         return max(times, default=DEFAULT_TIMEOUT_MS) / 1000
 
@@ -163,7 +163,7 @@ def token_of(answer: bytes, url: str) -> str:
     try:
         document = json.loads(answer)
     except ValueError:
-        raise TokenError(f"{url} did not answer JSON") from None
+        raise TokenError(f"the answer of {url} is not JSON") from None
     for key in ("access_token", "id_token"):
         value = document.get(key) if isinstance(document, dict) else None
         if isinstance(value, str) and value.strip():
@@ -189,7 +189,7 @@ def unsecured_token(options: Mapping[str, str], now_s: float) -> str:
     try:
         lifetime_s = int(options.get(f"{UNSECURED}LifetimeSeconds", "3600"))
     except ValueError:
-        raise TokenSettingsError(f"{UNSECURED}LifetimeSeconds is not a number") from None
+        raise TokenSettingsError(f"{UNSECURED}LifetimeSeconds must be a number") from None
     claims["exp"], claims["iat"] = math.floor(now_s) + lifetime_s, now_s
     for option, text in options.items():
         for kind in ("StringClaim_", "NumberClaim_", "ListClaim_"):
@@ -203,7 +203,7 @@ def unsecured_token(options: Mapping[str, str], now_s: float) -> str:
     principal = options.get(f"{UNSECURED}PrincipalClaimName") or "sub"
     if not claims.get(principal):
         raise TokenSettingsError(
-            f"OAUTHBEARER has no source of tokens: set {ENDPOINT_KEY}, or for tests "
+            f"OAUTHBEARER needs a source of tokens: set {ENDPOINT_KEY}, or for tests "
             f'{UNSECURED}StringClaim_{principal}="..." in sasl.jaas.config'
         )
     return f"{_part({'alg': 'none'})}.{_part(claims)}."
@@ -218,7 +218,7 @@ def _claim(option: str, kind: str, text: str) -> str | float | list[str]:
     try:
         return float(text)
     except ValueError:
-        raise TokenSettingsError(f"{option} is not a number") from None
+        raise TokenSettingsError(f"{option} must be a number") from None
 
 
 def _part(document: dict[str, Any]) -> str:

@@ -50,7 +50,7 @@ def find(name: str) -> list[MessageSpec]:
         short = {known.removesuffix("request"): name.removesuffix("Request") for known, name in known_names.items()}
         meant = get_close_matches(wanted, [*short, *known_names], n=3)
         spelt = dict.fromkeys((short | known_names)[known] for known in meant)
-        hint = f"; close to it: {', '.join(spelt)}" if spelt else ""
+        hint = f"; did you mean {', '.join(spelt)}?" if spelt else ""
         raise ProtocolError(f"no message is called '{name}'{hint}")
     return found
 

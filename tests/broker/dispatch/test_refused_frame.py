@@ -27,5 +27,6 @@ def test_the_line_names_api_version_field_and_client() -> None:
     dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
     (reason,) = connection.reasons
     assert reason == (
-        "Metadata v8: topics[0].name: 28677 bytes announced and 8 left, in the field at byte 20; client id 'thread'"
+        "Metadata v8: topics[0].name: the length is 28677 bytes, only 8 are left, in the field at byte 20; "
+        "client id 'thread'"
     )

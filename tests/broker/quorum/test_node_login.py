@@ -125,7 +125,7 @@ async def test_refused_login_is_not_tried_again_at_once() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "answers", "problem"),
     [
-        ("OTHER", [], "does not have the mechanism OTHER; it has ECHO, PLAIN"),
+        ("OTHER", [], "does not enable the mechanism OTHER; it enables ECHO, PLAIN"),
         ("ECHO", [said(b"lie")], "the node does not know the password"),
         ("ECHO", [SaslAuthenticateResponse(ErrorCode.ILLEGAL_SASL_STATE, None, b"")], "ILLEGAL_SASL_STATE"),
     ],

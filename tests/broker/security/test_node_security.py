@@ -127,7 +127,7 @@ def test_plaintext_reads_nothing() -> None:
         (
             "SASL_SSL",
             ["sasl.mechanism.controller.protocol=OAUTHBEARER", oauth_jaas("controller", 'unsecuredLoginX="hidden"')],
-            r"OAUTHBEARER has no source of tokens",
+            r"OAUTHBEARER needs a source of tokens",
         ),
         (
             "SASL_PLAINTEXT",

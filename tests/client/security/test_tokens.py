@@ -68,7 +68,7 @@ async def test_a_token_that_ends_soon_is_replaced(endpoint: TokenEndpoint) -> No
     ("status", "answer", "message"),
     [
         (401, b'{"error": "hidden"}', "answered HTTP 401"),
-        (200, b"hidden", "did not answer JSON"),
+        (200, b"hidden", "is not JSON"),
         (200, b'{"token": "hidden"}', "has no access_token"),
     ],
 )
@@ -82,7 +82,7 @@ async def test_a_refusal_is_final_and_shows_no_secret(
 
 
 async def test_an_endpoint_that_is_not_there(endpoint: TokenEndpoint) -> None:
-    with pytest.raises(AuthenticationError, match=r"gave no token: .*[Rr]efused"):
+    with pytest.raises(AuthenticationError, match=r"returned no token: .*[Rr]efused"):
         await source(credentials("http://127.0.0.1:1/token")).token()
 
 

@@ -122,17 +122,17 @@ def test_refusals_say_what_and_where() -> None:
     assert (
         str(unreadable(HeartbeatRequest, 4, bytes.fromhex("00"))) == "null in a field that is not nullable (group_id)"
     )
-    assert str(unreadable(HeartbeatRequest, 0, b"\x00\x05abc")) == "5 bytes are announced, 3 are left (group_id)"
+    assert str(unreadable(HeartbeatRequest, 0, b"\x00\x05abc")) == "the length is 5 bytes, only 3 are left (group_id)"
     assert str(unreadable(HeartbeatRequest, 0, b"\x00\x01a\x00")) == "the bytes end inside the message (byte 4)"
     assert str(unreadable(HeartbeatRequest, 0, b"\x00\x01\xff")) == "a string is not valid UTF-8 (byte 2)"
     array = unreadable(MetadataRequest, 0, b"\x7f\xff\xff\xff")
-    assert str(array) == "an array of 2147483647 elements cannot be in 0 bytes (topics)"
+    assert str(array) == "an array of 2147483647 elements does not fit into 0 bytes (topics)"
     assert str(unreadable(MetadataRequest, 0, b"\xff\xff\xff\xff")) == "null in a field that is not nullable (topics)"
 
 
 def test_a_string_in_compact_form_is_not_longer_than_any_other() -> None:
     data = unsigned_varint(32769) + b"x" * 32768 + bytes(100)
-    assert "longer than 32767" in unreadable(HeartbeatRequest, 4, data).what
+    assert "the limit is 32767" in unreadable(HeartbeatRequest, 4, data).what
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_size_of_a_tagged_field_must_fit() -> None:
     data = encode(FetchRequest(), 12)[:-1]
     for tagged in ("01000302630000", "010001026300"):
         assert unreadable(FetchRequest, 12, data + bytes.fromhex(tagged))
-    assert "tagged fields cannot be in" in unreadable(FetchRequest, 12, data + b"\x7f").what
+    assert "tagged fields do not fit into" in unreadable(FetchRequest, 12, data + b"\x7f").what
 
 
 def test_nullable_structures_and_their_defaults() -> None:

@@ -93,7 +93,7 @@ def reads(serde: CoordinatorRecordSerde, record_type: int, key: bytes, value: by
         (short(18), "Unknown record type 18", True),
         (short(24), "Unknown record type 24", True),
         (short(-1), "Unknown record type -1", True),
-        (short(2) + b"\0\x09ab", "9 bytes are announced, 2 are left", False),
+        (short(2) + b"\0\x09ab", "the length is 9 bytes, only 2 are left", False),
         (short(2) + b"\0\2\xff\xff", "not valid UTF-8", False),
     ],
 )

@@ -66,7 +66,7 @@ def test_mutated_bytes_are_refused_in_words_or_read(name: str, record_type: int)
 @pytest.mark.parametrize(
     ("value", "what", "is_unknown"),
     [
-        (None, "has a value, this one has none", False),
+        (None, "the metadata record has no value", False),
         (b"", "Error while reading frame version: the value ends", False),
         (b"\1", "Error while reading type: the value ends", False),
         (b"\1\x14", "Error while reading version: the value ends", False),
@@ -81,7 +81,7 @@ def test_mutated_bytes_are_refused_in_words_or_read(name: str, record_type: int)
         (b"\1\xff\xff\xff\xff\xff\1", "Error while reading type: a varint is longer than 5 bytes", False),
         (b"\1\x14\1\0", "NoOpRecord has no version 1, only 0 to 0", True),
         (b"\1\x14\0\0\0", r"Found 1 byte\(s\) of garbage after 20", False),
-        (b"\1\2\0\x09ab", "8 bytes are announced, 2 are left", False),
+        (b"\1\2\0\x09ab", "the length is 8 bytes, only 2 are left", False),
         (b"\1\3\0" + bytes(20) + b"\xff\xff\xff\xff\x07", "array of 2147483646 elements", False),
     ],
 )

@@ -50,18 +50,18 @@ def test_every_truncation_is_explained(length: int) -> None:
 @pytest.mark.parametrize(
     ("frame", "line"),
     [
-        (FRAME[4:], "Produce v9: nothing is wrong with it by the reference"),
+        (FRAME[4:], "Produce v9: the reference decoder finds no error"),
         (FRAME[4:] + b"xyz", f"Produce v9: 3 bytes follow the end of the message, at byte {len(FRAME) - 4}"),
         (b"", "0 bytes are too few for a request header"),
         (b"GET / HTTP/1.1\r\n\r\n", "no API has the key 18245"),
         (bytes.fromhex("0000 0063 00000007 ffff"), "Produce v99: ProduceRequest has versions 0-13, not 99"),
         (
             FRAME[4:].replace(b"\x06spool", b"\x7fspool"),
-            "Produce v9: topic_data[0].name: 126 bytes announced and 35 left, in the field at byte 25",
+            "Produce v9: topic_data[0].name: the length is 126 bytes, only 35 are left, in the field at byte 25",
         ),
         (
             FRAME[4:].replace(b"spool", b"sp\xffol"),
-            "Produce v9: topic_data[0].name: not UTF-8: invalid start byte, in the field at byte 25",
+            "Produce v9: topic_data[0].name: not valid UTF-8: invalid start byte, in the field at byte 25",
         ),
     ],
     ids=["sound", "longer", "empty", "http", "version", "length", "text"],
@@ -72,7 +72,7 @@ def test_a_refusal_names_the_field(frame: bytes, line: str) -> None:
 
 def test_null_where_none_may_be_is_named() -> None:
     frame = header.encode_request(HeartbeatRequest("g", 1, "m"), 0, 1, None)[4:]
-    assert explain(frame.replace(b"\x00\x01m", b"\xff\xff")).startswith("Heartbeat v0: member_id: null, which this")
+    assert explain(frame.replace(b"\x00\x01m", b"\xff\xff")).startswith("Heartbeat v0: member_id: null in a field")
 
 
 def test_the_work_of_an_explanation_is_bounded() -> None:
@@ -91,7 +91,7 @@ def test_the_work_of_an_explanation_is_bounded() -> None:
 def test_a_size_that_is_not_the_frame_s_is_a_fault() -> None:
     wrong = (len(FRAME)).to_bytes(4, "big") + FRAME[4:]
     found = dissect(PRODUCE_SPEC, 9, wrong, frame=True)
-    assert found.fault == f"size: {len(FRAME)} bytes announced and {len(FRAME) - 4} there, at byte 0"
+    assert found.fault == f"size: the frame says {len(FRAME)} bytes, but has {len(FRAME) - 4}, at byte 0"
 
 
 def test_the_header_of_an_api_versions_response_is_version_0() -> None:

@@ -60,7 +60,7 @@ def test_show_prints_request_and_response(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "Prodcue"), "no message is called 'Prodcue'; close to it: Produce"),
+        (("show", "Prodcue"), "no message is called 'Prodcue'; did you mean Produce"),
         (("show", "Vote", "7"), "VoteRequest has versions 0-2, not 7"),
         (("show", "TopicRecord", "--request"), "topicrecord is not a request"),
         (("show", "Produce", "--bytes", "00"), "--bytes needs a VERSION"),
@@ -109,7 +109,7 @@ def test_bytes_that_are_no_such_message_end_with_1(capsys: pytest.CaptureFixture
     code, out, err = run(capsys, "show", "Heartbeat", "4", "--bytes", HEARTBEAT[:-6])
     assert code == 1
     assert out.splitlines()[-1].split()[:3] == ["6", "02", "member_id"]
-    assert err == "odradek protocol: member_id: 1 bytes announced and 0 left, in the field at byte 6\n"
+    assert err == "odradek protocol: member_id: the length is 1 bytes, only 0 are left, in the field at byte 6\n"
 
 
 def test_a_frame_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +132,7 @@ def test_list_names_every_api(capsys: pytest.CaptureFixture[str]) -> None:
 def test_find_takes_any_spelling_and_helps() -> None:
     assert [spec.name for spec in show.find("18")] == ["ApiVersionsRequest", "ApiVersionsResponse"]
     assert [spec.name for spec in show.find("offsetcommitVALUE")] == ["OffsetCommitValue"]
-    with pytest.raises(ProtocolError, match="close to it: Fetch"):
+    with pytest.raises(ProtocolError, match="did you mean Fetch"):
         show.find("Fetsh")
 
 

@@ -69,7 +69,7 @@ def test_a_file_has_contexts_with_several_modules() -> None:
     ("text", "said"),
     [
         ("KafkaServer [", "line 1, column 13: { is expected"),
-        ("A { b.C required; };\nA { };", "line 2, column 1: the login context 'A' is there twice"),
+        ("A { b.C required; };\nA { };", "line 2, column 1: the login context 'A' is defined twice"),
         ("A { b.C required p='hunter2'; };", "line 1, column 20: the value of the option 'p' must be in quotes"),
         ("A { b.C required; }", "at the end, line 1, column 20: ; is expected"),
         ('A { b.C required p="${hunter2}"; };', "line 1, column 20: the option 'p' has ${...}"),

@@ -78,7 +78,7 @@ def test_credentials_do_not_follow_a_redirection(endpoint: TokenEndpoint) -> Non
 
 def test_an_answer_without_an_end_is_refused(endpoint: TokenEndpoint) -> None:
     endpoint.answers = [(200, b"x" * (1 << 21))]
-    with pytest.raises(TokenError, match="no complete answer"):
+    with pytest.raises(TokenError, match="did not send a complete answer"):
         retriever(endpoint.url, Clock()).token()
 
 
@@ -98,9 +98,9 @@ def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"token.endpoint.url": "ftp://x"}, "not a URL of http, https or file"),
+        ({"token.endpoint.url": "ftp://x"}, "must be a URL with http, https or file"),
         ({"token.endpoint.url": "http://x"}, "client.credentials.client.id is not set"),
-        ({"client.credentials.client.id": "x"}, "no source of tokens"),
+        ({"client.credentials.client.id": "x"}, "needs a source of tokens"),
     ],
 )
 def test_settings_without_a_source_are_refused(texts: dict[str, str], message: str) -> None:
@@ -112,7 +112,7 @@ def test_settings_without_a_source_are_refused(texts: dict[str, str], message: s
 
 def test_a_timeout_that_is_no_number_is_refused() -> None:
     texts = {f"{PREFIX}token.endpoint.url": "http://x", "sasl.login.read.timeout.ms": "soon"}
-    with pytest.raises(TokenSettingsError, match=r"sasl.login.read.timeout.ms is 'soon'"):
+    with pytest.raises(TokenSettingsError, match=r"sasl.login.read.timeout.ms must be a number of ms, not 'soon'"):
         JwtRetriever(RetrieverSettings(texts, {"clientId": "a", "clientSecret": "b"}), {})
 
 

@@ -194,7 +194,7 @@ BAD_SERVERS = [
     ({"location": "server.p12", "password": "wrong"}, r"server\.p12: the password is wrong"),
     ({"location": "trust.pem"}, r"trust\.pem: no private key"),
     ({"location": "server.pem", "password": "needless"}, r"^ssl\.keystore\.password is set, but the store is PEM"),
-    ({"password": "lonely"}, r"^ssl\.keystore\.password is set, and ssl\.keystore\.location is not"),
+    ({"password": "lonely"}, r"^ssl\.keystore\.password is set, but ssl\.keystore\.location is not"),
 ]
 
 
@@ -214,14 +214,14 @@ def test_a_bad_key_store_is_named_and_no_secret_is(files: Path, store: dict[str,
 
 
 BAD_SETTINGS = [
-    ("ssl.client.auth", "perhaps", "'perhaps' is none of none, requested, required"),
-    ("ssl.enabled.protocols", "TLSv1.1", "none is served, only TLSv1.2, TLSv1.3"),
-    ("ssl.enabled.protocols", "TLSv9", "'TLSv9' is not known"),
-    ("ssl.protocol", "SSLv3", "'SSLv3' is not served"),
-    ("ssl.cipher.suites", "TLS_RSA_WITH_RC4_128_MD5", "TLS_RSA_WITH_RC4_128_MD5: not known"),
-    ("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "can't be chosen one by one here: add TLS_AES_256_GCM_SHA384"),
-    ("ssl.engine.factory.class", "org.example.Factory", "names a class for the JVM"),
-    ("ssl.provider", "BCFIPS", "names a class for the JVM"),
+    ("ssl.client.auth", "perhaps", "'perhaps' is not one of none, requested, required"),
+    ("ssl.enabled.protocols", "TLSv1.1", "none is supported; use TLSv1.2, TLSv1.3"),
+    ("ssl.enabled.protocols", "TLSv9", "'TLSv9' is unknown"),
+    ("ssl.protocol", "SSLv3", "'SSLv3' is not supported"),
+    ("ssl.cipher.suites", "TLS_RSA_WITH_RC4_128_MD5", "TLS_RSA_WITH_RC4_128_MD5: unknown"),
+    ("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "can only be enabled together: add TLS_AES_256_GCM_SHA384"),
+    ("ssl.engine.factory.class", "org.example.Factory", "names a Java class"),
+    ("ssl.provider", "BCFIPS", "names a Java class"),
     ("ssl.truststore.location", "/nowhere", "ssl.truststore.location=/nowhere: can't be read"),
     ("ssl.truststore.certificates", "none here", "ssl.truststore.certificates: no certificate"),
 ]

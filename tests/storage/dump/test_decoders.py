@@ -79,7 +79,7 @@ def test_a_fault_in_a_group_record(key: bytes | None, value: bytes, fault: str, 
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
-        (None, "has a value"),
+        (None, "has no value"),
         (b"", "frame version: the value ends"),
         (b"\0\2\0", "unknown frame version 0"),
         (b"\1\x7f\0", "Unknown metadata id 127"),
