@@ -17,7 +17,7 @@ SAME_KEYS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
 }
-"""What both brokers are told."""
+"""The configs of both brokers."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Running:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on now."""
+    """A free port of 127.0.0.1."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]

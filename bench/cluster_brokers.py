@@ -29,7 +29,7 @@ SAME_KEYS = {
     "transaction.state.log.min.isr": "2",
     "auto.create.topics.enable": "false",
 }
-"""What the brokers of both clusters are told."""
+"""The configs of the brokers of both clusters."""
 
 Command = Callable[[Mapping[str, str], Path], list[str]]
 """A broker's keys and its directory -> the command that runs it."""

@@ -76,9 +76,11 @@ def main() -> int:
     """Runs the comparisons in turn, prints the table and its Markdown, writes JSON; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this one; may repeat")
-    parser.add_argument("--only", default="", help="only comparisons whose name has this text")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="factor for the numbers of records (0.1 for a quick look)"
+    )
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
+    parser.add_argument("--only", default="", help="only comparisons whose names contain this text")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks-pipeline.json")
     arguments = parser.parse_args()
     results: list[tuple[Comparison, dict[str, list[float]]]] = []

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Run = Callable[[Path], float | None]
-"""Does the work in a directory that is its own, fresh for each round and removed behind it; the seconds, where it
-measured them by itself (a process that runs on, whose start is none of the work)."""
+"""Does the work in a directory of its own, which is new in each round and removed afterwards. Returns the seconds if it
+measured them itself, as for a process that is already running; otherwise None."""
 
 
 def nothing(_: Path) -> None:

@@ -63,7 +63,9 @@ def main() -> int:
     """Measures both brokers in turn, prints the table and its Markdown, writes JSON; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="factor for the numbers of records (0.1 for a quick look)"
+    )
     parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
     arguments = parser.parse_args()
     libs = kafka_libs()

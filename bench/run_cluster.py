@@ -105,7 +105,7 @@ def document(path: Path, table: str) -> None:
     """Replaces the table in docs/benchmarks.md."""
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    assert rest, f"{path} has no place for the table"
+    assert rest, f"{path} has no markers for the table"
     path.write_text(f"{before}{BEGIN}\n{table}{END}{after}")
 
 
@@ -113,16 +113,20 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=12, help="begin no round that would end later")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")
-    parser.add_argument("--fail-overs", type=int, default=2, help="of each kind, in each round")
+    parser.add_argument("--minutes", type=float, default=12, help="start no round that would end after this time")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="factor for the numbers of records (0.1 for a quick look)"
+    )
+    parser.add_argument("--fail-overs", type=int, default=2, help="the number of fail-overs of each kind in each round")
     parser.add_argument("--partitions", type=int, default=2_000)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--only", choices=("odradek", "kafka"), help="measure one of the two, and print no table")
-    parser.add_argument("--executable", type=Path, help="our command, instead of a wheel that is built and installed")
-    parser.add_argument("--quick", action="store_true", help="short sessions and small heaps: does the bench work?")
+    parser.add_argument("--executable", type=Path, help="the odradek command to measure, instead of a new wheel")
+    parser.add_argument(
+        "--quick", action="store_true", help="short sessions and small heaps, to check that the bench works"
+    )
     parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
-    parser.add_argument("--document", type=Path, help="the page whose table to replace")
+    parser.add_argument("--document", type=Path, help="the page whose table is replaced")
     return parser.parse_args()
 
 

@@ -215,9 +215,14 @@ def main() -> int:
     """Measures both brokers in turn, and prints or writes the table; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--megabytes", type=int, default=400, help="produced and consumed, plaintext and TLS each")
+    parser.add_argument(
+        "--megabytes",
+        type=int,
+        default=400,
+        help="megabytes to produce and to consume, once in plaintext and once with TLS",
+    )
     parser.add_argument("--handshakes", type=int, default=1_000)
-    parser.add_argument("--idle", type=int, default=500, help="connections whose memory is measured")
+    parser.add_argument("--idle", type=int, default=500, help="the number of idle connections whose memory is measured")
     parser.add_argument("--document", type=Path)
     arguments = parser.parse_args()
     results: dict[str, dict[str, list[float]]] = {"odradek": {}, "kafka": {}}

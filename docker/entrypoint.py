@@ -50,20 +50,20 @@ NOT_KEYS = frozenset(
         "KAFKA_VERSION",
     }
 )
-"""What configures Kafka's JVM, its scripts or an image: none of the broker's keys."""
+"""Variables for Kafka's JVM, scripts or image. They are not broker configs."""
 OF_OTHER_PRODUCTS = re.compile(
     "KAFKA_(?:ZOOKEEPER_|CFG_ZOOKEEPER_|CONFLUENT_|LICENSE_TOPIC|METRIC_REPORTERS|SCHEMA_REGISTRY_|REST_"
     "|ENABLE_KRAFT|CLIENT_USERS|CLIENT_PASSWORDS|INTER_BROKER_USER|INTER_BROKER_PASSWORD|ZOOKEEPER)"
 )
-"""Variables of ZooKeeper, of Confluent's products and of Bitnami's scripts, which have no meaning for this broker."""
+"""Variables of ZooKeeper, Confluent's products and Bitnami's scripts. They have no effect on this broker."""
 BITNAMI_PREFIX = "KAFKA_CFG_"
 BITNAMI_DATA = "/bitnami/kafka/data"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 OLD_AUTHORIZERS = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
-"""Kafka's authorizers of ZooKeeper's time. The rules of the standard one are the same."""
+"""The authorizers of clusters with ZooKeeper. StandardAuthorizer has the same rules."""
 AUTHORIZER_VARIABLES = ("KAFKA_AUTHORIZER_CLASS_NAME", "KAFKA_CFG_AUTHORIZER_CLASS_NAME")
 PASSED_ON = re.compile(r"/.*|sh|bash|kafka-[a-z0-9-]+(?:\.sh)?")
-"""Commands that are not ours."""
+"""Commands of other programs, which are run as they are."""
 
 JAAS_FILE = "-Djava.security.auth.login.config="
 """The option in KAFKA_OPTS that names a JAAS file."""
@@ -82,7 +82,7 @@ WAIT_MS = 4000
 STARTED_AT = 19
 """The place of ``starttime`` in /proc/PID/stat, counted from the first field after the name (proc(5): field 22)."""
 DEFAULT_ADVERTISED = "PLAINTEXT://localhost:9092"
-"""For the container whose port 9092 is published and nothing else is said."""
+"""The default, for a container that publishes port 9092."""
 
 
 def key_of(variable: str) -> str:
@@ -163,26 +163,26 @@ def properties(environ: Mapping[str, str], file_text: str, has_file: bool) -> st
 
 
 def escaped(value: str) -> str:
-    """A value as a properties file has it."""
+    """A value, escaped for a properties file."""
     value = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     return f"\\{value}" if value.startswith(" ") else value
 
 
 def topics_to_create(environ: Mapping[str, str]) -> list[str]:
-    """The topics that ODRADEK_CREATE_TOPICS and KAFKA_CREATE_TOPICS name, between commas."""
+    """The topics in ODRADEK_CREATE_TOPICS and KAFKA_CREATE_TOPICS, which are separated by commas."""
     named = ",".join(environ.get(name, "") for name in ("ODRADEK_CREATE_TOPICS", "KAFKA_CREATE_TOPICS"))
     return [topic.strip() for topic in named.split(",") if topic.strip()]
 
 
 def passed_over(environ: Mapping[str, str]) -> list[str]:
-    """A line for each variable that means something to another image and nothing here, or something else."""
+    """A line for each variable that has an effect in another image, but none or another one here."""
     return [
         f"{name} has no effect here: {reason}"
         for name in sorted(environ)
         for reason in [_reason(name)]
         if reason is not None
     ] + [
-        f"{name}: {environ[name]} is replaced by {STANDARD_AUTHORIZER}, since there is no ZooKeeper"
+        f"{name}: using {STANDARD_AUTHORIZER} instead of {environ[name]}, which needs ZooKeeper"
         for name in AUTHORIZER_VARIABLES
         if environ.get(name) in OLD_AUTHORIZERS
     ]
@@ -197,7 +197,7 @@ def _reason(name: str) -> str | None:
 
 
 def names_a_file(arguments: Sequence[str]) -> bool:
-    """Whether the arguments of ``serve`` name a configuration (every option takes a value, or holds it after a =)."""
+    """Whether the arguments of ``serve`` include a configuration file. Every option has a value, also after a ``=``."""
     is_value = False
     for argument in arguments:
         if is_value:
@@ -210,7 +210,7 @@ def names_a_file(arguments: Sequence[str]) -> bool:
 
 
 def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -> str:
-    """Where to ask whether the broker serves: its first listener that is no controller's.
+    """The address for health checks: the first listener that is not for controllers.
 
     ``file_text`` is the configuration file in use, which counts where the environment says nothing.
     """
@@ -280,7 +280,7 @@ def run_as_child(run: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Replaces this process by what was asked for."""
+    """Replaces this process by the command."""
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
     if sys.argv[1:] in (["healthcheck"], ["configure"]):
         with open(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION, encoding="utf-8") as file:

@@ -67,8 +67,8 @@ class KafkaCluster(Inspection):
 
         The data is kept in ``directory``; without one, in a temporary one that is removed with the cluster.
         """
-        assert brokers > 0, "a cluster has a broker"
-        assert racks is None or len(racks) == brokers, "each broker has a rack, or none has"
+        assert brokers > 0, "a cluster needs at least one broker"
+        assert racks is None or len(racks) == brokers, "give one rack for each broker, or no racks"
         keys = cluster_defaults(brokers) | {key: config_text(key, value) for key, value in (configs or {}).items()}
         self._remove: Callable[[], object] = lambda: None
         if directory is None:

@@ -60,7 +60,9 @@ class ClusterState:
                     return images[0]
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise TimeoutError(f"not within {timeout_s:.0f} s: {what}; the controller has {shown(images[0])}")
+                    raise TimeoutError(
+                        f"timed out after {timeout_s:.0f} s: {what}; the controller has {shown(images[0])}"
+                    )
                 self._changed.wait(left_s)
 
     def wait_until_in_sync(self, topic: str, isr: frozenset[int] | None, index: int | None, timeout_s: float) -> None:

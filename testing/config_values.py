@@ -24,4 +24,4 @@ def config_text(key: str, value: ConfigValue) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise TypeError(f"{key}: a value is a str, int, float or bool, not {type(value).__name__}")
+    raise TypeError(f"{key}: the value must be a str, int, float or bool, not {type(value).__name__}")

@@ -34,7 +34,7 @@ class BrokerElsewhere(Inspection):
         Skips the test if it asks for ``configs``: the configs of this broker can't be set from here.
         """
         if configs:
-            _skip(f"the configs {', '.join(sorted(configs))} need a broker in this process")
+            _skip(f"the configs {', '.join(sorted(configs))} need a broker that runs in this process")
 
         async def delete(admin: "Admin") -> None:
             topics = [name for name in await admin.list_topics() if not name.startswith("__")]

@@ -19,7 +19,7 @@ def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, 
         if mark.args or set(mark.kwargs) - ARGUMENTS:
             wrong = next(iter(set(mark.kwargs) - ARGUMENTS), "an argument without a name")
             raise pytest.UsageError(
-                f"{node.nodeid}: the mark kafka takes topics=[...] and configs={{...}}, not {wrong}"
+                f"{node.nodeid}: the mark kafka accepts topics=[...] and configs={{...}}, not {wrong}"
             )
         named = mark.kwargs.get("topics", ())
         for topic in [named] if isinstance(named, str) else named:

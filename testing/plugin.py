@@ -32,11 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("kafka").addoption(
         "--kafka-bootstrap-servers",
         metavar="HOST:PORT",
-        help="the fixture `kafka` is the broker at this address; it is emptied before each test",
+        help="the fixture `kafka` uses the broker at this address, and resets it before each test",
     )
-    parser.addini(
-        CONFIGS_OPTION, "configs of the brokers of all tests, one key=value of Kafka's on a line", "linelist", []
-    )
+    parser.addini(CONFIGS_OPTION, "broker configs for all tests, one key=value per line", "linelist", [])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -46,9 +46,9 @@ class BrokerSecurity:
     def __post_init__(self) -> None:
         """Checks the protocol and the mechanism. Raises ValueError."""
         if self.protocol not in PROTOCOLS:
-            raise ValueError(f"protocol is {self.protocol!r}; it can be {', '.join(PROTOCOLS)}")
+            raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {self.protocol!r}")
         if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism is {self.mechanism!r}; it can be {', '.join(MECHANISMS)}")
+            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}, not {self.mechanism!r}")
 
     @property
     def has_tls(self) -> bool:

@@ -1,8 +1,8 @@
 #!/opt/odradek/bin/python
-"""The entry point of the jobs' image: becomes ``odradek``, or one of Spark's commands where that is named.
+"""The entry point of the jobs' image: runs ``odradek``, or one of Spark's commands if the first argument names it.
 
-Before it does, it gives Java what that needs and a container may lack: a name of the user (``--user "$(id -u)"``), or
-Spark fails on the home directory ``?``; and an address of the machine (``--network none``).
+It first adds what Java needs and a container may lack: a name for the user (with ``--user "$(id -u)"`` there is none,
+and Spark fails on the home directory ``?``), and an address for the host name (``--network none``).
 """
 
 import os
@@ -16,14 +16,14 @@ SPARK_COMMANDS = frozenset({"pyspark", "spark-class", "spark-shell", "spark-sql"
 
 
 def command(arguments: Sequence[str]) -> list[str]:
-    """What to run: a command of Spark's, or the odradek command that ``arguments`` name."""
+    """The command to run: one of Spark's, or the odradek command in ``arguments``."""
     if arguments and arguments[0] in SPARK_COMMANDS:
         return list(arguments)
     return ["odradek", *arguments]
 
 
 def name_the_user(environ: MutableMapping[str, str]) -> None:
-    """Lets the programs that follow see a name and a home for a user without an entry in /etc/passwd."""
+    """Gives a user without an entry in /etc/passwd a name and a home, for the programs that run next."""
     try:
         pwd.getpwuid(os.getuid())
         return
@@ -39,7 +39,7 @@ def name_the_user(environ: MutableMapping[str, str]) -> None:
 
 
 def name_the_address(environ: MutableMapping[str, str]) -> None:
-    """Tells Spark the loopback address where the machine's own name has none."""
+    """Gives Spark the loopback address if the host name has no address."""
     try:
         socket.getaddrinfo(socket.gethostname(), None)
     except socket.gaierror:
@@ -47,7 +47,7 @@ def name_the_address(environ: MutableMapping[str, str]) -> None:
 
 
 def main() -> None:
-    """Replaces this process by what was asked for."""
+    """Replaces this process by the command."""
     name_the_user(os.environ)
     name_the_address(os.environ)
     run = command(sys.argv[1:])

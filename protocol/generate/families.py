@@ -54,7 +54,7 @@ APIS: Final[dict[str, tuple[str, str]]] = {
     "log_dirs": ("Log directories of a broker", "AlterReplicaLogDirs DescribeLogDirs"),
     "telemetry": ("Metrics pushed by clients (KIP-714)", "GetTelemetrySubscriptions PushTelemetry"),
     "quorum": (
-        "Between brokers and controllers: the Raft quorum, registration, replicas; and what ZooKeeper's time had",
+        "Between brokers and controllers: the Raft quorum, registration, replicas; and APIs of clusters with ZooKeeper",
         "Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum FetchSnapshot AddRaftVoter RemoveRaftVoter "
         "UpdateRaftVoter AlterPartition UpdateFeatures Envelope BrokerRegistration BrokerHeartbeat UnregisterBroker "
         "ControllerRegistration AllocateProducerIds AssignReplicasToDirs "

@@ -1,4 +1,4 @@
-"""Between brokers and controllers: the Raft quorum, registration, replicas; and what ZooKeeper's time had.
+"""Between brokers and controllers: the Raft quorum, registration, replicas; and APIs of clusters with ZooKeeper.
 
 Generated from the message table by ``python -m odradek.protocol.generate``; do not edit.
 """

@@ -67,7 +67,7 @@ def _signalled() -> Iterator[threading.Event]:
 def _config(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise ValueError(f"--override {text}: write KEY=VALUE")
+        raise ValueError(f"--override {text}: must be KEY=VALUE")
     return key.strip(), value.strip()
 
 

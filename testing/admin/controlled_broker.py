@@ -23,7 +23,7 @@ class ControlledBroker(InProcessBroker):
         """
         wrong = sorted(key for key in configs if key.split(".")[-1] in ("listeners", "map") or key == "log.dirs")
         if wrong:
-            raise ValueError(f"{wrong[0]} can't be set: --host, --port and --advertised-host say where it listens")
+            raise ValueError(f"{wrong[0]} can't be set here: use --host, --port and --advertised-host")
         super().__init__(None, configs)
         self._client_host, self._client_port = host, port
         self._advertised = advertised_host or ("localhost" if host in EVERYWHERE else host)

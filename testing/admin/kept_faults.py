@@ -62,7 +62,7 @@ class KeptFaults:
         """The fault of the kind ``hold`` with this number. Raises AdminPortError: 404, or 400 for another kind."""
         fault = self.find(number)
         if not isinstance(fault, Hold):
-            raise AdminPortError(400, f"fault {number} holds no answers")
+            raise AdminPortError(400, f"fault {number} does not hold answers")
         return fault
 
     def release(self, number: int) -> dict[str, Json]:
@@ -98,7 +98,7 @@ def _times(arguments: Arguments, default: int | None) -> int | None:
     if isinstance(times, str) and times.isdecimal():
         return int(times)
     if isinstance(times, str) and times != "all":
-        raise AdminPortError(400, f'times must be a whole number or "all", not {times!r:.100}')
+        raise AdminPortError(400, f'times must be an integer or "all", not {times!r:.100}')
     return None if isinstance(times, str) else times
 
 
@@ -134,7 +134,7 @@ def _announce_versions(faults: Faults, arguments: Arguments) -> RequestFault:
     versions = arguments.need("max_versions", dict)
     for name, version in versions.items():
         if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
-            raise AdminPortError(400, f"max_versions: {name} must be a whole number or null, not {version!r:.100}")
+            raise AdminPortError(400, f"max_versions: {name} must be an integer or null, not {version!r:.100}")
     return faults.announce_versions(versions)
 
 

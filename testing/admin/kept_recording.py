@@ -53,7 +53,7 @@ class KeptRecording:
         arguments.refuse_others()
         if count is not None:
             if len(apis) != 1:
-                raise AdminPortError(400, "count waits for requests of one API: name it in apis")
+                raise AdminPortError(400, "count needs exactly one API in apis")
             self.traffic.wait_for(apis[0], count, timeout_s=timeout_s)
         return [exchange_as(one) for one in self.traffic.requests(*apis, client_id=client_id)]
 
@@ -77,7 +77,7 @@ class KeptRecording:
     def traffic(self) -> Traffic:
         """The last recording. Raises AdminPortError (404) without one."""
         if self._traffic is None:
-            raise AdminPortError(404, "nothing was recorded: POST /recording begins a recording")
+            raise AdminPortError(404, "nothing was recorded; POST /recording starts a recording")
         return self._traffic
 
 

@@ -15,22 +15,28 @@ def parser() -> argparse.ArgumentParser:
         "Tests in any language control it over HTTP: reset, faults, time, kill, restart (docs/testing-over-http.md).",
     )
     options.add_argument("--host", default="127.0.0.1", help="both ports listen on this address (%(default)s)")
-    options.add_argument("--port", type=int, default=KAFKA_PORT, help="for Kafka clients; 0: any (%(default)s)")
-    options.add_argument("--admin-port", type=int, default=ADMIN_PORT, help="for tests; 0: any (%(default)s)")
     options.add_argument(
-        "--advertised-host", metavar="HOST[:PORT]", help="the address that clients connect to, if it is another one"
+        "--port", type=int, default=KAFKA_PORT, help="port for clients; 0: any free port (%(default)s)"
     )
     options.add_argument(
-        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one of Kafka's keys"
+        "--admin-port", type=int, default=ADMIN_PORT, help="port for tests; 0: any free port (%(default)s)"
+    )
+    options.add_argument(
+        "--advertised-host", metavar="HOST[:PORT]", help="the address that clients connect to, if not --host and --port"
+    )
+    options.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets a broker config; may be repeated"
     )
     options.add_argument(
         "--create-topic",
         action="append",
         default=[],
         metavar="NAME[:PARTITIONS[:CLEANUP.POLICY]]",
-        help="may be repeated",
+        help="creates a topic; may be repeated",
     )
-    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with both addresses, when it serves")
+    options.add_argument(
+        "--ready-file", metavar="FILE", help="a file for both addresses, as JSON, written once the broker serves"
+    )
     return options
 
 

@@ -343,7 +343,7 @@ def check_running(control: AdminControl, path: str) -> None:
     """Raises AdminPortError (409) if the path needs a running broker and the broker does not run."""
     is_needed = not any(path == one or path.startswith(f"{one}/") for one in NEED_NO_BROKER)
     if is_needed and not control.broker.is_running:
-        raise AdminPortError(409, "the broker does not run: POST /start starts it")
+        raise AdminPortError(409, "the broker is not running; POST /start starts it")
 
 
 def find(method: str, path: str) -> tuple[Action, dict[str, str]]:
@@ -360,8 +360,8 @@ def find(method: str, path: str) -> tuple[Action, dict[str, str]]:
                 return action, {name[1:-1]: unquote(part) for name, part in pairs if name.startswith("{")}
             allowed.append(served)
     if allowed:
-        raise AdminPortError(405, f"{path} takes {', '.join(allowed)}, not {method}")
-    raise AdminPortError(404, f"{path} is not there; the paths are: {', '.join(sorted({one for _, one in ROUTES}))}")
+        raise AdminPortError(405, f"{path} supports {', '.join(allowed)}, not {method}")
+    raise AdminPortError(404, f"{path} does not exist; the paths are: {', '.join(sorted({one for _, one in ROUTES}))}")
 
 
 def refusal(error: Exception) -> AdminPortError | None:

@@ -86,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:
             known = refusal(error)
             if known is None:
-                logger.exception("%s %s has failed", self.command, self.path)
+                logger.exception("%s %s failed", self.command, self.path)
                 known = AdminPortError(500, f"{type(error).__name__}: {error}")
             raise known from error
 
@@ -99,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not 0 <= length <= MOST_BYTES:
             self.close_connection = True
             raise AdminPortError(
-                413 if length > 0 else 400, f"a body has at most {MOST_BYTES} bytes, and says its size"
+                413 if length > 0 else 400, f"the body must have a Content-Length of at most {MOST_BYTES} bytes"
             )
         try:
             found = json.loads(self.rfile.read(length) or b"{}")

@@ -58,7 +58,7 @@ class Arguments:
         value = self.get(name, (str, list), [])
         found = value.split(",") if isinstance(value, str) else value
         if not all(isinstance(one, str) for one in found):
-            raise AdminPortError(400, f"{name} must be a list of texts")
+            raise AdminPortError(400, f"{name} must be a list of strings")
         return [one for one in found if one]
 
     def rest(self) -> dict[str, Json]:
@@ -70,7 +70,7 @@ class Arguments:
         """Raises AdminPortError (400) for an argument that no earlier call has read, such as a misspelt name."""
         unknown = sorted(self._values.keys() - self._asked)
         if unknown:
-            raise AdminPortError(400, f"{unknown[0]} is unknown here; known are: {', '.join(sorted(self._asked))}")
+            raise AdminPortError(400, f"{unknown[0]} is unknown; the arguments are: {', '.join(sorted(self._asked))}")
 
 
 def _from_text(text: str, kinds: Iterable[type]) -> Json:
@@ -86,7 +86,7 @@ def _from_text(text: str, kinds: Iterable[type]) -> Json:
 
 
 def _names(kinds: Iterable[type]) -> list[str]:
-    names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+    names = {str: "a string", int: "an integer", float: "a number", bool: "true or false", list: "a list"}
     return [names.get(kind, "an object") for kind in kinds]
 
 
@@ -102,7 +102,7 @@ def content(arguments: Mapping[str, Json], name: str) -> bytes | None:
             return base64.b64decode(value["base64"], validate=True)
         except ValueError:
             pass
-    raise AdminPortError(400, f'{name} must be a text, null, or {{"base64": "..."}}, not {value!r:.100}')
+    raise AdminPortError(400, f'{name} must be a string, null, or {{"base64": "..."}}, not {value!r:.100}')
 
 
 def record_as(record: "ConsumerRecord") -> dict[str, Json]:

@@ -52,7 +52,7 @@ class ControllerServer:
             while True:
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 if size > MAX_REQUEST_BYTES:
-                    raise ProtocolError(f"a request of {size} bytes was announced")
+                    raise ProtocolError(f"a request has {size} bytes, the limit is {MAX_REQUEST_BYTES}")
                 writer.writelines(await self._answer(await reader.readexactly(size)))
                 await writer.drain()
         except (EOFError, OSError):
@@ -70,7 +70,7 @@ class ControllerServer:
         description = api(api_key)
         lowest, highest = description.stable_versions
         if handle is None or not lowest <= version <= highest:
-            raise ProtocolError(f"{description.name} version {version} is not served")
+            raise ProtocolError(f"{description.name} version {version} is not supported by the test controller")
         request, _ = decode(description.request_class(), version, frame, position)
         response = await handle(self._controller, request)
         return encode_response_parts(response, version, header.correlation_id)

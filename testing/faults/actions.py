@@ -55,7 +55,7 @@ def fail(call: Call, divider: Divider, fault: RequestFault, error: ErrorCode) ->
         return NOT_MET
     failed: Any = error_response(call.api_key, call.context.api_version, meant, error)
     if failed is None:
-        raise ConnectionRefusal(f"{fault.description}, and the request wants no answer")
+        raise ConnectionRefusal(f"{fault.description}, but the request expects no answer")
     if others is None:
         if meant is not call.request and hasattr(failed, "error_code"):
             failed.error_code = ErrorCode.NONE  # only items were selected: the error stands in them
@@ -74,7 +74,7 @@ def disconnect(call: Call, divider: Divider, fault: RequestFault, served: bool) 
     """Closes the connection instead of answering. ``served``: the request is served first."""
     if not _is_met(call, divider, fault):
         return NOT_MET
-    reason = f"{fault.description}, as the test wants"
+    reason = f"{fault.description}, as the test requested"
     if not served:
         raise ConnectionRefusal(reason)
     return call.serve(reply=RefusingReply(call.reply, reason))

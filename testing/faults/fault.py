@@ -48,7 +48,9 @@ class RequestFault:
         """Waits until the fault has met ``times`` requests. Raises TimeoutError after ``timeout_s`` seconds."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._fired >= times, timeout_s):
-                raise TimeoutError(f"{self.description}: {self._fired} of {times} requests came in {timeout_s:g} s")
+                raise TimeoutError(
+                    f"{self.description}: only {self._fired} of {times} requests arrived within {timeout_s:g} s"
+                )
 
     def remove(self) -> None:
         """Ends the fault: no further request meets it. Does nothing if it has ended."""
@@ -96,7 +98,9 @@ class Hold(RequestFault):
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self.held >= answers, timeout_s):
-                raise TimeoutError(f"{self.description}: {self.held} of {answers} answers wait after {timeout_s:g} s")
+                raise TimeoutError(
+                    f"{self.description}: only {self.held} of {answers} answers are held after {timeout_s:g} s"
+                )
 
     def release(self) -> None:
         """Sends the held answers in their order, and ends the fault.

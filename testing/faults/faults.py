@@ -203,7 +203,7 @@ def _key(one: str | int) -> int:
     key = names.get(one) if isinstance(one, str) else one
     if key is None or key not in ANNOUNCED:
         near = difflib.get_close_matches(str(one), names)
-        raise ValueError(f"{one!r} is not an API that is served{_did_you_mean(near)}")
+        raise ValueError(f"{one!r} is not an API of this broker{_did_you_mean(near)}")
     return key
 
 
@@ -211,7 +211,7 @@ def _error(error: str | int) -> ErrorCode:
     if isinstance(error, str):
         if error not in ErrorCode.__members__:
             near = difflib.get_close_matches(error.upper(), ErrorCode.__members__)
-            raise ValueError(f"{error!r} is not an error of Kafka{_did_you_mean(near)}")
+            raise ValueError(f"{error!r} is not a Kafka error{_did_you_mean(near)}")
         return ErrorCode[error]
     return ErrorCode(error)
 

@@ -77,7 +77,7 @@ class RecordedExchange:
         if self.closed is not None:
             end = f"connection closed: {self.closed}"
         elif self.answered is None:
-            end = "not answered" if self.answer_step is None else "no answer wanted"
+            end = "not answered" if self.answer_step is None else "no answer expected"
         else:
             end = ", ".join(self.errors) or "ok"
         return f"#{self.number} {self.api} v{self.version}, connection {self.connection} ({self.client_id}): {end}"

@@ -40,7 +40,7 @@ def read_lines(lines: Sequence[str], name: str) -> list[RecordedExchange]:
             elif "request" in line:
                 exchange = _request_of(line, number)
                 if exchange.number in found:
-                    raise ValueError(f"number {exchange.number} is there twice")
+                    raise ValueError(f"number {exchange.number} occurs twice")
                 found[exchange.number] = exchange
             else:
                 _take_answer(found, line, number)
@@ -55,7 +55,7 @@ def read_lines(lines: Sequence[str], name: str) -> list[RecordedExchange]:
 
 def _check_format(line: dict[str, Any]) -> None:
     if FORMAT not in line:
-        raise ValueError(f'this is not a recording, which begins with {{"{FORMAT}": {FORMAT_VERSION}}}')
+        raise ValueError(f'not a recording: it must begin with {{"{FORMAT}": {FORMAT_VERSION}}}')
     if line[FORMAT] != FORMAT_VERSION:
         raise ValueError(f"this version reads format {FORMAT_VERSION}, not {line[FORMAT]!r}")
 
@@ -96,7 +96,7 @@ def _request_of(line: dict[str, Any], step: int) -> RecordedExchange:
 def _take_answer(found: dict[int, RecordedExchange], line: dict[str, Any], step: int) -> None:
     exchange = found.get(_whole(line, "answer_to"))
     if exchange is None:
-        raise ValueError(f"{line['answer_to']} is answered before it is asked")
+        raise ValueError(f"the answer to {line['answer_to']} comes before the request")
     exchange.answer_ms = _ms(line["time"])
     exchange.answer_step = step
     if "closed" in line:
@@ -104,21 +104,21 @@ def _take_answer(found: dict[int, RecordedExchange], line: dict[str, Any], step:
         return
     answer = line["answer"]
     if answer is not None and not isinstance(answer, dict):
-        raise ValueError("answer must be an object, or null for a request that wants none")
+        raise ValueError("answer must be an object, or null for a request without an answer")
     exchange.answered = None if answer is None else LazyDocument(lambda: answer)
 
 
 def _key_of(name: object) -> int:
     keys = {api(key).name: int(key) for key in ApiKey}
     if not isinstance(name, str) or name not in keys:
-        raise ValueError(f"{name!r} is not an API of Kafka")
+        raise ValueError(f"{name!r} is not a Kafka API")
     return keys[name]
 
 
 def _whole(line: dict[str, Any], name: str) -> int:
     value = line[name]
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number")
+        raise ValueError(f"{name} must be an integer")
     return value
 
 

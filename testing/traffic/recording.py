@@ -64,7 +64,8 @@ class Traffic:
             if self._changed.wait_for(lambda: len(answered()) >= count, timeout_s):
                 return answered()
             raise TimeoutError(
-                f"{len(answered())} of {count} {api} requests were answered in {timeout_s:g} s; so far came:\n{self}"
+                f"only {len(answered())} of {count} {api} requests were answered within {timeout_s:g} s;"
+                f" recorded so far:\n{self}"
             )
 
     def __iter__(self) -> Iterator[RecordedExchange]:
@@ -81,7 +82,7 @@ class Traffic:
             if self._lost:
                 raise RecordingFullError(
                     f"the recording was full after {len(self._exchanges)} requests ({self._max_bytes} bytes); "
-                    f"{self._lost} later requests and answers are lost: record less, or give it more max_bytes"
+                    f"{self._lost} later requests and answers are lost: record fewer requests, or raise max_bytes"
                 )
             return list(self._exchanges)
 

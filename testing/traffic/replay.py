@@ -81,7 +81,7 @@ class Replayer:
     async def _try_to_send(self, exchange: RecordedExchange) -> str | None:
         """Sends a request; returns the reason if it can't be sent, else None. Raises ProtocolError, ClientError."""
         if exchange.api_key in LOGIN or has_secrets(exchange.request):
-            return "it has secrets, which are not recorded"
+            return "its secrets were not recorded"
         request = request_from(exchange.api_key, exchange.version, self._minted.mapped(exchange.request))
         connection = await self._connection(exchange)
         if not connection.is_open:

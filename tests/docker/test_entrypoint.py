@@ -73,7 +73,7 @@ def test_authorizers_of_zookeepers_time_are_the_standard_one(name: str) -> None:
     standard = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
     assert overrides(environ)["authorizer.class.name"] == standard
     (line,) = entrypoint.passed_over(environ)
-    assert line == f"KAFKA_AUTHORIZER_CLASS_NAME: {name} is replaced by {standard}, since there is no ZooKeeper"
+    assert line == f"KAFKA_AUTHORIZER_CLASS_NAME: using {standard} instead of {name}, which needs ZooKeeper"
     assert entrypoint.passed_over({"KAFKA_AUTHORIZER_CLASS_NAME": standard}) == []
 
 

@@ -72,7 +72,7 @@ def test_the_same_tests_against_an_address(pytester: pytest.Pytester, kafka_brok
         [
             "*kafka.faults needs a broker in this process, without --kafka-bootstrap-servers",
             "*kafka.kill needs a broker in this process*",
-            "*the configs num.partitions need a broker in this process",
+            "*the configs num.partitions need a broker that runs in this process",
         ]
     )
 

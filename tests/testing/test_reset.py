@@ -113,7 +113,7 @@ def test_configs_of_all_tests_come_from_the_ini_file(pytester: pytest.Pytester) 
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*the mark kafka takes topics=* and configs=*, not topic*"])
+    result.stdout.fnmatch_lines(["*the mark kafka accepts topics=* and configs=*, not topic*"])
 
 
 def offsets_and_committed(kafka: InProcessBroker) -> tuple[int, Mapping[TopicPartition, int]]:

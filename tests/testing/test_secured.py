@@ -125,9 +125,9 @@ def test_secrets_do_not_show_and_wrong_names_are_refused(kafka_broker_factory: F
     broker = kafka_broker_factory(security=BrokerSecurity({"bob": PASSWORD}))
     assert PASSWORD not in repr(broker.security)
     assert PASSWORD not in repr(broker.client("bob"))
-    with pytest.raises(ValueError, match="it can be SSL, SASL_PLAINTEXT, SASL_SSL"):
+    with pytest.raises(ValueError, match="must be one of SSL, SASL_PLAINTEXT, SASL_SSL"):
         BrokerSecurity(protocol="TLS")
-    with pytest.raises(ValueError, match="it can be PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
+    with pytest.raises(ValueError, match="must be one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
         BrokerSecurity(mechanism="GSSAPI")
     with pytest.raises(ValueError, match="no user 'alice'; it has admin, bob"):
         broker.client("alice")

@@ -148,7 +148,7 @@ def test_the_broker_stops_and_starts_on_its_port(port: AdminPort) -> None:
     assert port.done("POST", "/kill") == {
         "bootstrap_servers": servers, "is_running": False, "is_paused": False, "disk_is_full": False
     }  # fmt: skip
-    assert port.refused("GET", "/topics") == (409, "the broker does not run: POST /start starts it")
+    assert port.refused("GET", "/topics") == (409, "the broker is not running; POST /start starts it")
     assert port.done("POST", "/start")["bootstrap_servers"] == servers
     assert [record["value"] for record in port.done("GET", "/topics/orders/records")] == ["one"]
     assert port.done("POST", "/pause")["is_paused"]
@@ -175,21 +175,27 @@ def test_a_full_disk(port: AdminPort) -> None:
         ("GET", "/topics/none/records", None, 404, "UNKNOWN_TOPIC_OR_PARTITION"),
         ("GET", "/groups/none", None, 404, "GROUP_ID_NOT_FOUND"),
         ("GET", "/nothing", None, 404, "the paths are: /, /advance"),
-        ("PUT", "/topics", None, 405, "/topics takes GET, POST, not PUT"),
+        ("PUT", "/topics", None, 405, "/topics supports GET, POST, not PUT"),
         ("POST", "/topics", {}, 400, "name is missing"),
-        ("POST", "/topics", {"name": "a", "partition": 3}, 400, "partition is unknown here; known are: configs, name"),
+        (
+            "POST",
+            "/topics",
+            {"name": "a", "partition": 3},
+            400,
+            "partition is unknown; the arguments are: configs, name",
+        ),
         (
             "POST",
             "/topics",
             {"name": "a", "partitions": "three"},
             400,
-            "partitions must be a whole number, not 'three'",
+            "partitions must be an integer, not 'three'",
         ),
-        ("POST", "/topics", {"name": "a", "partitions": True}, 400, "partitions must be a whole number, not True"),
+        ("POST", "/topics", {"name": "a", "partitions": True}, 400, "partitions must be an integer, not True"),
         ("POST", "/topics", {"name": "a", "configs": {"no.key": "1"}}, 422, "INVALID_CONFIG"),
         ("POST", "/topics", ["a"], 400, "the body must be a JSON object"),
-        ("POST", "/topics/a/records", {"records": [{"value": 3}]}, 400, "value must be a text, null, or"),
-        ("POST", "/topics/a/records", {"records": [{"values": "x"}]}, 400, "values is unknown here"),
+        ("POST", "/topics/a/records", {"records": [{"value": 3}]}, 400, "value must be a string, null, or"),
+        ("POST", "/topics/a/records", {"records": [{"values": "x"}]}, 400, "values is unknown"),
         ("POST", "/reset", {"topics": ["a:b"]}, 400, "'a:b' does not name a topic"),
         ("POST", "/reset", {"configs": {"retention.days": 3}}, 400, "retention.days"),
         ("POST", "/advance", {"days": -1}, 400, "a clock can't go back"),
@@ -198,8 +204,8 @@ def test_a_full_disk(port: AdminPort) -> None:
         ("POST", "/faults", {"fault": "explode"}, 400, "fault must be one of announce_versions, delay"),
         ("POST", "/faults", {"fault": "fail", "apis": "Prduce", "error": 1}, 400, "did you mean Produce?"),
         ("POST", "/faults", {"fault": "fail", "apis": "Heartbeat", "error": 1, "topic": "a"}, 400, "names a topic"),
-        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "tims": 1}, 400, "tims is unknown here"),
-        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "times": "many"}, 400, 'a whole number or "all"'),
+        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "tims": 1}, 400, "tims is unknown"),
+        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "times": "many"}, 400, 'an integer or "all"'),
         ("POST", "/faults/77/release", None, 404, "fault 77 does not exist"),
         ("GET", "/faults/77", None, 404, "fault 77 does not exist"),
         ("GET", "/groups/none?wait=done", None, 400, "wait must be stable"),

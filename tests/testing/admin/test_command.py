@@ -46,7 +46,7 @@ def test_it_serves_until_sigterm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--override", "num.partitions"], "--override num.partitions: write KEY=VALUE"),
+        (["--override", "num.partitions"], "--override num.partitions: must be KEY=VALUE"),
         (["--override", "listeners=PLAINTEXT://:1"], "listeners can't be set"),
         (["--override", "num.partitons=1"], "num.partitions"),
         (["--create-topic", "orders:three"], "'orders:three' does not name a topic"),

@@ -18,7 +18,7 @@ def write(servers: str, value: bytes) -> None:
 
 def test_a_session_is_recorded_and_replayed() -> None:
     with ControlledBroker("127.0.0.1", 0, None, {}) as broker, admin_port(broker) as port:
-        assert port.refused("GET", "/recording") == (404, "nothing was recorded: POST /recording begins a recording")
+        assert port.refused("GET", "/recording") == (404, "nothing was recorded; POST /recording starts a recording")
         servers = port.done("POST", "/reset", {"topics": ["orders"]})["bootstrap_servers"]
         port.done("POST", "/recording")
         write(servers, b"one")
@@ -48,7 +48,7 @@ def test_what_is_refused() -> None:
         status, reason = port.refused("GET", "/recording")
         assert (status, "10 bytes" in reason) == (409, True)
         status, reason = port.refused("GET", "/recording?count=1")
-        assert (status, reason) == (400, "count waits for requests of one API: name it in apis")
+        assert (status, reason) == (400, "count needs exactly one API in apis")
         assert port.refused("GET", f"/recording?{quote('what')}=1")[0] == 400
 
 

@@ -192,7 +192,7 @@ def test_a_throttle_time_is_told(kafka: InProcessBroker) -> None:
     kafka.faults.throttle("Metadata", 250)
     metadata = api(ApiKey.METADATA).request_class()
     assert ask(kafka, metadata(), 12).throttle_time_ms == 250
-    with pytest.raises(ValueError, match="not an API that is served"):
+    with pytest.raises(ValueError, match="not an API of this broker"):
         kafka.faults.throttle("ControlledShutdown", 250)
     with pytest.raises(ValueError, match="answers to SaslHandshake have no throttle time"):
         kafka.faults.throttle("SaslHandshake", 250)
@@ -243,7 +243,7 @@ def test_faults_outlive_a_restart_and_not_a_reset(kafka: InProcessBroker) -> Non
     [
         (("Prduce", "NOT_LEADER_OR_FOLLOWER"), "did you mean Produce"),
         (("Produce", "NOT_LEADER"), "did you mean NOT_LEADER_OR_FOLLOWER"),
-        ((4, "NONE"), "not an API that is served"),
+        ((4, "NONE"), "not an API of this broker"),
     ],
 )
 def test_a_fault_that_is_misspelled(kafka: InProcessBroker, arguments: tuple[Any, Any], message: str) -> None:
@@ -258,7 +258,7 @@ def test_a_fault_that_could_not_happen(kafka: InProcessBroker) -> None:
 
 def test_waiting_for_a_fault_that_does_not_happen_says_what_came(kafka: InProcessBroker) -> None:
     fault = kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER")
-    with pytest.raises(TimeoutError, match="NOT_LEADER_OR_FOLLOWER for Produce: 0 of 1 requests came"):
+    with pytest.raises(TimeoutError, match="NOT_LEADER_OR_FOLLOWER for Produce: only 0 of 1 requests arrived"):
         fault.wait_until_fired(timeout_s=0.01)
 
 

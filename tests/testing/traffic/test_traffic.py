@@ -130,7 +130,7 @@ def test_the_file_is_for_people_and_diff(kafka: InProcessBroker) -> None:
     (answer,) = [line for line in lines if line.get("answer_to") == produced["number"]]
     assert list(answer) == ["answer_to", "api", "answer", "time"]
     assert answer["answer"] is None  # with acks=0 there is none
-    assert "no answer wanted" in str(traffic)
+    assert "no answer expected" in str(traffic)
     kafka.reset()
     kafka.create_topic("orders")
     traffic.replay(kafka.bootstrap_servers).check()
@@ -141,11 +141,11 @@ def test_the_file_is_for_people_and_diff(kafka: InProcessBroker) -> None:
     ("text", "problem"),
     [
         ("", "traffic is empty"),
-        ("{}", "line 1: this is not a recording"),
+        ("{}", "line 1: not a recording"),
         ('{"odradek_traffic": 2}', "line 1: this version reads format 1, not 2"),
         ('{"odradek_traffic": 1}\n[]', "line 2: a line must be an object"),
         ('{"odradek_traffic": 1}\n{"request": {}}', "line 2: 'number' is missing"),
-        ('{"odradek_traffic": 1}\n{"answer_to": 3, "answer": null, "time": "x"}', "line 2: 3 is answered before"),
+        ('{"odradek_traffic": 1}\n{"answer_to": 3, "answer": null, "time": "x"}', "line 2: the answer to 3 comes before"),
     ],
 )
 def test_a_file_that_is_not_a_recording(text: str, problem: str) -> None:
@@ -159,7 +159,7 @@ def test_a_closed_connection_is_an_answer(kafka: InProcessBroker) -> None:
     with kafka.record() as traffic:
         produce(kafka.bootstrap_servers, "one")
     closed, served = traffic.requests("Produce")
-    assert closed.closed == "the connection closed at Produce, as the test wants"
+    assert closed.closed == "the connection closed at Produce, as the test requested"
     assert (closed.response, served.closed) == (None, None)
     kafka.reset()
     kafka.create_topic("orders")
@@ -180,7 +180,7 @@ def test_a_full_recording_refuses_to_be_looked_at(kafka: InProcessBroker) -> Non
 def test_waiting_says_what_came(kafka: InProcessBroker) -> None:
     with kafka.record() as traffic:
         AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "admin"}).list_topics()
-        with pytest.raises(TimeoutError, match=r"(?s)0 of 1 Fetch requests.*so far came:.*Metadata v.*\(admin\): ok"):
+        with pytest.raises(TimeoutError, match=r"(?s)0 of 1 Fetch requests.*recorded so far:.*Metadata v.*\(admin\): ok"):
             traffic.wait_for("Fetch", timeout_s=0.1)
 
 
@@ -200,9 +200,9 @@ def test_secrets_are_hidden_and_not_replayed(kafka: InProcessBroker) -> None:
     kafka.reset()
     result = traffic.replay(kafka.bootstrap_servers)
     assert [(one.number, reason) for one, reason in result.skipped] == [
-        (altered.number, "it has secrets, which are not recorded")
+        (altered.number, "its secrets were not recorded")
     ]
-    with pytest.raises(AssertionError, match="not sent: it has secrets"):
+    with pytest.raises(AssertionError, match="not sent: its secrets"):
         result.check()
 
 
