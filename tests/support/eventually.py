@@ -1,6 +1,6 @@
-"""Waits for what a test can only see by looking again: what other processes, threads and background tasks have done.
+"""Waits for changes that a test can only see by polling: those of other processes, threads and background tasks.
 
-The only module of the tests that sleeps between two looks; ``tests/test_tidy.py`` refuses others. If the event itself
+The only module of the tests that sleeps; ``tests/test_tidy.py`` refuses others. If the event itself
 can be awaited (an ``asyncio.Event``, a future, a queue, ``Popen.wait``, a read that blocks), await that instead.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 PATIENCE_S = 120.0
-"""More than a busy machine needs: reached only if the event does not come at all."""
+"""The timeout. It is longer than a busy machine needs, so it is reached only if the event never happens."""
 
 LOOK_S = 0.02
-"""The time between two looks, unless a look is expensive or the moment must be met closely."""
+"""The default time between two polls."""
 
 Seen = TypeVar("Seen")
 
@@ -25,9 +25,9 @@ def eventually(
     patience_s: float = PATIENCE_S,
     every_s: float = LOOK_S,
 ) -> Seen:
-    """Looks until the answer is true, and returns it. ``look`` may raise if the event cannot come any more.
+    """Calls ``look`` until its result is true, and returns it. ``look`` may raise if the event cannot happen any more.
 
-    AssertionError with ``what`` after ``patience_s``; a function is called only then, to say what is there instead.
+    Raises AssertionError with ``what`` after ``patience_s``. If ``what`` is a function, it is called only then.
     """
     deadline = time.monotonic() + patience_s
     while not (seen := look()):

@@ -1,4 +1,4 @@
-"""Asks a broker through our own codec, one connection for each question: for tests that need no client."""
+"""Sends requests to a broker with our own codec, each on a connection of its own, for tests that need no client."""
 
 import socket
 import struct
@@ -23,14 +23,14 @@ NOW_MS = 1_700_000_000_000
 
 
 class Asking:
-    """Questions to the broker on a port of 127.0.0.1."""
+    """Sends requests to the broker on a port of 127.0.0.1."""
 
     def __init__(self, port: int, patience_s: float = PATIENCE_S) -> None:
         self.port = port
         self._patience_s = patience_s
 
     def ask(self, request: Message, version: int) -> Any:
-        """The response."""
+        """Sends a request, and returns the response."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s) as opened:
             opened.sendall(encode_request(request, version, 7, "asking"))
             size = struct.unpack(">i", _exactly(opened, 4))[0]
@@ -39,14 +39,14 @@ class Asking:
         return decode(response_class, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
 
     def create(self, topic: str, partitions: int, **configs: str) -> int:
-        """Creates a topic; the error code."""
+        """Creates a topic; returns the error code."""
         config = CreateTopicsRequest.CreatableTopicConfig
         given = [config(key.replace("_", "."), value) for key, value in configs.items()]
         request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, partitions, 1, [], given)], 10_000)
         return int(self.ask(request, 7).topics[0].error_code)
 
     def produce(self, topic: str, partition: int, *values: bytes) -> int:
-        """Appends one batch; the error code."""
+        """Appends one batch; returns the error code."""
         batch = encode_batch([Record(i, NOW_MS, b"k", value, []) for i, value in enumerate(values)])
         data = ProduceRequest.TopicProduceData(
             topic, ZERO_UUID, [ProduceRequest.PartitionProduceData(partition, batch)]
@@ -94,7 +94,7 @@ class Asking:
         return {one.log_dir: one for one in self.ask(DescribeLogDirsRequest(None), 5).results}
 
     def move(self, topic: str, partition: int, path: str) -> int:
-        """AlterReplicaLogDirs of one partition; the error code."""
+        """AlterReplicaLogDirs of one partition; returns the error code."""
         wanted = AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(topic, [partition])
         request = AlterReplicaLogDirsRequest([AlterReplicaLogDirsRequest.AlterReplicaLogDir(path, [wanted])])
         return int(self.ask(request, 2).results[0].partitions[0].error_code)

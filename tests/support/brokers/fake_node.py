@@ -1,4 +1,4 @@
-"""A node on a socket that answers as a test says: for what this broker sends to controllers.
+"""A node on a socket whose answers a test chooses, for tests of requests that this broker sends to controllers.
 
 async with FakeNode(answer) as node:
     NodeClient("127.0.0.1", node.port, "test")
@@ -44,7 +44,7 @@ class FakeNode:
         host: str = "127.0.0.1",
     ) -> None:
         self.received: list[Message] = []
-        """The requests that came, without ApiVersions."""
+        """The requests that arrived, without ApiVersions."""
         self.connections = 0
         self.host = host
         self.port = 0
@@ -95,6 +95,6 @@ class FakeNode:
 
 
 def enveloped(request: Message) -> int:
-    """The correlation id of what an Envelope carries, by which tests tell requests apart."""
+    """The correlation id of the request in an Envelope, by which tests distinguish requests."""
     assert isinstance(request, EnvelopeRequest)
     return decode_request_header(request.request_data)[0].correlation_id

@@ -1,7 +1,7 @@
-"""Requests of few bytes that make a broker work hard, and the topics and groups that they need.
+"""Small requests that cost a broker much work, and the topics and groups that they need.
 
-Each of :data:`ROWS` is one line of the table in docs/limits.md: it prepares a broker, then does what is heavy. The
-broker may serve a request or refuse it: answers are not checked here.
+Each of :data:`ROWS` is one line of the table in docs/limits.md: it prepares a broker, then sends the
+heavy requests. The broker may serve or refuse a request: answers are not checked here.
 """
 
 import socket
@@ -35,7 +35,7 @@ from odradek.protocol.wall_clock import clock_ms
 PATIENCE_S = 600.0
 HOUR_MS = 3_600_000
 TINY = 1_000_000
-"""Records of a batch that is small only while it is compressed."""
+"""The number of records in a batch that is small only when compressed."""
 TINY_BYTES = "10000000"
 
 
@@ -46,15 +46,15 @@ class Scale:
     share: float
 
     def of(self, count: int) -> int:
-        """This share of a count."""
+        """The count at this scale."""
         return max(1, int(count * self.share))
 
 
 class Heavy:
-    """A client that sends what is heavy, one request after the other on one connection."""
+    """A client that sends heavy requests one after another on one connection."""
 
     def __init__(self, port: int, patience_s: float = PATIENCE_S) -> None:
-        """``patience_s``: how long an answer may take until the client gives its connection up."""
+        """``patience_s``: how long the client waits for an answer before it closes the connection."""
         self.port = port
         self._patience_s = patience_s
         self._socket: socket.socket | None = None
@@ -70,7 +70,7 @@ class Heavy:
         self.close()
 
     def answer(self, frame: bytes) -> bytes:
-        """Sends a frame; the answer's bytes after its size. Raises ConnectionError if the broker refuses it."""
+        """Sends a frame; returns the answer without its size. Raises ConnectionError if the broker refuses it."""
         if self._socket is None:
             self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s)
         self._socket.sendall(frame)
@@ -107,7 +107,7 @@ class Heavy:
 
 
 def tiny_records(count: int, timestamp_ms: int) -> bytes:
-    """A gzip batch of records without key and value: 9 bytes each, a seventh of that compressed."""
+    """A gzip batch of records without key and value: 9 bytes each, about 1.3 compressed."""
     builder = BatchBuilder(compression=CompressionType.GZIP)
     for _ in range(count):
         builder.append(timestamp_ms, None, None)
@@ -141,9 +141,9 @@ def short_names(count: int) -> list[str]:
 
 
 Prepared = Callable[[], None]
-"""What is heavy, ready to be done."""
+"""Sends the heavy requests of a prepared row."""
 Row = Callable[[int, Scale], Prepared]
-"""Prepares the broker on a port."""
+"""Prepares the broker on a port, and returns what sends the heavy requests."""
 
 
 def _row_tiny_produce(port: int, scale: Scale) -> Prepared:
@@ -314,7 +314,7 @@ def _row_join_groups(port: int, scale: Scale) -> Prepared:
 
 
 def _wide(port: int, scale: Scale) -> tuple[Heavy, range]:
-    """A topic of 9,999 partitions, and the partitions to ask for: 25,000 more than there are."""
+    """A topic of 9,999 partitions, and the partitions to request: 25,000 more than exist."""
     heavy = Heavy(port)
     heavy.ask(create(["wide"], scale.of(9_999)), 5)
     return heavy, range(scale.of(35_000))

@@ -43,7 +43,7 @@ def directory_of(broker_id: int) -> bytes:
 
 
 def apply(image: MetadataImage, records: Iterable[Message]) -> MetadataDelta:
-    """Replays records; what they changed."""
+    """Replays records; returns what they changed."""
     delta = MetadataDelta()
     for record in records:
         replay(image, record, delta)
@@ -51,7 +51,9 @@ def apply(image: MetadataImage, records: Iterable[Message]) -> MetadataDelta:
 
 
 def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...] = (DIRECTORY,)) -> MetadataImage:
-    """The image of a fresh cluster whose broker has registered; ``other_brokers`` too, with their own directories."""
+    """The image of a new cluster in which this broker and ``other_brokers`` have registered, each with its own
+    directory.
+    """
     image = MetadataImage()
     apply(image, bootstrap_records(core.config))
     apply(image, registration_records(core, [ENDPOINT], directories, 5))
@@ -63,7 +65,7 @@ def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...
 
 
 def carry_out(image: MetadataImage, steps: Steps[Decision[Response]]) -> Response:
-    """Replays a decision's records; its response."""
+    """Replays a decision's records; returns its response."""
     decision = run_to_end(steps)
     apply(image, decision.records)
     return decision.response

@@ -26,7 +26,7 @@ def controller_of(*overrides: str, node_id: int = NODE_ID) -> Controller:
 def open_service(
     path: Path, *overrides: str, now_ms: int = NOW_MS, node_id: int = NODE_ID, crash: bool = False
 ) -> Iterator[MetadataService]:
-    """A service that was started and is stopped (or, with ``crash``, killed) at the end."""
+    """A started service. At the end of the block it is stopped, or with ``crash`` killed."""
     controller = controller_of(*overrides, node_id=node_id)
     config = controller.config
     directory = LogDirectory.open(path)

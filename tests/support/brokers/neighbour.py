@@ -1,8 +1,8 @@
-"""How long the other clients of a broker wait while it does something heavy (Linux).
+"""Measures how long the other clients of a broker wait while it serves heavy requests (Linux).
 
     with Neighbour(broker.port, broker.pid) as neighbour:
-        ...                                    # the heavy work
-    assert neighbour.seen.longest_cpu_ms < 50  # the loop's own work, however busy the machine is
+        ...                                    # the heavy requests
+    assert neighbour.seen.longest_cpu_ms < 50  # independent of other processes of the machine
 
 A separate process sends ApiVersions and the heartbeat of a classic group's member, alternately, one every 5 ms, each on
 its own connection. It measures two times for every request: the wait by the clock, which other processes of the machine
@@ -62,7 +62,7 @@ class Seen:
 
 
 class Neighbour:
-    """The asking process, from ``with`` on; :attr:`seen` is there after the block."""
+    """The measuring process, started by ``with``. :attr:`seen` has the result after the block."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._command = [sys.executable, "-m", "support.brokers.neighbour", str(port), str(pid)]
@@ -88,26 +88,26 @@ class Neighbour:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process is not None
-        told, _ = self._process.communicate()  # the end of its input ends it
+        told, _ = self._process.communicate()  # the process exits at the end of its input
         assert self._process.returncode == 0, "the neighbour failed; its traceback is on stderr"
         self._seen = Seen(**json.loads(told))
 
 
 class Line:
-    """One connection that asks one thing after another."""
+    """One connection that sends one request at a time."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def exchange(self, frame: bytes) -> bytes:
-        """Sends a frame; the answer's bytes after its size."""
+        """Sends a frame; returns the answer without its size."""
         self._socket.sendall(frame)
         size = int.from_bytes(self._exactly(4))
         return self._exactly(size)
 
     def ask(self, request: Message, version: int) -> Any:
-        """Sends a request; its response."""
+        """Sends a request; returns its response."""
         answer = self.exchange(encode_request(request, version, 7, "neighbour"))
         response_class = message_class(request.NAME.replace("Request", "Response"))
         return decode(response_class, version, answer, 4 + response_header_version(request.API_KEY, version))[0]
@@ -128,13 +128,13 @@ class Member:
     def __init__(self, port: int) -> None:
         self._line = Line(port)
         names = (f"neighbour-{os.getpid()}-{number}" for number in itertools.count())
-        # The coordinator loads partition 0 first, so that a heartbeat can be asked while it loads the others.
+        # The coordinator loads partition 0 first, so it answers heartbeats while it loads the other partitions.
         self._group_id = next(name for name in names if partition_for(name, OFFSETS_TOPIC_PARTITIONS) == 0)
         self._member_id = ""
         self._generation_id = -1
 
     def join(self) -> None:
-        """Joins, and assigns itself nothing."""
+        """Joins, and assigns itself no partition."""
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
 
         def is_joined() -> bool:
@@ -151,18 +151,18 @@ class Member:
         assert self._line.ask(request, 3).error_code == 0
 
     def heartbeat(self) -> int:
-        """Says that it lives; the error code."""
+        """Sends a heartbeat; returns the error code."""
         request = HeartbeatRequest(self._group_id, self._generation_id, self._member_id)
         return int(self._line.ask(request, 3).error_code)
 
 
 def loop_cpu_ns(pid: int) -> int:
-    """Processor time of a process's main thread so far, which runs its event loop."""
+    """The processor time so far of a process's main thread, which runs its event loop, in ns."""
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0])
 
 
 def percentile(waits_ms: list[float], share: float) -> float:
-    """A percentile of the waits, including the waits of requests that were due during another wait."""
+    """A percentile of the waits. A long wait also counts for the requests that were due during it."""
     all_waits = []
     for wait in waits_ms:
         all_waits.append(wait)
@@ -174,7 +174,7 @@ def percentile(waits_ms: list[float], share: float) -> float:
 
 
 def observe(port: int, pid: int, stop: threading.Event) -> Seen:
-    """Asks until told to stop."""
+    """Sends requests until it must stop."""
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
     line, member = Line(port), Member(port)
@@ -183,7 +183,7 @@ def observe(port: int, pid: int, stop: threading.Event) -> Seen:
     member.join()
     member.heartbeat()
     before = resident_bytes(pid)
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # VmHWM begins anew
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets VmHWM
     print("asking", flush=True)
     waits_ms: list[float] = []
     longest_cpu_ms = longest_heartbeat_ms = 0.0
@@ -211,7 +211,7 @@ def observe(port: int, pid: int, stop: threading.Event) -> Seen:
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """The most memory that a process has had in use since its ``clear_refs`` was written."""
+    """The peak resident memory of a process since its ``clear_refs`` was written."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -219,7 +219,7 @@ def peak_resident_bytes(pid: int) -> int:
 
 
 def main() -> None:
-    """The asking process: until its standard input ends."""
+    """The measuring process. It runs until its standard input ends."""
     stop = threading.Event()
 
     def wait_for_end() -> None:

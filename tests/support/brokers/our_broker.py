@@ -27,18 +27,18 @@ class OurBroker:
     """``odradek serve`` on ``directory``; may be stopped, killed and started again on the same data and port."""
 
     program: tuple[str, ...] = ("-m", "odradek", "serve")
-    """What Python runs."""
+    """The arguments of Python that start a broker."""
 
     def __init__(
         self, directory: Path, configs: Mapping[str, str] | None = None, *, command_prefix: Sequence[str] = ()
     ) -> None:
-        """``command_prefix`` comes before the command, such as one that enters a namespace."""
+        """``command_prefix``: words before the command, such as those that enter a namespace."""
         self.directory = directory
         self.log_dir = directory / "logs"
         self.log_file = directory / "odradek.log"
         self.port = 0
         self.configs = dict(configs or {})
-        """Added to the other keys at each start."""
+        """Configs that are added at each start."""
         self._command_prefix = tuple(command_prefix)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -58,7 +58,7 @@ class OurBroker:
         return [Path(text) for text in self.keys()["log.dirs"].split(",")]
 
     def holder(self, topic: str, index: int = 0) -> Path:
-        """The log directory in which a partition lies."""
+        """The log directory that has a partition."""
         [found] = [path for path in self.log_dirs if (path / f"{topic}-{index}").is_dir()]
         return found
 
@@ -70,13 +70,13 @@ class OurBroker:
 
     @property
     def running_pid(self) -> int | None:
-        """The process id if it was started, and neither stopped nor killed since. Other threads may ask too."""
+        """The process id; None if the broker is not running. Any thread may call this."""
         process = self._process
         return None if process is None else process.pid
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The broker's process; who ends it by other means than :meth:`stop` and :meth:`kill` waits for it too."""
+        """The broker's process. A test that ends it without :meth:`stop` or :meth:`kill` must also wait for it."""
         assert self._process is not None
         return self._process
 
@@ -100,7 +100,7 @@ class OurBroker:
         }
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Starts it and waits until it says that it serves."""
+        """Starts it and waits until it serves."""
         process = self.launch()
         ready = self._ready_file
 
@@ -123,7 +123,7 @@ class OurBroker:
         return self.directory / "ready.json"
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """Starts the process, and waits for nothing."""
+        """Starts the process without waiting."""
         self._ready_file.unlink(missing_ok=True)
         overrides = [part for key, value in self.keys().items() for part in ("--override", f"{key}={value}")]
         command = [
@@ -139,7 +139,7 @@ class OurBroker:
         return self._process
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """Sends SIGTERM; returns the exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         code = self._process.wait(STOP_TIMEOUT_S)
@@ -147,7 +147,7 @@ class OurBroker:
         return code
 
     def kill(self) -> None:
-        """SIGKILL, as a crash."""
+        """Sends SIGKILL, as a crash."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()

@@ -1,7 +1,7 @@
 """Brokers of ours, each in a process of its own, under a controller in this process: a cluster without Java.
 
-For tests of what only processes show: SIGKILL, SIGSTOP, memory, the log of each broker. ``KafkaCluster`` is the cluster
-in one process, which shares the controller and the waiting.
+For tests that need processes: SIGKILL, SIGSTOP, memory, the log of each broker. ``KafkaCluster`` is the same cluster
+in one process. Both use the same controller and the same functions that wait.
 
 with OurCluster(tmp_path, brokers=2) as cluster:
     cluster[1].kill()
@@ -41,7 +41,7 @@ class OurCluster:
         *,
         log_dirs: int = 1,
     ) -> None:
-        """``configs``: of each broker. ``log_dirs``: their number; see ``OurBroker.log_dirs``."""
+        """``configs``: for every broker. ``log_dirs``: the number for each; see ``OurBroker.log_dirs``."""
         self._state = ClusterState(lambda: [self.controller.image])
         self.controller = EmbeddedController(
             directory / "controller",
@@ -78,7 +78,7 @@ class OurCluster:
         self.controller.stop()
 
     def add(self, node_id: int) -> OurBroker:
-        """A broker on a new directory; it is not started."""
+        """Adds a broker on a new directory, and does not start it."""
         directory = self._directory / f"b{node_id}"
         keys = {"node.id": str(node_id), "controller.quorum.voters": self.controller.voters}
         if self._log_dirs > 1:
@@ -103,7 +103,7 @@ class OurCluster:
         return self._state.partition(topic, index)
 
     def create(self, topic: str, replicas: Sequence[Sequence[int]]) -> None:
-        """Creates a topic with these replicas of each partition; the first ones lead."""
+        """Creates a topic with these replicas of each partition. The first replica is the leader."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
         wanted = NewTopic(topic, len(replicas), replica_assignment=[list(one) for one in replicas])
         admin.create_topics([wanted])[topic].result(CLIENT_TIMEOUT_S)
@@ -116,7 +116,7 @@ class OurCluster:
         assert producer.flush(CLIENT_TIMEOUT_S) == 0
 
     def read(self, topic: str, count: int, partition: int = 0) -> set[str]:
-        """The first values of a partition, read without a group's coordinator."""
+        """The first values of a partition, read without a group."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "unused"})
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
         found = [one for one in consumer.consume(count, CLIENT_TIMEOUT_S) if one.error() is None]
@@ -124,15 +124,15 @@ class OurCluster:
         return {bytes(one.value() or b"").decode() for one in found}
 
     def until_in_sync(self, topic: str, isr: set[int], index: int = 0) -> None:
-        """Until a partition's ISR has these brokers."""
+        """Waits until a partition's ISR has these brokers."""
         self._state.wait_until_in_sync(topic, frozenset(isr), index, PATIENCE_S)
 
     def until_fenced(self, node_id: int) -> None:
-        """Until the controller has fenced a broker."""
+        """Waits until the controller has fenced a broker."""
         self._state.wait_until_fenced(node_id, PATIENCE_S)
 
     def until_unfenced(self, node_id: int) -> None:
-        """Until the controller has unfenced a broker."""
+        """Waits until the controller has unfenced a broker."""
         self._state.wait_until_unfenced(node_id, PATIENCE_S)
 
     @contextlib.contextmanager

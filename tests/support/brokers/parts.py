@@ -1,4 +1,4 @@
-"""A broker that has only the parts which the requests of a test need."""
+"""A broker with only the parts that a test needs."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,7 +19,7 @@ from odradek.broker.transactions.coordinator import TransactionCoordinator
 
 
 class PartialBroker(Broker):
-    """A broker for handlers without a start. A handler that uses a part which was not given gets AttributeError."""
+    """A broker for handlers that was never started. A handler that uses a missing part gets AttributeError."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class PartialBroker(Broker):
         timers: LoopTimers | None = None,
         slices: Slices | None = None,
     ) -> None:
-        # Not the constructor of a broker: it asks for every part.
+        # Does not call the constructor of Broker, which needs every part.
         self.config = config or ServerConfig.load(None, [], {})
         self.static_config = self.config
         self.record_work = RecordWork()
@@ -65,15 +65,15 @@ class PartialBroker(Broker):
 
 
 class ImageOnly(MetadataService):
-    """A metadata service that has an image and no log: nothing can be changed through it."""
+    """A metadata service with an image but no log, so metadata cannot be changed."""
 
     def __init__(self, image: MetadataImage) -> None:
-        # Not the constructor of a service: it takes a log.
+        # Does not call the constructor of MetadataService, which needs a log.
         self.image = image
 
 
 class CalledForTopics(AutoTopicCreation):
-    """Calls back with the name of an internal topic that is needed, and creates nothing by itself."""
+    """Calls back with the name of an internal topic to create, and creates nothing itself."""
 
     def __init__(self, needed: Callable[[str], object] = lambda _: None) -> None:
         self._needed = needed

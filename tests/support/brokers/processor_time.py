@@ -1,11 +1,11 @@
-"""What a process has used of the processors (Linux)."""
+"""The processor time of a process (Linux)."""
 
 import os
 from pathlib import Path
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time so far, which other processes lengthen less than that on the clock.
+    """User and system time so far, in seconds. Other processes affect it less than the time by the clock.
 
     Raises FileNotFoundError, ProcessLookupError for a process that has ended.
     """

@@ -1,7 +1,7 @@
-"""The three Python clients as their users write them: the settings are the clients' defaults but for what is given.
+"""The three Python clients, used as in applications: settings that are not given are the clients' defaults.
 
-Each class does the same with another client: creates a topic, produces numbered records, and consumes as a member of a
-group that writes a journal. Settings are named as each client names them.
+Each class does the same with another client library: creates a topic, produces numbered records, and consumes as a
+member of a group that writes a journal. Settings are named as each client names them.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ POLL_MS = 200
 
 
 def learn_partitions(consumer: Any, topic: str, is_over: Callable[[], bool] = lambda: False) -> None:
-    """Lets a KafkaConsumer know the partitions of a topic before its first poll, or until ``is_over``.
+    """Waits until a KafkaConsumer knows the partitions of a topic, before its first poll. Gives up if ``is_over``.
 
-    kafka-python 3.0.12 forgets a rebalance that a leader began because its topics' partitions became known, if the poll
-    ends between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, no code
-    takes the answer, and heartbeats stay off until something else changes. The fault is the client's.
+    This avoids a defect of kafka-python 3.0.12. A group's leader rejoins when the partitions of its topics become
+    known. If the poll ends between its SyncGroup and the answer, ConsumerCoordinator.need_rejoin is already false, no
+    code reads the answer, and the member sends no heartbeats until something else changes.
     """
     from kafka.errors import KafkaError
 
     is_known = False
     while not is_known and not is_over():
-        with suppress(KafkaError):  # on a busy machine its requests run out of their time
+        with suppress(KafkaError):  # on a busy machine its requests time out
             is_known = bool(consumer.partitions_for_topic(topic))
 
 
@@ -38,7 +38,7 @@ class PythonClient(Protocol):
 
     name: str
     short_session: dict[str, Any]
-    """The settings of a member whose session ends 6 s after it died: the least that Kafka allows."""
+    """The settings of a member with a session timeout of 6 s, the lowest that Kafka allows."""
 
     def create_topic(self, servers: str, topic: str, partitions: int) -> None:
         """Creates a topic; raises the client's own error."""
@@ -49,7 +49,7 @@ class PythonClient(Protocol):
     def consume(
         self, servers: str, topic: str, group: str, journal: Journal, leave: threading.Event, settings: dict[str, Any]
     ) -> None:
-        """Consumes as a member, committing after each poll, until told to leave; then leaves in order."""
+        """Consumes as a member and commits after each poll. Leaves the group when it must stop."""
 
 
 class KafkaPython:
@@ -119,13 +119,17 @@ class KafkaPython:
 
 
 def forget(ends: dict[int, int], partitions: Iterable[int]) -> None:
-    """Forgets offsets of revoked partitions. A failed commit is repeated with the next one, except for these."""
+    """Forgets the offsets of revoked partitions, so that they are not committed with the next commit after a failed
+    one.
+    """
     for partition in partitions:
         ends.pop(partition, None)
 
 
 def generation_of(consumer: Any) -> int:
-    """The generation of a librdkafka consumer's group: it stands behind the 7 bytes of its own form's name."""
+    """The generation of a librdkafka consumer's group, after the name of the format (7 bytes) in its serialized group
+    metadata.
+    """
     metadata = bytes(consumer.consumer_group_metadata())
     assert metadata.startswith(b"CGMDv2:"), metadata
     return int.from_bytes(metadata[7:11], sys.byteorder, signed=True)
@@ -141,7 +145,7 @@ class ConfluentKafka:
         """See PythonClient."""
         from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-        admin = AdminClient({"bootstrap.servers": servers})  # its requests end with the object
+        admin = AdminClient({"bootstrap.servers": servers})  # the requests end with the object
         admin.create_topics([NewTopic(topic, partitions)])[topic].result(TIMEOUT_S)
 
     def produce(self, servers: str, topic: str, codec: str, numbers: Iterable[int], settings: dict[str, Any]) -> None:
@@ -285,7 +289,7 @@ class AioKafka:
                         journal.received(partition.partition, received)
                         ends[partition.partition] = records[-1].offset + 1
                     if ends:
-                        under_way = dict(ends)  # partitions may be revoked meanwhile
+                        under_way = dict(ends)  # partitions may be revoked during the commit
                         try:
                             await consumer.commit()
                         except KafkaError as error:

@@ -1,4 +1,4 @@
-"""One connection that logs in with SASL and asks, byte by byte: the same to our broker and to a real Kafka."""
+"""One connection that logs in with SASL and sends requests, the same bytes to our broker and to a real Kafka."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ NONCE = "client-nonce"
 
 
 class LoginFailed(Exception):  # noqa: N818 - what a test expects
-    """The broker refused the client. The text is the broker's."""
+    """The broker refused the login, with the broker's error message."""
 
 
 class SaslLine:
@@ -33,7 +33,7 @@ class SaslLine:
         self.socket.close()
 
     def ask(self, request: Message, version: int) -> Any:
-        """The answer. Raises EOFError if the broker closes the connection instead."""
+        """Sends a request; returns the answer. Raises EOFError if the broker closes the connection instead."""
         self.socket.sendall(encode_request(request, version, 7, "line"))
         frame = self._read(int.from_bytes(self._read(4), "big"))
         response = message_class(request.NAME.replace("Request", "Response"))
@@ -49,13 +49,13 @@ class SaslLine:
         return data
 
     def begin(self, mechanism: str) -> None:
-        """Chooses a mechanism. Raises LoginFailed."""
+        """Sends SaslHandshake with a mechanism. Raises LoginFailed."""
         answer = self.ask(SaslHandshakeRequest(mechanism), 1)
         if answer.error_code:
             raise LoginFailed(f"{answer.error_code} {answer.mechanisms}")
 
     def token(self, data: bytes) -> bytes:
-        """Sends a token; the broker's. Raises LoginFailed."""
+        """Sends a SASL token; returns the broker's. Raises LoginFailed."""
         answer = self.ask(SaslAuthenticateRequest(data), 2)
         if answer.error_code:
             raise LoginFailed(answer.error_message)
@@ -69,7 +69,9 @@ class SaslLine:
         return self
 
     def scram(self, user: str, password: str, extension: str = "", name: str = "sha256") -> "SaslLine":
-        """Logs in with SCRAM, and checks the broker's signature. ``extension``: such as ``,tokenauth=true``."""
+        """Logs in with SCRAM, and checks the broker's signature. ``extension``: of the first message, such as
+        ``,tokenauth=true``.
+        """
         self.begin(f"SCRAM-SHA-{name.removeprefix('sha')}")
         bare = f"n={user},r={NONCE}{extension}"
         first = self.token(f"n,,{bare}".encode()).decode()

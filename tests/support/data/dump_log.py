@@ -1,4 +1,4 @@
-"""Running ``odradek dump-log`` in the test's process, and Kafka's DumpLogSegments beside it."""
+"""Runs ``odradek dump-log`` in the test's process, and Kafka's DumpLogSegments to compare with."""
 
 import json
 import subprocess
@@ -45,14 +45,14 @@ def dump_in_process(capture: pytest.CaptureFixture[bytes]) -> Dump:
 def kafka_dump(*arguments: str | Path) -> Dumped:
     """The output of Kafka's tool."""
     java, *options = java_arguments()
-    utf8 = ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]  # the latter since Java 18, the former before
+    utf8 = ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]  # the second since Java 18, the first before
     command = [java, *utf8, *options, KAFKA_TOOL, *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, timeout=300, check=False)  # text would lose carriage returns
+    result = subprocess.run(command, capture_output=True, timeout=300, check=False)  # bytes: the text mode would replace carriage returns
     return Dumped(result.returncode, split_lines(result.stdout.decode()), split_lines(result.stderr.decode()))
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines by line feeds only: a key may hold what else ``splitlines`` breaks at."""
+    """Splits at line feeds only: a key may contain other characters at which ``splitlines`` splits."""
     return text.removesuffix("\n").split("\n") if text else []
 
 

@@ -1,4 +1,4 @@
-"""Small log directories with a topic `t`, whole and damaged, for tests of jobs that read or rewrite them."""
+"""Small log directories with a topic `t`, intact or damaged, for tests of jobs that read or rewrite them."""
 
 import random
 from pathlib import Path
@@ -10,7 +10,7 @@ from support.data.log_histories import HistoryWriter
 
 
 def history_directory(root: Path, seed: int = 1, *, steps: int = 250, is_clean: bool = True) -> Path:
-    """One partition with a random history, as a broker leaves it that was stopped cleanly or killed."""
+    """One partition with a random history, as after a clean stop or a kill of the broker."""
     writer = HistoryWriter(random.Random(seed), root / "t-0", keys=50)
     writer.write(steps)
     ends = {("t", 0): writer.log.log_end_offset}
@@ -56,7 +56,7 @@ def largest(directory: Path, suffix: str) -> Path:
 
 
 def flip_a_byte(directory: Path) -> tuple[Path, int]:
-    """Damages a batch in the middle of the log; its file and position."""
+    """Damages a batch in the middle of the log; returns its file and position."""
     path = largest(directory, ".log")
     data = bytearray(path.read_bytes())
     position, _ = list(iterate_headers(data))[2]

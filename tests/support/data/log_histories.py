@@ -48,7 +48,7 @@ class HistoryWriter:
         return self.now_ms
 
     def write(self, steps: int) -> None:
-        """Appends batches and markers and rolls segments; open transactions are ended at the close."""
+        """Appends batches and markers, and rolls segments. `close` ends open transactions."""
         open_transactions: set[int] = set()
         for _ in range(steps):
             self.now_ms += self.rng.randrange(2000)

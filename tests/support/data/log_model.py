@@ -1,4 +1,4 @@
-"""A log as a list of records, and a driver that does the same random things to it and to a real ``Log``.
+"""A model of a log as a list of records, and a driver that applies the same random operations to it and to a ``Log``.
 
 ``Driver(directory, seed).run(steps)`` compares after every step; a difference raises AssertionError with the step.
 """
@@ -147,7 +147,7 @@ class Driver:
         max_bytes = self.random.choice([1, 100, 1000, 10**6])
         got = records_of(self.log.read(offset, max_bytes, upper_bound_offset=bound).data)
         end = self.model.log_end_offset if bound is None else bound
-        # A batch that holds the bound is not cut: it is left out, as the bound is a batch's start in practice.
+        # A batch that contains the bound is dropped: in practice the bound is always the start of a batch.
         batches = [b for b in self.model.batches if b.next_offset > offset and b.first_offset < end]
         whole = [r for b in batches if b.next_offset <= end for r in b.records]
         assert got == whole[: len(got)]
@@ -159,7 +159,7 @@ class Driver:
         assert offset_for_timestamp(self.log, timestamp) == self.model.offset_for_timestamp(timestamp)
         found = max_timestamp(self.log)
         expected = self.model.max_timestamp()
-        # The greatest may lie below the log's start, in a segment that is still there.
+        # The maximum may be below the log start offset, in a segment that still exists.
         if expected is not None and found is not None and found.offset >= self.model.log_start_offset:
             assert found == expected
 
@@ -177,7 +177,7 @@ class Driver:
         self.renew_producers()
 
     def renew_producers(self) -> None:
-        """Sequences continue at the log's; a producer that the log has forgotten may begin with any."""
+        """Sets each producer's next sequence to that of the log. A producer that the log has forgotten may use any sequence."""
         for producer in list(self.sequences):
             entry = self.log.producer_state.producers.get(producer)
             self.sequences[producer] = entry.last_sequence + 1 if entry is not None else 0
@@ -216,7 +216,7 @@ class Driver:
         if self.log.log_start_offset < self.log.log_end_offset:
             assert self.facts() == before
         else:
-            # Kafka forgets too: a snapshot at the log's start is removed, an epoch that begins at the end is dropped.
+            # As in Kafka, a snapshot at the log start offset is removed, and an epoch that begins at the log end is dropped.
             self.renew_producers()
 
     def facts(self) -> object:
@@ -229,7 +229,7 @@ class Driver:
         return log.log_start_offset, log.log_end_offset, log.leader_epochs.entries, producers
 
     def reopen_after_crash(self) -> None:
-        """The process dies; the system has kept any number of bytes behind the recovery point, the last ones torn."""
+        """Kills the process. A random number of bytes after the recovery point are kept, the last ones incomplete."""
         self.log.abort()
         unflushed = [b for b in self.model.batches if b.next_offset > self.flushed_offset]
         if unflushed:
@@ -240,12 +240,12 @@ class Driver:
             start = max((position for position in earlier if position < end), default=0)
             keep = self.random.randint(start, end)
             with path.open("r+b") as file:
-                if self.random.random() < 0.3 and keep < end - 8:  # fewer bytes may have been zeros before
+                if self.random.random() < 0.3 and keep < end - 8:  # fewer bytes may already have been zeros
                     file.seek(keep)
-                    file.write(b"\0" * (end - keep))  # the length was kept, the bytes were not
+                    file.write(b"\0" * (end - keep))  # the file's length was written, its content was not
                 else:
                     file.truncate(keep)
-                    # A log that was cut at a batch's end looks complete: then nothing can have been written after it.
+                    # A log that ends at the end of a batch looks complete, so nothing may have been written after it.
                     for later in self.directory.glob("*.log"):
                         if keep in (start, end) and int(later.stem) > base:
                             later.unlink()
@@ -273,7 +273,7 @@ class Driver:
 
 
 def check_indexes(segment: Segment) -> None:
-    """Every entry points at the batch whose last offset it names, and has the greatest timestamp so far."""
+    """Asserts that every entry points to the batch with its last offset, and has the maximum timestamp up to there."""
     places = dict(segment.file.headers())
     data = segment.indexes.offset.to_bytes()
     for at in range(0, len(data), 8):

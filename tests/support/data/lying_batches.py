@@ -1,4 +1,4 @@
-"""Batches whose header and CRC are right, whatever their records are."""
+"""Batches with a valid header and CRC, but with any bytes as records."""
 
 from odradek.protocol.records.builder import assemble_batch
 from odradek.protocol.records.compression import CompressionType
@@ -7,7 +7,7 @@ from odradek.protocol.records.compression import CompressionType
 def lying_batch(
     section: bytes, count: int, kind: CompressionType = CompressionType.NONE, *, timestamp_ms: int = 1
 ) -> bytes:
-    """A batch that claims ``count`` records of one timestamp; ``section``: its bytes after the header, as they are."""
+    """A batch whose header says ``count`` records of one timestamp. ``section``: the bytes after the header, unchanged."""
     return assemble_batch(
         section,
         records_count=count,

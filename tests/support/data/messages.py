@@ -3,8 +3,9 @@
     generator = MessageGenerator(random.Random(seed))
     message = generator.message(FetchRequest, 12)
 
-The values are those that tend to break codecs: limits of integers, null wherever it is allowed, empty and long strings
-with characters of one to four bytes, arrays of no, one and many elements, unknown tagged fields between known ones.
+The values are those that are likely to break codecs: limits of integers, null in every nullable field, empty and long
+strings with characters of one to four bytes, arrays of zero, one and many elements, unknown tagged fields between known
+ones.
 Fields that the version does not have keep their default, so that the decoded message equals the encoded one.
 """
 
@@ -34,7 +35,7 @@ def version_id(value: object) -> str:
 
 
 def seed_of(*parts: object) -> int:
-    """A seed of its own for each case, so that a failing one can be replayed alone."""
+    """The seed of a case. Each case has its own, so that it can be replayed alone."""
     return zlib.crc32(" ".join(map(str, parts)).encode())
 
 
@@ -47,7 +48,7 @@ class MessageGenerator:
     """Makes messages from a source of randomness; the same seed makes the same messages."""
 
     def __init__(self, rng: random.Random, *, unknown_tags: bool = True) -> None:
-        """``unknown_tags`` False leaves out tagged fields that the table does not define (Kafka's JSON has none)."""
+        """``unknown_tags`` False: without tagged fields that the table does not define (Kafka's JSON has none)."""
         self._rng = rng
         self._unknown_tags = unknown_tags
 
@@ -98,7 +99,7 @@ class MessageGenerator:
             return self._primitive(kind)
         structure = spec.layout(version).structures[kind]
         if field.is_tagged(version) and self._rng.random() < 0.2:
-            return getattr(message_cls, kind)()  # a structure of defaults: may or may not be the field's own default
+            return getattr(message_cls, kind)()  # a structure of defaults, which may differ from the field's own default
         return self._structure(spec, message_cls, getattr(message_cls, kind), structure, version, depth + 1)
 
     def _primitive(self, kind: str) -> Any:
@@ -122,7 +123,7 @@ class MessageGenerator:
         return rng.randint(lowest, highest)
 
     def _length(self) -> int:
-        """Mostly short; sometimes a length whose own encoding needs one more byte."""
+        """Mostly short; sometimes a length that takes one byte more to encode."""
         if self._rng.random() < 0.05:
             return self._rng.choice((126, 127, 128, 129, 300))
         return self._rng.choice((0, 1, 2, 5, 11))
@@ -137,7 +138,7 @@ class MessageGenerator:
 
 
 def _with_unique_keys(spec: MessageSpec, field: FieldSpec, version: int, elements: list[Any]) -> list[Any]:
-    """Only the first of elements with equal map keys: Kafka's classes hold such arrays as sets."""
+    """Keeps only the first of the elements with equal map keys: Kafka's classes store such arrays as sets."""
     if not field.is_structure:
         return elements
     structure = spec.layout(version).structures[field.element]
@@ -151,7 +152,7 @@ def _with_unique_keys(spec: MessageSpec, field: FieldSpec, version: int, element
 
 
 def to_json(made: Message, version: int) -> dict[str, Any]:
-    """The message as Kafka's ``JsonConverter`` classes write and read it; unknown tagged fields have no place there."""
+    """The message as Kafka's ``JsonConverter`` classes write and read it; without unknown tagged fields."""
     spec = message(made.NAME)
     return _structure_to_json(spec, spec.layout(version).structures[spec.name], made, version)
 

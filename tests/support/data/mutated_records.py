@@ -1,11 +1,11 @@
-"""Records of the internal topics that no broker writes: well-formed ones with senseless values, and damaged bytes.
+"""Records for the internal topics that no broker writes: well-formed ones with random values, and damaged ones.
 
     records = MutatedRecords(random.Random(seed), OFFSETS)
     key, value = records.next()
 
-Keys come from a few ids, so that the records meet each other in one group or transactional id. Values are random
-messages of Kafka's own table (boundaries of integers, nulls, duplicates). A third has its bytes damaged after that:
-flipped, cut, lengthened, swapped with those of another type, or given another version.
+Keys have only a few ids, so that several records are of the same group or transactional id. Values are random
+messages of Kafka's own table (boundaries of integers, nulls, duplicates). A third of the records is then
+damaged: bytes are flipped, cut off, added, or exchanged with those of another type, or the version is changed.
 """
 
 import random
@@ -25,7 +25,7 @@ TOPICS = ("t", "u", "gone")
 TRANSACTIONAL_IDS = tuple(f"x{index}" for index in range(8))
 INT32S = (-(2**31), -1, 0, 1, 2, 2**31 - 1)
 POOL = 60
-"""How many values of each type there are; more would cost more than they find."""
+"""The number of values of each type. More would take longer and find no more."""
 DAMAGED = 0.3
 TOMBSTONES = 0.1
 
@@ -45,7 +45,7 @@ def subscription(rng: random.Random) -> bytes:
 
 
 class _Type:
-    """One type of record: its keys and values as they are stored."""
+    """One type of record, with keys and values in stored form."""
 
     def __init__(self, keys: list[bytes], values: list[bytes]) -> None:
         self.keys = keys
@@ -165,7 +165,7 @@ class MutatedRecords:
 
 
 def damaged_bytes(rng: random.Random, data: bytes) -> bytes:
-    """The bytes with one thing wrong."""
+    """The bytes with one kind of damage."""
     damaged = bytearray(data)
     match rng.randrange(4):
         case 0:

@@ -1,4 +1,4 @@
-"""Records that carry their number, so that what a client received can be held against what was sent."""
+"""Records that contain their number, so that received records can be compared with the sent ones."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ KEYS = 97
 
 @dataclass(frozen=True, slots=True)
 class NumberedRecord:
-    """The record that is sent for one number."""
+    """The record of one number."""
 
     key: bytes
     value: bytes
@@ -17,7 +17,7 @@ class NumberedRecord:
 
 
 def numbered_record(number: int) -> NumberedRecord:
-    """The record of a number: a key of many that return, a value of 20 to 220 bytes, two headers, one of them empty."""
+    """The record of a number: one of a few keys, a value of 20 to 220 bytes, two headers, one of them empty."""
     value = b"%09d " % number + b"padding-" * (number % 27)
     return NumberedRecord(b"key-%d" % (number % KEYS), value, [("number", b"%d" % number), ("empty", b"")])
 
@@ -33,6 +33,6 @@ def number_of(key: bytes | None, value: bytes | None, headers: list[tuple[str, b
 
 
 def by_codec(first: int, count: int) -> list[tuple[str, range]]:
-    """``count`` numbers from ``first`` on, cut into one range for each codec."""
+    """``count`` numbers from ``first`` on, divided into one range for each codec."""
     bounds = [first + count * index // len(CODECS) for index in range(len(CODECS) + 1)]
     return [(codec, range(bounds[index], bounds[index + 1])) for index, codec in enumerate(CODECS)]

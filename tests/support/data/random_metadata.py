@@ -3,7 +3,7 @@
     history = MetadataHistory(random.Random(seed))
     for record, version in history.records(400): ...
 
-Every record type of Kafka 4.3.1 comes up, but for the markers of metadata transactions and NoOp (they are the log's).
+Has every record type of Kafka 4.3.1 except the markers of metadata transactions and NoOp, which the log writes.
 """
 
 import random
@@ -36,10 +36,10 @@ class _KnownTopic:
 
 
 class MetadataHistory:
-    """A cluster that changes by chance; the same source of chance gives the same records."""
+    """A cluster that changes at random. The same random source makes the same records."""
 
     def __init__(self, chance: random.Random, metadata_version: int = 30) -> None:
-        """``metadata_version`` may rise on the way, never above 30."""
+        """``metadata_version``: the first one. It may rise during the history, up to 30."""
         self.metadata_version = metadata_version
         self._chance = chance
         self._topics: dict[bytes, _KnownTopic] = {}
@@ -51,7 +51,7 @@ class MetadataHistory:
         self._has_elr = False
 
     def records(self, count: int) -> Iterator[tuple[Message, int]]:
-        """At least `count` records, each with the version in which this metadata.version writes it."""
+        """At least `count` records, each with the record version for the current metadata.version."""
         made = 0
         yield records.FeatureLevelRecord("metadata.version", self.metadata_version), 0
         while made < count:

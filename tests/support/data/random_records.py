@@ -7,7 +7,7 @@ from odradek.protocol.records.record import Record
 
 
 def random_bytes(rng: random.Random, longest: int = 300) -> bytes | None:
-    """None, empty, short or long; repetitive often enough for the compressions to have work."""
+    """None, or empty, short or long bytes, which are often repetitive so that they can be compressed."""
     kind = rng.randrange(5)
     if kind == 0:
         return None
@@ -31,5 +31,5 @@ def random_records(rng: random.Random, *, base_offset: int = 0, gaps: bool = Fal
 
 
 def random_compression(rng: random.Random) -> CompressionType:
-    """One of the five."""
+    """One of the five compression types."""
     return rng.choice(tuple(CompressionType))

@@ -1,4 +1,4 @@
-"""Searches by time in a log, done at once."""
+"""Searches by time in a log, run to their end at once."""
 
 from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log import Log

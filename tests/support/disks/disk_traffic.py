@@ -1,4 +1,6 @@
-"""Writers and a consumer for a broker whose disk gets full: what was acknowledged is written down and compared."""
+"""Writers and a consumer for a broker whose disk becomes full. They note acknowledged records and check that none is
+lost.
+"""
 
 import os
 import threading
@@ -32,11 +34,11 @@ TRANSIENT = (
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
-"""What a commit may meet while a broker is started again, or a topic of the group deleted."""
+"""Errors that a commit may get while the broker restarts, or while a topic of the group is deleted."""
 
 
 class Writer:
-    """Writes numbered records to one partition as fast as the broker takes them, until told to end."""
+    """Writes numbered records to one partition as fast as the broker accepts them, until it must end."""
 
     def __init__(self, servers: str, topic: str, partition: int, size: int, settings: dict[str, object]) -> None:
         self.topic, self.partition = topic, partition
@@ -80,14 +82,14 @@ class Writer:
         self.numbers.append(int.from_bytes(value[:NUMBER_BYTES], "big"))
 
     def end(self) -> None:
-        """No new records; returns when all that were sent are acknowledged."""
+        """Sends no more records; returns when all sent records are acknowledged."""
         self._ends.set()
         self._thread.join()
         assert self._producer.flush(PATIENCE_S) == 0, "records are neither acknowledged nor refused"
         assert not self.errors, self.errors[:3]
 
     def give_up(self) -> None:
-        """No new records, and what is not yet acknowledged is dropped (its topic is deleted)."""
+        """Sends no more records, and drops unacknowledged ones (the topic is deleted)."""
         self._ends.set()
         self._thread.join()
         self._producer.purge()
@@ -95,7 +97,7 @@ class Writer:
 
 
 class Reader:
-    """A member of a group that reads and commits without end."""
+    """A member of a group that reads and commits until it must end."""
 
     def __init__(self, servers: str, group: str, topics: list[str]) -> None:
         self.records_count = 0
@@ -131,7 +133,7 @@ class Reader:
                 next_offsets[topic, partition] = offset + 1
                 self.records_count += 1
             try:
-                # Offsets are given, because librdkafka sends no commit without new ones.
+                # With explicit offsets, because librdkafka sends no commit if they have not changed.
                 places = [place for place in consumer.position(consumer.assignment()) if place.offset >= 0]
                 if places:
                     consumer.commit(offsets=places, asynchronous=False)
@@ -143,13 +145,13 @@ class Reader:
         consumer.close()
 
     def end(self) -> None:
-        """Leaves the group; nothing has gone wrong."""
+        """Leaves the group, and asserts that no error occurred."""
         self._ends.set()
         self._thread.join()
         assert not self.problems, self.problems[:3]
 
     def goes_on(self) -> None:
-        """Waits until it has committed several times from now on."""
+        """Waits until it has committed several more times."""
         before = self.commits_count
         eventually("commits to go on", lambda: self.commits_count >= before + 3)
 
@@ -161,7 +163,7 @@ def check_nothing_is_lost(servers: str, writer: Writer) -> tuple[int, int]:
     end offset was read are not checked.
     """
     acknowledged = len(writer.numbers)
-    # Retention may overtake it.
+    # Retention may delete the record before it is read.
     settings = {"auto.offset.reset": "earliest", "check.crcs": True}
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "check", **settings})
     place = TopicPartition(writer.topic, writer.partition, OFFSET_BEGINNING)
@@ -188,7 +190,7 @@ def check_nothing_is_lost(servers: str, writer: Writer) -> tuple[int, int]:
 
 
 def fill(file: Path) -> None:
-    """Appends to a file until the file system takes no byte more."""
+    """Appends to a file until the file system is full."""
     with file.open("ab", buffering=0) as filler:
         for chunk in (bytes(CHUNK), bytes(4096)):
             try:

@@ -1,4 +1,4 @@
-"""A file layer that fails as a test says: at the nth write, sync, open or rename, completely or after some bytes."""
+"""A file layer with injected failures: the nth write, sync, open or rename fails, completely or after some bytes."""
 
 import errno
 import os
@@ -11,8 +11,8 @@ from odradek.storage.files.files import CREATE, EXISTING, Buffer, Files
 class FaultyFiles(Files):
     """Counts down to a failure. ``fail("write", after=2)``: the third write from now on fails, and all later ones.
 
-    ``short_by`` makes a failing write take all but so many bytes first, as a disk that gets full does. ``repair()``
-    ends it.
+    ``short_by``: a failing write first writes all but this many bytes, as on a disk that becomes full. ``repair()``
+    ends the failures.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What may stand in a log directory in the place of a file, and must never be opened blindly."""
+"""Things other than regular files that may be in a log directory, and must not be opened without a check."""
 
 import os
 import socket
@@ -46,4 +46,4 @@ ODD: dict[str, tuple[Callable[[Path], None], str]] = {
     "out": (link_out, "ELOOP"),
     "loop": (link_loop, "ELOOP"),
 }
-"""What may stand in the place of a file: how it is made, and the errno that a reader names."""
+"""Name -> the function that makes such a thing instead of a file, and the errno that a reader reports."""

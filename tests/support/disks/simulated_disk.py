@@ -1,4 +1,4 @@
-"""A disk in memory that knows what was synced, so that a crash can undo any part of the rest.
+"""A disk in memory that records what was synced, so that a crash can undo any unsynced change.
 
 Owns: files and directories, each in its current state and in the states that a power failure may leave. Never does:
 touching the real file system. Invariants: every operation that changes anything is one write point and has a number.
@@ -8,8 +8,9 @@ Data for which `sync` or `sync_directory` has returned survives every crash.
                           or an intermediate content; so has the length. Pages without any of these are zeros
     names of a directory  each creation, renaming and removal since the last sync has, independently, happened or not
 
-A file system with a journal keeps names in order and seldom leaves such states. One that only keeps POSIX's promises
-may leave all of them. Source: POSIX fsync; "All File Systems Are Not Created Equal" (OSDI 2014).
+A file system with a journal keeps names in order and seldom leaves such states. A file system that only
+guarantees what POSIX requires may leave all of them. Source: POSIX fsync; "All File Systems Are Not Created Equal"
+(OSDI 2014).
 """
 
 import errno
@@ -29,15 +30,15 @@ from support.disks.simulated_nodes import (
     apply_write,
 )
 
-FIRST_DESCRIPTOR = 1 << 20  # no real file has it: a system call past this layer fails
+FIRST_DESCRIPTOR = 1 << 20  # no real descriptor: a system call that bypasses this layer fails
 
 
 class Crash(BaseException):
-    """The process ended here. No `except OSError` may catch it."""
+    """The process dies at this point. Not an OSError, so that no `except OSError` catches it."""
 
 
 class SimulatedDisk(Files):
-    """Files below `root`, which may exist on the real disk too (locks are taken there). Nothing is shared with it.
+    """Files below `root`. The directory may also exist on the real disk, where locks are taken; its files are not used.
 
     `before` is called before every write point with its number and the operation: it may call
     `survivors`, or raise. `crash_at`: the number of the write point before which the process ends, so that this
@@ -51,7 +52,7 @@ class SimulatedDisk(Files):
         self.crash_at: int | None = None
         self.before: Callable[[int, str], None] | None = None
         self.faults: dict[int, int] = {}
-        """Write point -> the errno with which it fails; of a write, half of the bytes are taken first."""
+        """Write point -> the errno with which it fails. A write first writes half of its bytes."""
         self._tree = SimulatedDirectory()
         self._open: dict[int, SimulatedFile] = {}
         self._next_descriptor = FIRST_DESCRIPTOR
@@ -74,10 +75,11 @@ class SimulatedDisk(Files):
             raise OSError(self.faults[number], os.strerror(self.faults[number]), what)
 
     def survivors(self, root: Path, chance: random.Random, *, has_power: bool) -> "SimulatedDisk":
-        """The disk that the next start finds, as seen from `root`.
+        """The disk that the next start finds below `root`.
 
-        With power only the process has died: everything is there, and of a write that is about to happen any part;
-        what was not synced can still be lost later. Without, what was not synced is there or not.
+        If the power stays on, only the process has died: all completed operations are kept, and any part of a write
+        that was about to happen; unsynced data can still be lost in a later power failure. Otherwise each unsynced
+        change is either kept or lost.
         """
         disk = type(self)(root, self.now_ms)
         copies: dict[int, SimulatedFile] = {}
@@ -158,7 +160,7 @@ class SimulatedDisk(Files):
         raise _error(errno.ENOENT if node is None else errno.EISDIR, path)
 
     def files_below(self, path: Path) -> Iterable[tuple[Path, bytes]]:
-        """(path, content) of every file there, in the order of their names."""
+        """(path, content) of every file below a directory, sorted by name."""
         for entry in self.list(path):
             if entry.is_dir():
                 yield from self.files_below(path / entry.name)
@@ -166,7 +168,7 @@ class SimulatedDisk(Files):
                 yield path / entry.name, bytes(self._file(path / entry.name).data)
 
     def put(self, path: Path, data: bytes) -> None:
-        """Places a file, durable, without being a write point: for tests that damage a directory."""
+        """Writes a durable file. This is not a write point. For tests that damage a directory."""
         parent = self._directory_at(path.parent)
         parent.names[path.name] = parent.durable[path.name] = SimulatedFile(data, self.now_ms)
 
@@ -227,7 +229,7 @@ class SimulatedDisk(Files):
             self.truncate(descriptor, size)
 
     def lock(self, descriptor: int) -> None:
-        """Nothing: no other process sees this disk."""
+        """Does nothing: no other process uses this disk."""
 
     def space(self, path: Path) -> tuple[int, int]:
         return 1 << 40, 1 << 41
@@ -262,7 +264,7 @@ class SimulatedDisk(Files):
             parent.note(path.name, None, node)
 
     def check_unused(self, path: Path) -> None:
-        """Raises OSError if a file must not be renamed or removed now; here it always may be."""
+        """Raises OSError if a file must not be renamed or removed now. Here that is always allowed."""
 
     def remove_directory(self, path: Path) -> None:
         if self._directory_at(path).names:
@@ -303,9 +305,9 @@ class SimulatedDisk(Files):
 
 
 class StrictDisk(SimulatedDisk):
-    """Refuses to rename or remove a file that is open, or a directory that holds one, as Windows does.
+    """Refuses to rename or remove an open file, or a directory with an open file, as Windows does.
 
-    `refused` are the attempts: code that goes on after the error must be found all the same.
+    `refused`: the attempts, so that a test also notices code that ignores the error.
     """
 
     def __init__(self, root: Path, now_ms: int = START_MS) -> None:

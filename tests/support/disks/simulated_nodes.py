@@ -1,4 +1,4 @@
-"""The files and directories of a simulated disk: the current state, the synced one, and the changes between the two.
+"""The files and directories of a simulated disk: the current state, the synced state, and the changes between them.
 
 Owns: what a power failure may leave of each (simulated_disk.py describes it). Never does: paths, descriptors, faults.
 """
@@ -20,7 +20,7 @@ class SimulatedFile:
         self.durable = durable
         self.data = bytearray(durable)
         self.journal: list[tuple[int, bytes | None]] = []
-        """Since the last sync: (position, bytes written), or (length, None)."""
+        """The changes since the last sync: (position, bytes written), or (length, None) for a truncation."""
         self.modified_ms = modified_ms
 
     def note(self, position: int, data: bytes | None) -> None:
@@ -88,7 +88,7 @@ class SimulatedDirectory:
         self.journal.clear()
 
     def after_power_loss(self, chance: random.Random, luck: "Luck") -> "dict[str, Node]":
-        """The names that the disk may hold."""
+        """The names that the directory may have after a power failure."""
         names = dict(self.durable)
         for gone, come, node in self.journal:
             if luck.has_happened(chance):
@@ -107,7 +107,7 @@ def _rename(names: dict[str, Node], gone: str | None, come: str | None, node: No
 
 
 class Luck:
-    """How one power failure treats unsynced changes: all are lost, all are kept, or each is decided on its own."""
+    """What one power failure does to unsynced changes: all are lost, all are kept, or each is decided at random."""
 
     def __init__(self, chance: random.Random) -> None:
         self.kept = chance.choice([0.0, 0.1, 0.5, 0.5, 0.9, 1.0])
@@ -116,14 +116,14 @@ class Luck:
         return chance.random() < self.kept
 
     def version(self, chance: random.Random, versions: int) -> int:
-        """Up to which entry of a journal something has reached the disk."""
+        """The number of entries of a journal that have reached the disk."""
         if self.has_happened(chance):
             return versions
         return chance.choice([0, 0, chance.randint(0, versions)]) if self.kept else 0
 
 
 class SimulatedEntry:
-    """An entry of `Files.list` for a simulated file: the part of os.DirEntry that is used."""
+    """An entry of `Files.list` for a simulated file: with the part of os.DirEntry that the code uses."""
 
     __slots__ = ("_node", "name", "path")
 

@@ -1,4 +1,4 @@
-"""A file system of a given size for a test: a tmpfs in a mount namespace of its own, which ends with the test."""
+"""A file system of a given size for a test: a tmpfs in its own mount namespace, which is removed after the test."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 
 KEEP = 'mount -t tmpfs -o size="$2" tmpfs "$1" && echo mounted && exec cat'
-"""Mounts, says so, and keeps the namespace until its input ends: with the test at the latest."""
+"""Mounts the file system, reports it, and keeps the namespace until its input ends, at the latest with the test."""
 
 
 class SmallDisk:
@@ -33,23 +33,25 @@ class SmallDisk:
 
     @property
     def prefix(self) -> list[str]:
-        """The words to put before a command so that it sees the file system."""
+        """The words before a command that make it see the file system."""
         assert self._keeper is not None
         return ["nsenter", "-t", str(self._keeper.pid), "-U", "-m", "--preserve-credentials"]
 
     @property
     def seen_from_here(self) -> Path:
-        """The file system's root as this process can look at it."""
+        """The path at which this process sees the file system."""
         assert self._keeper is not None
         return Path(f"/proc/{self._keeper.pid}/root{self.mount_point}")
 
     def resize(self, size_bytes: int) -> None:
-        """Changes the size, also while processes use it. subprocess.CalledProcessError if more is stored there."""
+        """Changes the size, also while processes use it. Raises subprocess.CalledProcessError if it holds more than
+        that.
+        """
         options = f"remount,size={size_bytes}"
         subprocess.run([*self.prefix, "mount", "-o", options, str(self.mount_point)], check=True)
 
     def shrink(self) -> None:
-        """Makes it just as large as what is stored there. Others may store something at the same time."""
+        """Makes it just as large as its content. Other processes may write to it at the same time."""
         while True:
             facts = os.statvfs(self.seen_from_here)
             used = (facts.f_blocks - facts.f_bfree) * facts.f_frsize

@@ -9,7 +9,7 @@ class UnsyncedFiles(Files):
     """Files whose syncs do nothing."""
 
     def sync(self, descriptor: int) -> None:
-        """Nothing: the page cache is enough here."""
+        """Does nothing: the page cache is enough for these tests."""
 
     def sync_directory(self, path: Path) -> None:
-        """Nothing: the page cache is enough here."""
+        """Does nothing: the page cache is enough for these tests."""

@@ -1,8 +1,8 @@
 """A Docker engine for the tests of the image: a running one, or a private one that ends with the tests.
 
 As root a ``dockerd`` is started on a socket and a store of its own, in a temporary directory; it leaves the machine's
-firewall, bridges and forwarding alone. Where CI=true, Debian's packages are installed for it. Elsewhere nothing is
-installed: EngineMissingError says what is missing.
+firewall, bridges and forwarding alone. If CI=true, it installs Debian's packages. Otherwise it installs nothing,
+and EngineMissingError says what is missing.
 """
 
 import os
@@ -20,21 +20,21 @@ STOP_TIMEOUT_S = 30.0
 
 
 class EngineMissingError(Exception):
-    """No Docker engine can be had; the text says why."""
+    """No Docker engine is available; the text says why."""
 
 
 class Engine:
-    """A Docker engine that answers, driven through its command line."""
+    """A running Docker engine, used through its command line."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         self.directory = directory
-        """Temporary; gone when the engine is."""
+        """A temporary directory, removed after the engine has stopped."""
         self._environment = {**os.environ, **environment}
 
     def attempt(
         self, *arguments: str, timeout_s: float = 300, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Runs ``docker ARGUMENTS``; the caller looks at ``returncode``. Both outputs come as ``stdout``."""
+        """Runs ``docker ARGUMENTS``; the caller checks ``returncode``. ``stdout`` has both outputs."""
         return subprocess.run(
             ["docker", *arguments],
             env={**self._environment, **(environment or {})},
@@ -115,7 +115,7 @@ def _private_engine(directory: Path) -> Iterator[Engine]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends the engine, and with it its containerd; kills what is left of its session."""
+    """Stops the engine and its containerd; kills the remaining processes of its session."""
     process.terminate()
     try:
         process.wait(STOP_TIMEOUT_S)
@@ -164,7 +164,8 @@ def _engine_package() -> str:
 
 
 def compose_environment(engine: Engine) -> dict[str, str]:
-    """The environment in which ``docker compose`` works: as it is, or with Debian's newer plugin, unpacked only.
+    """The environment in which ``docker compose`` works: this one, or one with Debian's newer plugin, which is only
+    unpacked.
 
     Raises EngineMissingError.
     """

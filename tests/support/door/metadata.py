@@ -10,11 +10,11 @@ from odradek.storage.files.files import Files
 
 METADATA = "__cluster_metadata-0"
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "1000"}
-"""For a broker that is to write a snapshot soon after it has started."""
+"""Configs of a broker that writes a snapshot soon after its start."""
 
 
 def metadata_records(log_dir: Path) -> list[tuple[Message, int]]:
-    """Every record of the log's segments, in order, each with its version; NoOps are left out."""
+    """Every record of the log's segments in order, with its version, without NoOps."""
     return [
         (record.message, record.version)
         for path in sorted((log_dir / METADATA).glob("*.log"))

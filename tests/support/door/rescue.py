@@ -1,4 +1,4 @@
-"""``odradek storage adopt`` in a process of its own, and what a directory's bytes are before and after."""
+"""Runs ``odradek storage adopt`` in its own process, and compares a directory's bytes before and after."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ class Adopted:
 
 
 def lose_metadata(log_dir: Path) -> None:
-    """Removes what says which topics there were: the metadata log and meta.properties."""
+    """Removes the files that name the topics: the metadata log and meta.properties."""
     shutil.rmtree(log_dir / "__cluster_metadata-0")
     (log_dir / "meta.properties").unlink()
     (log_dir / "bootstrap.checkpoint").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What kafka-python and aiokafka read of a broker: every record of some topics, and a group's committed offsets.
+"""Reads a broker with kafka-python and aiokafka: every record of some topics, and a group's committed offsets.
 
 confluent-kafka's view is ``take_snapshot`` in snapshot.py.
 """
@@ -21,7 +21,7 @@ def _seen(record: Any) -> Record:
 
 
 def read_with_kafka_python(servers: str, topics: Iterable[str]) -> Records:
-    """Every record that is not of an open or aborted transaction, by partition."""
+    """Every committed record by partition (none of an open or aborted transaction)."""
     from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(bootstrap_servers=servers, group_id=None, isolation_level="read_committed")
@@ -40,7 +40,7 @@ def read_with_kafka_python(servers: str, topics: Iterable[str]) -> Records:
 
 
 def committed_of_kafka_python(servers: str, group: str, partitions: Iterable[tuple[str, int]]) -> Committed:
-    """A group's committed offsets, of the partitions that have one."""
+    """A group's committed offsets by partition, without those that have none."""
     from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(bootstrap_servers=servers, group_id=group)
@@ -50,7 +50,7 @@ def committed_of_kafka_python(servers: str, group: str, partitions: Iterable[tup
 
 
 def read_with_aiokafka(servers: str, topics: Iterable[str]) -> Records:
-    """Every record that is not of an open or aborted transaction, by partition."""
+    """Every committed record by partition (none of an open or aborted transaction)."""
     from aiokafka import AIOKafkaConsumer, TopicPartition
 
     async def read() -> Records:
@@ -58,7 +58,7 @@ def read_with_aiokafka(servers: str, topics: Iterable[str]) -> Records:
         await consumer.start()
         partitions = []
         for name in topics:
-            await consumer._client.add_topic(name)  # it knows only the topics that it was told of
+            await consumer._client.add_topic(name)  # it only knows the topics that were named to it
             partitions += [TopicPartition(name, index) for index in sorted(consumer.partitions_for_topic(name) or ())]
         consumer.assign(partitions)
         await consumer.seek_to_beginning(*partitions)
@@ -76,7 +76,7 @@ def read_with_aiokafka(servers: str, topics: Iterable[str]) -> Records:
 
 
 def committed_of_aiokafka(servers: str, group: str, partitions: Iterable[tuple[str, int]]) -> Committed:
-    """A group's committed offsets, of the partitions that have one."""
+    """A group's committed offsets by partition, without those that have none."""
     from aiokafka import AIOKafkaConsumer, TopicPartition
 
     async def ask() -> Committed:

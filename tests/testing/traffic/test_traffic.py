@@ -145,7 +145,10 @@ def test_the_file_is_for_people_and_diff(kafka: InProcessBroker) -> None:
         ('{"odradek_traffic": 2}', "line 1: this version reads format 1, not 2"),
         ('{"odradek_traffic": 1}\n[]', "line 2: a line must be an object"),
         ('{"odradek_traffic": 1}\n{"request": {}}', "line 2: 'number' is missing"),
-        ('{"odradek_traffic": 1}\n{"answer_to": 3, "answer": null, "time": "x"}', "line 2: the answer to 3 comes before"),
+        (
+            '{"odradek_traffic": 1}\n{"answer_to": 3, "answer": null, "time": "x"}',
+            "line 2: the answer to 3 comes before",
+        ),
     ],
 )
 def test_a_file_that_is_not_a_recording(text: str, problem: str) -> None:
@@ -180,7 +183,9 @@ def test_a_full_recording_refuses_to_be_looked_at(kafka: InProcessBroker) -> Non
 def test_waiting_says_what_came(kafka: InProcessBroker) -> None:
     with kafka.record() as traffic:
         AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "client.id": "admin"}).list_topics()
-        with pytest.raises(TimeoutError, match=r"(?s)0 of 1 Fetch requests.*recorded so far:.*Metadata v.*\(admin\): ok"):
+        with pytest.raises(
+            TimeoutError, match=r"(?s)0 of 1 Fetch requests.*recorded so far:.*Metadata v.*\(admin\): ok"
+        ):
             traffic.wait_for("Fetch", timeout_s=0.1)
 
 
