@@ -1,16 +1,16 @@
 """The order of the tests, and which of them one worker of pytest-xdist takes at once (``make test`` has three workers).
 
-A worker takes one file after the other, or a whole folder where its tests share what is dear to start. Files whose
+A worker takes one file after another, or a whole folder if its tests share something that is slow to start. Files whose
 tests mostly wait (for sessions to end, for JVMs to start) are spread evenly among those that mostly compute, so that
-the workers neither compete for the processors nor leave them idle. Of both, what takes longest comes first, so that no
-worker is left alone with it at the end. Without workers the order is the same.
+the workers neither compete for the processors nor leave them idle. Of both kinds the longest come first, so that no
+worker runs a long one alone at the end. Without workers the order is the same.
 """
 
 from collections.abc import Iterable
 from functools import partial
 
 TOGETHER = ("tests/parity/", "tests/docker/")
-"""Folders of one Kafka beside one broker of ours, and of one Docker engine."""
+"""Folders whose tests share a Kafka and a broker of ours, or a Docker engine."""
 WAITING = (
     "tests/parity/",
     "tests/cluster/test_fire.py",
@@ -26,7 +26,7 @@ WAITING = (
     "tests/pages/",
     "tests/systems/",
 )
-"""Tests that use 0.2 to 0.8 of a processor."""
+"""Tests that mostly wait: they use 0.2 to 0.8 of a processor."""
 COMPUTING = (
     "tests/docker/",
     "tests/pipeline/compact/",
@@ -36,7 +36,7 @@ COMPUTING = (
     "tests/pipeline/",
     "tests/scale/",
 )
-"""The first of the others."""
+"""The longest of the other tests."""
 
 
 def unit(node_id: str) -> str:
@@ -45,7 +45,7 @@ def unit(node_id: str) -> str:
 
 
 def places(node_ids: Iterable[str]) -> dict[str, tuple[float, bool]]:
-    """Unit -> what to sort it by. Units of which one list says no more keep their order."""
+    """Unit -> its sort key. Units in neither list keep their order."""
     units = list(dict.fromkeys(map(unit, node_ids)))
     found: dict[str, tuple[float, bool]] = {}
     for is_waiting, first in ((True, WAITING), (False, COMPUTING)):

@@ -1,9 +1,8 @@
-"""pytest as CI runs it: a test that failed is tried once more, in a process of its own, and named if it passes then.
+"""pytest as CI runs it: a failed test is tried once more, in its own process, and reported if it then passes.
 
 Apache Kafka's own CI does the same with the same numbers (``maxTestRetries=1``, ``maxTestRetryFailures=3``): among ten
-thousand tests, thousands of them with unmodified clients and real brokers, some meet now and then a client's own race.
-A test that passes at the second try is a bug to be found all the same: it is printed last. ``make test`` never tries
-twice.
+thousand tests, thousands of them with unmodified clients and real brokers, a few occasionally hit a race of a client.
+A test that passes at the second try is still a defect to find, so it is printed last. ``make test`` never tries twice.
 """
 
 import subprocess
@@ -12,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-MOST_FAILED = 3  # more than this are no accident: none of them is tried again
+MOST_FAILED = 3  # more failures are no accident: none of them is tried again
 
 
 class FailedTests:
-    """A pytest plugin that keeps the node ids of the tests that failed, in a fixture or in themselves."""
+    """A pytest plugin that collects the node ids of tests that failed, in a fixture or in the test."""
 
     def __init__(self) -> None:
         self.node_ids: list[str] = []
         self.root = Path()
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Takes the directory that node ids are relative to."""
+        """Notes the directory to which node ids are relative."""
         self.root = config.rootpath
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

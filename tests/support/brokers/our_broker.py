@@ -70,7 +70,7 @@ class OurBroker:
 
     @property
     def running_pid(self) -> int | None:
-        """The process id; None if the broker is not running. Any thread may call this."""
+        """The process id; None before a start and after a stop or kill. Any thread may call this."""
         process = self._process
         return None if process is None else process.pid
 

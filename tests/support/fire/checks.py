@@ -1,16 +1,16 @@
-"""What must hold of a history under faults: pure functions, named as Jepsen's checks for Kafka name the anomaly.
+"""Checks of a history under faults: pure functions, each named after the anomaly that it finds, as in Jepsen's checks
+for Kafka.
 
-Each takes a :class:`History` and returns the anomalies in words; a clean history has no anomaly. What each kind of
-writer is promised:
+Each takes a :class:`History` and returns its anomalies as texts. The guarantees for each kind of writer:
 
 | writer | settings | promise |
 |---|---|---|
-| plain | acks=1, idempotence off | acknowledged records are there; retries may repeat and reorder them |
-| idempotent | acks=all, idempotence on | the same, once, and in the order of sending |
-| transactional | transactional.id | the same for committed transactions, all or nothing; aborted ones are never seen |
+| plain | acks=1, idempotence off | acknowledged records are not lost; retries may duplicate and reorder them |
+| idempotent | acks=all, idempotence on | acknowledged records are stored once and in the order of sending |
+| transactional | transactional.id | the same for committed transactions, as a whole; aborted ones are never read |
 
-Readers read committed records. Source of the names: ``jepsen/tests/kafka.clj``; the others (torn transactions, zombies'
-commits, what falls) are ours.
+Readers read committed records. Source of the names: ``jepsen/tests/kafka.clj``; the others (torn
+transactions, zombies' commits, falling offsets) are ours.
 """
 
 from collections import defaultdict
@@ -22,12 +22,12 @@ Check = Callable[[History], list[str]]
 
 
 def lost_write(history: History) -> list[str]:
-    """A promised record is missing although a later one of its partition is there."""
+    """A guaranteed record is missing, although a later one of its partition exists."""
     return [f"{value} at {place}" for value, place, is_passed in _missing(history) if is_passed]
 
 
 def unseen(history: History) -> list[str]:
-    """A promised record is missing at the end of its partition."""
+    """A guaranteed record is missing at the end of its partition."""
     return [f"{value} at {place}" for value, place, is_passed in _missing(history) if not is_passed]
 
 
@@ -43,11 +43,11 @@ def _missing(history: History) -> Iterator[tuple[int, Place, bool]]:
 
 
 def duplicate(history: History) -> list[str]:
-    """A record stands at two places, and its writer was promised that it does not.
+    """A record is stored twice, although its writer has a guarantee against that.
 
-    librdkafka breaks that promise itself: after a fail-over it may send a later batch before those that it has to send
-    again. The leader refuses it as out of order, librdkafka raises its producer epoch, and sends what may be stored
-    already under the new one. No broker can know such a batch again, so places with different epochs do not count.
+    librdkafka itself breaks this guarantee: after a fail-over it may send a later batch before those that it has to
+    resend. The leader refuses it as out of order. librdkafka then raises its producer epoch and resends batches that
+    may be stored already. A broker cannot recognize such a batch, so places with different epochs are not reported.
     """
     may_repeat = {send.value for send in history.sends if send.kind == PLAIN}
     places: dict[int, set[Place]] = defaultdict(set)
@@ -64,7 +64,7 @@ def duplicate(history: History) -> list[str]:
 
 
 def _were_sent_apart(history: History, at: set[Place]) -> bool:
-    """Whether each place was written under a producer epoch of its own."""
+    """Whether each place was written with another producer epoch."""
     writers = [history.writers.get(place) for place in at]
     return None not in writers and len(set(writers)) == len(at)
 
@@ -98,7 +98,7 @@ def precommitted_read(history: History) -> list[str]:
 
 
 def torn_transaction(history: History) -> list[str]:
-    """Only a part of a transaction is there that was committed, or whose outcome is unknown."""
+    """Only a part is stored of a transaction that was committed, or whose outcome is unknown."""
     there = set(history.final.values())
     return [
         f"{transaction.name}: of {transaction.values} only {sorted(there.intersection(transaction.values))}"
@@ -108,7 +108,7 @@ def torn_transaction(history: History) -> list[str]:
 
 
 def inconsistent_offsets(history: History) -> list[str]:
-    """Two records at one place."""
+    """Two records have the same partition and offset."""
     values: dict[Place, set[int]] = defaultdict(set)
     for value, place in history.acknowledged.items():
         if place.offset >= 0:
@@ -122,22 +122,22 @@ def inconsistent_offsets(history: History) -> list[str]:
 
 
 def nonmonotonic_poll(history: History) -> list[str]:
-    """A reader went back from one poll to a later one, without a new assignment."""
+    """A reader went back to lower offsets between two polls, without a new assignment."""
     return [f"{poll.process}: {before} then {place}" for poll, before, place in _steps(history) if place <= before]
 
 
 def int_nonmonotonic_poll(history: History) -> list[str]:
-    """A reader went back within one poll."""
+    """A reader went back to lower offsets within one poll."""
     return [f"{poll.process}: {before} then {place}" for poll, before, place in _inner(history) if place <= before]
 
 
 def poll_skip(history: History) -> list[str]:
-    """A reader passed over committed records from one poll to a later one, without a new assignment."""
+    """A reader skipped committed records between two polls, without a new assignment."""
     return _skips(history, _steps(history))
 
 
 def int_poll_skip(history: History) -> list[str]:
-    """A reader passed over committed records within one poll."""
+    """A reader skipped committed records within one poll."""
     return _skips(history, _inner(history))
 
 
@@ -179,12 +179,12 @@ def _skips(history: History, steps: Iterator[Step]) -> list[str]:
 
 
 def nonmonotonic_send(history: History) -> list[str]:
-    """Records of one producer stand in another order than that of sending."""
+    """Records of one producer are stored in another order than they were sent."""
     return _disordered(history, within_transaction=False)
 
 
 def int_nonmonotonic_send(history: History) -> list[str]:
-    """Records of one transaction stand in another order than that of sending."""
+    """Records of one transaction are stored in another order than they were sent."""
     return _disordered(history, within_transaction=True)
 
 
@@ -205,7 +205,7 @@ def _disordered(history: History, *, within_transaction: bool) -> list[str]:
 
 
 def zombie_commit(history: History) -> list[str]:
-    """A producer committed what it asked to commit after another one had taken its transactional id over."""
+    """A commit succeeded that its producer requested after another one had taken over the transactional id."""
     starts: dict[str, list[Started]] = defaultdict(list)
     ids: dict[str, str] = {}
     for started in history.started:
@@ -223,7 +223,7 @@ def zombie_commit(history: History) -> list[str]:
 
 
 def unseen_by_group(history: History) -> list[str]:
-    """A committed record came to no member of a group of readers."""
+    """No member of a group of readers received a committed record."""
     found = []
     for kind in (GROUP_READER, CONSUMER_READER):
         polls = [poll for poll in history.polls if poll.kind == kind]
@@ -234,7 +234,7 @@ def unseen_by_group(history: History) -> list[str]:
 
 
 def changed_read(history: History) -> list[str]:
-    """A record that a reader has seen, of an aborted transaction too, is gone or is another one at the end."""
+    """A record that a reader has seen is missing or different at the end, also if its transaction was aborted."""
     return [
         f"{value} at {place}, then {history.everything.get(place)}, by {poll.process}"
         for poll in history.glimpses
@@ -244,12 +244,12 @@ def changed_read(history: History) -> list[str]:
 
 
 def falling_high_watermark(history: History) -> list[str]:
-    """A partition's high watermark fell from one answer to the next one, whoever led it."""
+    """A partition's high watermark decreased between two answers, of the same or different leaders."""
     return [line for group, line in _falls(history) if group is None]
 
 
 def falling_commit(history: History) -> list[str]:
-    """A group's committed offset went back, or is lower at the end than one that was acknowledged or read before."""
+    """A group's committed offset decreased, or is at the end lower than one that was acknowledged or read before."""
     found = [line for group, line in _falls(history) if group is not None]
     for one in history.offsets:
         if one.group is not None:
@@ -293,7 +293,7 @@ CHECKS: dict[str, Check] = {
 
 
 def anomalies(history: History) -> dict[str, list[str]]:
-    """By name, what of all checks was found."""
+    """Name of each check that found something -> the anomalies."""
     return {name: found for name, check in CHECKS.items() if (found := check(history))}
 
 

@@ -1,4 +1,4 @@
-"""The workers under fire: started, replaced, paused, taken over, and waited for until each has made progress."""
+"""The workers under fire: starts, replaces and pauses them, takes over their ids, and waits for their progress."""
 
 import time
 from pathlib import Path
@@ -16,13 +16,13 @@ MAY_BE_TAKEN_OVER = (TRANSACTIONAL, TELLER)
 
 
 class FireCrew:
-    """The workers at work, those that have left, and the faults that hit workers."""
+    """The running workers, the ended ones, and the faults of workers."""
 
     def __init__(self, servers: str, directory: Path, chance: Random, commands: dict[str, list[str]]) -> None:
-        """``servers``: the brokers' addresses. ``commands``: the programs of roles that are not Python's, by the role's
-        name."""
+        """``servers``: the brokers' addresses. ``commands``: role -> the command of its program, if that is not written
+        in Python."""
         self.done: list[str] = []
-        """The faults so far, those of others too."""
+        """The faults so far, including those that others noted."""
         self.workers: list[FireWorker] = []
         self._servers = servers
         self._directory = directory
@@ -42,7 +42,7 @@ class FireCrew:
             file.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
     def clocks_are_right_again(self) -> None:
-        """A coordinator whose clock was ahead has ended transactions before their time."""
+        """Notes that wrong clocks are over. While its clock was ahead, a coordinator aborted transactions too early."""
         self._clocks_were_wrong_until_ns = time.monotonic_ns()
 
     @property
@@ -51,7 +51,7 @@ class FireCrew:
         return [worker.journal for worker in (*self._left, *self.workers)]
 
     def start(self, kind: str, name: str) -> FireWorker:
-        """One more worker."""
+        """Starts one more worker."""
         number = len(self.workers) + len(self._left) + 1
         journal = self._directory / f"{number:03d}-{name}.journal"
         command = self._commands.get(name, PYTHON_WORKER)
@@ -62,7 +62,7 @@ class FireCrew:
     def wait_for_all(self) -> None:
         """Waits until every worker has made progress. Raises AssertionError if one does not."""
         for worker in list(self.workers):
-            if worker.specification.kind != ASKER:  # the tellers get no further without it
+            if worker.specification.kind != ASKER:  # the tellers wait for it
                 self._wait_for(worker)
 
     def _wait_for(self, worker: FireWorker) -> None:
@@ -73,7 +73,8 @@ class FireCrew:
             if worker.has_got_on(start):
                 return True
             assert all(one.is_alive for one in self.workers if one.specification.kind == ASKER), found()
-            if worker.outlasted_its_transaction(self._clocks_were_wrong_until_ns):  # also without any fault of ours
+            # This also happens without an injected fault.
+            if worker.outlasted_its_transaction(self._clocks_were_wrong_until_ns):
                 worker.wait()
                 worker, start = self._succeed(worker), 0
             assert worker.is_alive, found()
@@ -86,7 +87,7 @@ class FireCrew:
         eventually(found, has_got_on, patience_s=PATIENCE_S)
 
     def strike(self, fault: str) -> None:
-        """One fault of a worker by chance."""
+        """Injects one random fault of a worker."""
         kinds = MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
         victim = self._chance.choice([w for w in self.workers if w.specification.kind in kinds])
         seconds = self._chance.uniform(0.3, 2.0)
@@ -110,7 +111,9 @@ class FireCrew:
                 raise ValueError(fault)
 
     def _resume(self, victim: FireWorker) -> None:
-        """Continues, or is fenced and replaced: a pause may outlast the timeout of its transaction."""
+        """Continues a paused worker. If it was fenced, replaces it: the pause may have exceeded its transaction
+        timeout.
+        """
         start = victim.journal.stat().st_size
         victim.resume()
         eventually(
@@ -128,15 +131,15 @@ class FireCrew:
         self._succeed(victim)
 
     def _succeed(self, victim: FireWorker) -> FireWorker:
-        """Another one in the same role, with the same transactional id."""
+        """Starts another worker in the same role with the same transactional id."""
         self.workers.remove(victim)
         self._left.append(victim)
         return self.start(victim.specification.kind, victim.specification.name)
 
     def _settle(self, victim: FireWorker, successor: FireWorker) -> None:
-        """Waits until one of two with one transactional id was fenced; nearly always the first.
+        """Waits until one of two workers with the same transactional id was fenced: nearly always the older one.
 
-        It may have met another error before, and have taken the id back.
+        The older one may have restarted after another error, and have taken the id back.
         """
         eventually(
             f"one of two {successor.specification} is fenced after {self.done}",
@@ -150,7 +153,7 @@ class FireCrew:
         victim.wait()
 
     def _wait_until_started(self, worker: FireWorker) -> None:
-        """Until it has its transactional id."""
+        """Waits until it has its transactional id."""
 
         def has_started() -> bool:
             assert worker.is_alive or '"started"' in worker.journal.read_text(), worker.log_file.read_text()
@@ -161,7 +164,7 @@ class FireCrew:
         )
 
     def end(self, kinds: tuple[str, ...]) -> None:
-        """Ends the workers of some kinds in order."""
+        """Ends the workers of some kinds cleanly."""
         ending = [worker for worker in self.workers if worker.specification.kind in kinds]
         for worker in ending:
             worker.end()

@@ -1,20 +1,20 @@
-"""What writers and readers saw while faults went on around them: each process' journal, and all of them as one history.
+"""What writers and readers saw during faults: the journal of each process, and all journals as one history.
 
 A line of a journal is a JSON array: time (ns of the monotonic clock, which all processes share), event, facts.
 
-    starting KIND ID           it asks for its producer id; its transactional id, or null
-    started KIND ID            it may write from now on
+    starting KIND ID           before InitProducerId; ID: the transactional id, or null
+    started KIND ID            it has its producer id
     begin TXN                  a transaction begins
     send VALUE PARTITION TXN   before the send; TXN null outside of transactions
     acked VALUE PARTITION OFFSET
-    committing TXN, committed TXN, aborting TXN, aborted TXN    before asking, and after the answer
-    assigned PARTITIONS        a reader's positions were set anew
+    committing TXN, committed TXN, aborting TXN, aborted TXN    before the request, and after the answer
+    assigned PARTITIONS        a reader's positions were reset
     poll [[PARTITION, OFFSET, VALUE], ...]
     glimpse [[PARTITION, OFFSET, VALUE], ...]    records that may be of open or aborted transactions
     ends [[PARTITION, OFFSET], ...]              high watermarks, as the leaders answer
     offsets GROUP [[PARTITION, OFFSET], ...]     committed offsets: acknowledged to a member, or read by the watcher
-    told COUNT                 so many transfers were carried out
-    fenced, again REASON       another one has taken over; it begins anew after an error
+    told COUNT                 COUNT more transfers were carried out
+    fenced, again REASON       another process has taken over; it restarts after an error
 """
 
 import json
@@ -35,18 +35,20 @@ ASKER, TELLER = "asker", "teller"
 
 
 class FireJournal:
-    """The writing half: one process'."""
+    """Writes the journal of one process."""
 
     def __init__(self, path: Path) -> None:
         self._directory = path.parent
         self._file = path.open("a", buffering=1)
 
     def write(self, event: str, *facts: Any) -> None:
-        """Notes an event now; the line is with the system when this returns, so that a kill leaves it."""
+        """Writes an event with the current time. When this returns, the operating system has the line, so that a kill
+        does not lose it.
+        """
         self._file.write(json.dumps([time.monotonic_ns(), event, *facts]) + "\n")
 
     def transfers_told(self) -> int:
-        """How many transfers all tellers have noted so far; of one that was killed the last may be missing."""
+        """The number of transfers in all journals of tellers so far. The last one of a killed teller may be missing."""
         lines = (line for path in self._directory.glob("*-teller-*.journal") for line in path.read_text().splitlines())
         return sum(int(line.rpartition(",")[2].strip(" ]")) for line in lines if '"told", ' in line and line[-1] == "]")
 
@@ -81,7 +83,7 @@ class Transaction:
 
     @property
     def is_committed(self) -> bool:
-        """Whether its producer was told so."""
+        """Whether its producer got the answer that it is committed."""
         return self.outcome == "committed"
 
     @property
@@ -91,7 +93,7 @@ class Transaction:
 
 
 class Started(NamedTuple):
-    """A producer took its transactional id over."""
+    """A producer took over its transactional id."""
 
     process: str
     transactional_id: str
@@ -100,7 +102,7 @@ class Started(NamedTuple):
 
 
 class Poll(NamedTuple):
-    """The records of one poll, in order; ``after_assignment``: the positions were set anew since the last one."""
+    """The records of one poll, in order; ``after_assignment``: the positions were reset since the previous poll."""
 
     process: str
     kind: str
@@ -110,7 +112,7 @@ class Poll(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """Offsets of partitions that a process was told. ``group``: of the committed ones; None: high watermarks."""
+    """Offsets of partitions that a process received: committed ones of ``group``, or high watermarks if it is None."""
 
     process: str
     kind: str
@@ -120,28 +122,28 @@ class Offsets(NamedTuple):
 
 @dataclass
 class History:
-    """All journals together, and what stands in the topic at the end."""
+    """All journals together, and the content of the topics at the end."""
 
     sends: list[Send] = field(default_factory=list)
     acknowledged: dict[int, Place] = field(default_factory=dict)
-    """Offset -1: the broker only knew that it has the record (``DUPLICATE_SEQUENCE_NUMBER``)."""
+    """The offset is -1 if the broker only answered that it has the record (``DUPLICATE_SEQUENCE_NUMBER``)."""
     transactions: dict[str, Transaction] = field(default_factory=dict)
     started: list[Started] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
     glimpses: list[Poll] = field(default_factory=list)
     offsets: list[Offsets] = field(default_factory=list)
     committed: dict[str, dict[int, int]] = field(default_factory=dict)
-    """Group -> partition -> the offset that is committed at the end."""
+    """Group -> partition -> the committed offset at the end."""
     everything: dict[Place, int] = field(default_factory=dict)
-    """What a reader of all records finds at the end."""
+    """The records at the end, uncommitted ones included."""
     final: dict[Place, int] = field(default_factory=dict)
-    """What a reader of committed records finds when all has come to rest, from the first offset to the last."""
+    """The committed records at the end, after all workers have ended, by rising offset."""
 
     writers: dict[Place, tuple[int, int]] = field(default_factory=dict)
-    """Producer id and epoch of each record, if the logs were looked into."""
+    """Producer id and epoch of each record, if the logs were read."""
 
     def promised(self) -> list[Send]:
-        """The sends whose record must be there: acknowledged, and in no transaction or in a committed one."""
+        """The sends whose records must be stored: acknowledged, and in no transaction or in a committed one."""
         return [send for send in self.sends if send.value in self.acknowledged and self._counts(send)]
 
     def _counts(self, send: Send) -> bool:
@@ -149,7 +151,7 @@ class History:
 
 
 def read_journals(paths: Iterable[Path]) -> History:
-    """Merges journals; a last line that a killed process did not finish is left out."""
+    """Merges journals, without the incomplete last line of a killed process."""
     history = History()
     for path in paths:
         reading = _JournalWalk(path.stem, history)
@@ -185,7 +187,7 @@ class _JournalWalk:
             if transaction is not None:
                 history.transactions[transaction].values.append(value)
         elif event == "acked":
-            value, partition, offset = facts  # a batch that the leader knew already is acknowledged without an offset
+            value, partition, offset = facts  # a duplicate batch is acknowledged without an offset
             history.acknowledged[value] = Place(partition, -1 if offset is None else offset)
         elif event == "begin":
             history.transactions[facts[0]] = Transaction(facts[0], self._process)

@@ -1,4 +1,4 @@
-"""The end of a run under fire: writers end, readers catch up, and the checks look at the journals and the topics."""
+"""The end of a run under fire: writers end, readers catch up, and the checks read the journals and the topics."""
 
 import json
 import time
@@ -51,7 +51,7 @@ def create_topics(servers: str, replication_factor: int) -> None:
 
 
 def strike_until(done: list[str], strike: Callable[[], None], *, faults: int | None, seconds: float) -> None:
-    """Strikes a number of times, or as often as fits a time."""
+    """Injects a number of faults, or as many as fit into a time."""
     began = time.monotonic()
     while len(done) < faults if faults is not None else time.monotonic() < began + seconds:
         strike()
@@ -95,7 +95,7 @@ def committed_offsets(servers: str, group: str, topic: str) -> dict[int, int]:
 
 
 def wait_until_caught_up(servers: str, group: str, topic: str, ends: dict[int, int]) -> None:
-    """Waits until the group has committed what stands in the topic."""
+    """Waits until the group has committed all records of the topic."""
 
     def behind() -> dict[int, int]:
         offsets = committed_offsets(servers, group, topic)
@@ -105,7 +105,7 @@ def wait_until_caught_up(servers: str, group: str, topic: str, ends: dict[int, i
 
 
 def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
-    """Behind the last record of each partition (which may be followed by markers)."""
+    """The offset after the last record of each partition. Markers may follow it."""
     ends: dict[int, int] = {}
     for place in found:
         ends[place.partition] = max(place.offset + 1, ends.get(place.partition, 0))
@@ -114,12 +114,12 @@ def ends_of(found: dict[Place, bytes]) -> dict[int, int]:
 
 @dataclass
 class Outcome:
-    """What a run has left, with what the checks found."""
+    """The result of a run, with the anomalies that the checks found."""
 
     history: History
     transfers: int
     broken: dict[str, list[str]]
-    """By the name of the anomaly, the first of its cases."""
+    """Name of each anomaly -> its first cases."""
 
     def __str__(self) -> str:
         committed = sum(one.is_committed for one in self.history.transactions.values())
@@ -129,7 +129,7 @@ class Outcome:
         )
 
     def assert_something_happened(self) -> None:
-        """AssertionError if a run without anomalies is one in which nothing was at work."""
+        """Raises AssertionError if the workers did nothing, so that the absence of anomalies would prove nothing."""
         assert self.history.promised()
         assert any(transaction.is_committed for transaction in self.history.transactions.values())
         assert any(poll.records for poll in self.history.polls)
@@ -148,7 +148,7 @@ def unknown_writers(_: str) -> dict[Place, tuple[int, int]]:
 def conclude(
     servers: str, crew: FireCrew, writers: Callable[[str], dict[Place, tuple[int, int]]] = unknown_writers
 ) -> Outcome:
-    """Ends the crew in order, and checks what it has written. ``writers``: producer id and epoch of each record of a
+    """Ends the crew cleanly, and checks what it has written. ``writers``: producer id and epoch of each record of a
     topic.
     """
     crew.end((PLAIN, IDEMPOTENT, TRANSACTIONAL, ASKER))

@@ -2,9 +2,9 @@
 
     python -m support.fire.worker SERVERS JOURNAL SPECIFICATION-AS-JSON
 
-SIGTERM ends it in order. All but the plain and the idempotent writer begin anew after an error, with a new client.
-librdkafka may wait for a group's coordinator for ever once its broker went away and came back, whatever timeout it was
-given (confluentinc/librdkafka#5511, #5456): a teller gives the step up after a time, and begins anew too.
+SIGTERM ends it cleanly. All but the plain and the idempotent writer restart with a new client after an error.
+librdkafka may wait for a group's coordinator for ever after that broker was away for a while, regardless of the timeout
+(confluentinc/librdkafka#5511, #5456): a teller therefore gives up the step after a time, and restarts, too.
 """
 
 import faulthandler
@@ -36,25 +36,25 @@ from support.fire.history import (
 TOPIC, TRANSFERS, POSTINGS = "numbers", "transfers", "postings"
 PARTITIONS = 3
 TRANSFER_PARTITIONS = 6
-"""More than there are tellers at any time: each has some, and finds out that it was fenced."""
+"""More partitions than tellers at any time, so that each has some, and notices when it was fenced."""
 READERS_GROUP, TELLERS_GROUP = "readers", "tellers"
 GROUPS = {READERS_GROUP: (TOPIC, PARTITIONS), TELLERS_GROUP: (TRANSFERS, TRANSFER_PARTITIONS)}
-"""Their topics."""
+"""The topics of the transfers."""
 REQUEST_S = 6.0
-"""How long a step of a transaction may take until the worker begins anew."""
+"""How long a step of a transaction may take before the worker restarts."""
 MESSAGE_TIMEOUT_MS = 120_000
 SESSION_TIMEOUT_MS = 6_000
 TRANSACTION_TIMEOUT_MS = 6_000
 TELLER_BATCH = 10
 ACCOUNTS = 12
 PAUSE_S = 0.01
-"""Between what a worker does: the processes share the machine with the broker."""
+"""The pause between two actions of a worker, because the processes share the machine with the broker."""
 BACKLOG, SLOW_PAUSE_S = 200, 0.5
-"""Above this number of open transfers, new ones are requested slowly: the end of the test waits for all."""
+"""Above this number of open transfers, new ones are requested slowly, because the end of the test waits for all."""
 POLL_S = 0.2
 END_TIMEOUT_S = 120.0
 UNDER_WAY = 100
-"""So many records a writer may have under way before it waits."""
+"""The number of unacknowledged records at which a writer waits."""
 
 
 class Specification(NamedTuple):
@@ -66,11 +66,11 @@ class Specification(NamedTuple):
 
 
 class StepTimeoutError(Exception):
-    """A call of the client's did not end in time."""
+    """A call of the client library did not return in time."""
 
 
 def in_time(call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
-    """Makes a call that may never return; raises what it raises, or StepTimeoutError and leaves it to itself."""
+    """Makes a call that may never return. Raises its error, or StepTimeoutError and leaves the call alone."""
     raised: list[KafkaException] = []
 
     def make() -> None:
@@ -89,7 +89,7 @@ def in_time(call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
 
 
 class Worker:
-    """The part that all kinds of workers share."""
+    """The base of all kinds of workers."""
 
     def __init__(
         self, servers: str, journal: FireJournal, specification: Specification, leave: threading.Event
@@ -107,7 +107,7 @@ class Worker:
         return self._next_value
 
     def producer(self, **settings: Any) -> Any:
-        """A producer with settings that all share."""
+        """A producer with the common settings."""
         shared: dict[str, Any] = {
             "bootstrap.servers": self.servers,
             "message.timeout.ms": MESSAGE_TIMEOUT_MS,
@@ -136,7 +136,7 @@ class Worker:
         return Consumer(shared | settings)
 
     def send(self, producer: Any, transaction: str | None) -> None:
-        """Sends one value to a partition by chance, and notes when it is acknowledged."""
+        """Sends one value to a random partition, and notes when it is acknowledged."""
         value, partition = self.next_value(), self.chance.randrange(PARTITIONS)
         self.journal.write("send", value, partition, transaction)
 
@@ -147,7 +147,7 @@ class Worker:
         producer.produce(TOPIC, str(value), partition=partition, on_delivery=delivered)
 
     def begin_anew(self, session: Any) -> None:
-        """Runs a session again and again until it is to leave, or has been fenced."""
+        """Runs sessions until the worker must leave, or was fenced."""
         while not self.leave.is_set():
             try:
                 session()
@@ -162,7 +162,7 @@ class Worker:
                 self.leave.wait(POLL_S)
 
     def start_transactions(self) -> Any:
-        """A producer that has taken the transactional id over. Raises KafkaException."""
+        """A producer that has taken over the transactional id. Raises KafkaException."""
         kind, name, _ = self.specification
         timeouts = dict.fromkeys(("transaction.timeout.ms", "message.timeout.ms"), TRANSACTION_TIMEOUT_MS)
         producer = self.producer(**{"transactional.id": name, **timeouts})
@@ -173,7 +173,7 @@ class Worker:
 
 
 def write_singly(worker: Worker) -> None:
-    """The plain and the idempotent writer: a few records under way at a time."""
+    """The plain and the idempotent writer, with a few unacknowledged records at a time."""
     idempotent = worker.specification.kind == IDEMPOTENT
     producer = worker.producer(**{"enable.idempotence": idempotent, "acks": "all" if idempotent else "1"})
     worker.journal.write("started", worker.specification.kind, None)
@@ -239,7 +239,7 @@ def read_uncommitted(worker: Worker) -> None:
 
 
 def _refresh(worker: Worker, consumer: Any) -> None:
-    """Takes new metadata: librdkafka keeps a leader that was missing for minutes if no assignment asks for it."""
+    """Requests metadata: without an assignment, librdkafka would keep an old leader for minutes."""
     try:
         consumer.list_topics(TOPIC, REQUEST_S)
     except KafkaException as exception:
@@ -247,7 +247,7 @@ def _refresh(worker: Worker, consumer: Any) -> None:
 
 
 def watch(worker: Worker) -> None:
-    """Asks for the high watermarks, and for what the groups have committed."""
+    """Reads the high watermarks and the committed offsets of the groups."""
     consumers = {group: worker.consumer(group, **{"isolation.level": "read_uncommitted"}) for group in GROUPS}
     worker.journal.write("started", WATCHER, None)
     while not worker.leave.is_set():
@@ -282,13 +282,13 @@ def read_as_member(worker: Worker) -> None:
                 done = consumer.commit(asynchronous=False)
                 worker.journal.write("offsets", READERS_GROUP, [[p.partition, p.offset] for p in done if not p.error])
             except KafkaException as exception:
-                # It reads it again, or another member does.
+                # This or another member reads the records again.
                 worker.journal.write("again", str(exception.args[0]))
     consumer.close()
 
 
 def ask(worker: Worker) -> None:
-    """Asks for transfers between accounts, each of them once."""
+    """Requests transfers between accounts, each of them once."""
     producer = worker.producer(**{"enable.idempotence": True})
     worker.journal.write("started", ASKER, None)
     asked, pause_s = 0, PAUSE_S
@@ -305,7 +305,7 @@ def ask(worker: Worker) -> None:
 
 
 def tell(worker: Worker) -> None:
-    """Consumes transfers, posts both halves of each, and commits how far it has come in the same transaction."""
+    """Consumes transfers, and writes both postings of each and the consumed offsets in one transaction."""
 
     def session() -> None:
         producer = worker.start_transactions()
@@ -357,10 +357,10 @@ def main() -> None:
     servers, journal, specification = sys.argv[1:]
     leave = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: leave.set())
-    faulthandler.register(signal.SIGUSR1)  # its state, for a reader of the log of a run
+    faulthandler.register(signal.SIGUSR1)  # the state of the client, for the log of the run
     worker = Worker(servers, FireJournal(Path(journal)), Specification(*json.loads(specification)), leave)
     KINDS[worker.specification.kind](worker)
-    # Producers that were given up may still wait for something: the process ends without them.
+    # Abandoned producers may still wait: the process exits without waiting for them.
     os._exit(0)
 
 

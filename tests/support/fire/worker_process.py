@@ -1,4 +1,4 @@
-"""A worker's process, as the test holds it: it can be killed, paused and ended, and its journal shows its progress."""
+"""A worker's process, for the test: it can be killed, paused and ended, and its journal shows its progress."""
 
 import json
 import os
@@ -16,7 +16,7 @@ BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
 
 
 class FireWorker:
-    """The process, as the test holds it."""
+    """The process of a worker."""
 
     def __init__(self, servers: str, journal: Path, specification: Specification, command: list[str]) -> None:
         """``command``: the program; servers, journal and specification are its arguments."""
@@ -42,8 +42,8 @@ class FireWorker:
         return any(word in written for word in GETTING_ON)
 
     def outlasted_its_transaction(self, clocks_were_wrong_until_ns: int) -> bool:
-        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it, as a
-        coordinator saw it: the clock of one may have been ahead until then."""
+        """Whether it was fenced because its last transaction exceeded its timeout by the coordinator's clock, which may
+        have been ahead."""
         if self.is_alive:
             return False
         last_ns = 0
@@ -66,13 +66,13 @@ class FireWorker:
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL; does nothing if it has ended."""
+        """Sends SIGKILL; does nothing if it has ended."""
         if self.is_alive:
             self._process.kill()
         self._process.wait()
 
     def end(self) -> None:
-        """Asks it to end in order, without waiting."""
+        """Sends SIGTERM, without waiting."""
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:

@@ -1,4 +1,4 @@
-"""The group coordinator with everything around it in memory: log, clock, timers, topics. Virtual time, no I/O.
+"""The group coordinator with a log, clock, timers and topics in memory. Virtual time, no I/O.
 
 Requests go through the handlers of ``broker/api``, as from a connection; answers come in the order they were given.
 """
@@ -45,7 +45,7 @@ class VirtualTimer:
 
 
 class VirtualTimers:
-    """A clock that moves only when told, and the timers that it makes fire, at one time in the order of setting."""
+    """A clock that only tests move, and its timers. Timers of the same time fire in the order of setting."""
 
     def __init__(self, now_ms: int = START_MS) -> None:
         self.now_ms = now_ms
@@ -61,7 +61,7 @@ class VirtualTimers:
         return timer.postpone(self.now_ms + delay_ms)
 
     def put(self, timer: VirtualTimer) -> None:
-        """Queues it for its deadline; its earlier entry is ignored."""
+        """Sets a timer to its new deadline. Its earlier deadline is ignored."""
         self._turns += 1
         timer.turn = self._turns
         heappush(self._queue, (timer.deadline_ms, timer.turn, timer))
@@ -92,7 +92,7 @@ class VirtualTimers:
 
 
 class MemoryLog:
-    """A partition's log. ``fail_next``: the error of the next append. ``held``: appends become durable on release."""
+    """A partition's log. ``fail_next``: the error of the next append. ``held``: appends are durable after release."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
@@ -135,12 +135,12 @@ class MemoryLog:
             callback(error)
 
     def drop_waiting(self) -> None:
-        """The broker is gone: drops the appends that wait for an answer."""
+        """The broker has crashed: drops the appends that wait for an answer."""
         self.held = False
         self._waiting.clear()
 
     def compact(self) -> None:
-        """Compacts as the log cleaner does: removes batches that hold no key's last record."""
+        """Compacts as the log cleaner does: removes batches without the last record of any key."""
         keys = [[record.key for record in iterate_records(batch)] for batch in self.batches]
         last = {key: index for index, own in enumerate(keys) for key in own}
         self.batches = [self.batches[index] for index in sorted(set(last.values()))]
@@ -184,7 +184,7 @@ def image_with_topics(topics: dict[str, tuple[bytes, int]]) -> MetadataImage:
 
 @dataclass
 class Harness:
-    """One coordinator with one partition, its clients, and what they were answered."""
+    """One coordinator with one partition, its clients, and the answers to them."""
 
     config: GroupCoordinatorConfig = field(
         default_factory=lambda: GroupCoordinatorConfig(offsets_topic_num_partitions=1)
@@ -201,7 +201,7 @@ class Harness:
         self.start()
 
     def start(self, in_turns: bool = False) -> None:
-        """Starts a coordinator that loads the log; what the one before it had parked is never answered."""
+        """Starts a coordinator that loads the log. Waiting requests of the previous coordinator are never answered."""
         self._life += 1
         self.timers.clear()
         self.coordinator = GroupCoordinator(
@@ -230,7 +230,7 @@ class Harness:
     def send(
         self, client: str, api: ApiKey, version: int, request: Any, on_answer: Callable[[Any], None] | None = None
     ) -> None:
-        """Sends a request; its answer, now or later, goes to ``on_answer``, or to ``answers``."""
+        """Sends a request. Its answer is passed to ``on_answer``, or added to ``answers``, now or later."""
         life = self._life
         answers = 0
 
@@ -259,7 +259,7 @@ class Harness:
             pass
 
     def ask(self, client: str, api: ApiKey, version: int, request: Any) -> Any:
-        """Sends a request that is answered at once; the answer."""
+        """Sends a request that is answered at once; returns the answer."""
         self.send(client, api, version, request)
         answer = self.answers.pop()
         assert answer[0] == client

@@ -1,4 +1,4 @@
-"""What the members of a group saw, each in its own file, and the rules for all of them together.
+"""What the members of a group saw, one file for each member, and the rules for all of them together.
 
 A member writes one JSON array a line: time (ns of the machine's monotonic clock), event, facts. The rules: no record is
 lost or out of order in its partition, a new owner of a partition continues at the committed offset, and in one
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class Journal:
-    """The writing half: one member's."""
+    """Writes the journal of one member."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", buffering=1)
@@ -52,19 +52,19 @@ class Journal:
 
 @dataclass
 class GroupHistory:
-    """The reading half: all members' journals, and what follows from them."""
+    """The content of all members' journals, and what follows from it."""
 
     delivered: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     """Partition -> offset -> number."""
     committed: dict[int, int] = field(default_factory=dict)
-    """Partition -> highest next offset that was acknowledged."""
+    """Partition -> the highest acknowledged offset; it is that of the next record."""
     assigned: dict[str, list[int]] = field(default_factory=dict)
-    """Process -> what it holds at the end."""
+    """Process -> its partitions at the end."""
     generations: dict[str, int] = field(default_factory=dict)
     """Process -> the generation of its last assignment."""
     failures: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
-    """What no group may ever see, in words."""
+    """The broken rules, as texts."""
 
     @property
     def numbers(self) -> set[int]:
@@ -73,7 +73,7 @@ class GroupHistory:
 
 
 def read_history(journals: Iterable[Path]) -> GroupHistory:
-    """Merges the journals by time and checks the rules as it goes; an unfinished last line is left out."""
+    """Merges the journals by time and checks the rules. An incomplete last line is ignored."""
     events = []
     for path in journals:
         text = path.read_text() if path.exists() else ""
@@ -93,14 +93,14 @@ def read_history(journals: Iterable[Path]) -> GroupHistory:
 
 
 class _EventWalk:
-    """One walk through the events."""
+    """Checks the rules event by event."""
 
     def __init__(self, history: GroupHistory) -> None:
         self._history = history
         self._next: dict[tuple[str, int], int | None] = {}
         """(member, partition) -> the offset that must come next; None right after an assignment."""
         self._floor: dict[tuple[str, int], int] = {}
-        """(member, partition) -> what was committed when the partition was assigned."""
+        """(member, partition) -> the committed offset when the partition was assigned."""
         self._owners: dict[tuple[int, int], str] = {}
         """(generation, partition) -> the member."""
 

@@ -1,9 +1,9 @@
 """Thousands of group members in one event loop, for the load tests of the coordinator.
 
 Each member has its own connection and uses our own codec. A member of a classic group joins (after it got its member
-id), synchronises, heartbeats, and joins again when a heartbeat answers that the group rebalances. A member of a
-consumer group (KIP-848) heartbeats, revokes and takes partitions as the answers say, and reports that in its next
-heartbeat.
+id), synchronises, heartbeats, and rejoins when a heartbeat is answered with REBALANCE_IN_PROGRESS. A member of a
+consumer group (KIP-848) heartbeats, gives up and takes over partitions as the answers say, and reports that in its
+next heartbeat.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _SIZE = struct.Struct(">i")
 
 
 class Line(asyncio.Protocol):
-    """One connection with one request under way at a time."""
+    """One connection with one request in flight at a time."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -67,21 +67,21 @@ class Line(asyncio.Protocol):
             self._answer.set_exception(ConnectionResetError("the broker closed the connection"))
 
     async def exchange(self, frame: bytes) -> bytes:
-        """Sends a whole frame; the answer's, with its size."""
+        """Sends a frame; returns the frame of the answer, with its size."""
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(frame)
         return await self._answer
 
     async def ask(self, request: Message, version: int) -> Any:
-        """The response."""
+        """Sends a request; returns the response."""
         frame = await self.exchange(encode_request(request, version, 7, "load"))
         response_class = message_class(request.NAME.replace("Request", "Response"))
         start = 8 + response_header_version(request.API_KEY, version)
         return decoder(response_class, version)(frame, start)[0]
 
     def close(self) -> None:
-        """Lets go."""
+        """Closes the connection."""
         assert self._transport is not None
         self._transport.close()
 
@@ -98,10 +98,10 @@ class RawMember:
     generation: int = -1
     assigned: list[int] = field(default_factory=list)
     rejoins: int = 0
-    """How often it was told to join again after it had joined."""
+    """The number of times it had to rejoin."""
 
     async def join(self) -> None:
-        """Joins and synchronises, again after each REBALANCE_IN_PROGRESS. AssertionError for other errors."""
+        """Joins and synchronises, again after each REBALANCE_IN_PROGRESS. Raises AssertionError for other errors."""
         while True:
             joined = await self.line.ask(self._join_request(), JOIN)
             if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -128,7 +128,7 @@ class RawMember:
         return JoinGroupRequest(self.group, 45_000, 300_000, self.member_id, None, "consumer", [protocol])
 
     def _share(self, joined: Any) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
-        """The leader's part: each member in turn gets as many of the next partitions as the others, or one more."""
+        """The leader's assignment: each member gets a range of partitions; sizes differ by one at most."""
         members = sorted(member.member_id for member in joined.members)
         bounds = [self.partitions * index // len(members) for index in range(len(members) + 1)]
         assignments = []
@@ -139,12 +139,14 @@ class RawMember:
         return assignments
 
     async def heartbeat(self) -> ErrorCode:
-        """One sign of life."""
+        """Sends one heartbeat."""
         request = HeartbeatRequest(self.group, self.generation, self.member_id, None)
         return ErrorCode((await self.line.ask(request, HEARTBEAT)).error_code)
 
     async def live(self, leave: asyncio.Event) -> None:
-        """Heartbeats every 3 s, and joins again when told, until it is to leave. AssertionError for any other error."""
+        """Heartbeats every 3 s, and rejoins if necessary, until it must leave. Raises AssertionError for any other
+        error.
+        """
         while not leave.is_set():
             try:
                 await asyncio.wait_for(leave.wait(), HEARTBEAT_INTERVAL_S)
@@ -162,13 +164,13 @@ class RawMember:
 
 
 JOINING, LEAVING = 0, -1
-"""Epochs that a member says instead of its own."""
+"""Special values of the member epoch in requests."""
 _Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
 
 
 @dataclass
 class RawConsumer:
-    """A member of a consumer group; ``owners`` is common to all of them: partition -> its member, while it has one."""
+    """A member of a consumer group. All members share ``owners``: partition -> the member that owns it."""
 
     group: str
     topic: str
@@ -182,11 +184,11 @@ class RawConsumer:
     interval_s: float = 0.0
 
     async def join(self) -> None:
-        """Makes itself a member, and takes what it is given."""
+        """Becomes a member, and takes its assigned partitions."""
         await self._beat(subscribed_topic_names=[self.topic], rebalance_timeout_ms=300_000, topic_partitions=[])
 
     async def live(self, leave: asyncio.Event) -> None:
-        """Heartbeats as often as it was told to, until it is to leave. AssertionError for any error."""
+        """Heartbeats at the interval that the broker sets, until it must leave. Raises AssertionError for any error."""
         while not leave.is_set():
             try:
                 await asyncio.wait_for(leave.wait(), self.interval_s)
@@ -217,7 +219,7 @@ class RawConsumer:
         return answer
 
     def _own(self, partitions: list[int]) -> None:
-        """Revokes and takes partitions. Raises AssertionError if another member still owns one that it gets."""
+        """Gives up and takes partitions. Raises AssertionError if another member still owns a new one."""
         for partition in set(self.assigned) - set(partitions):
             del self.owners[partition]
         for partition in partitions:
@@ -227,5 +229,5 @@ class RawConsumer:
 
 
 def _versioned(message: Message) -> bytes:
-    """One of the consumer's own messages, behind its version."""
+    """One of the messages of the consumer protocol, after its version."""
     return PROTOCOL.to_bytes(2, "big") + encode(message, PROTOCOL)

@@ -33,7 +33,7 @@ TIME_MS = re.compile(r"\b1\d{12}\b|\b\d+(?= ms ago)")
 OFFSET_AND_EPOCH = re.compile(r"(?<=HighWatermark:)\s+\d+|(?<=\t)\d+ +(?=\t0 +\t)|(?<=Epoch: )\d+")
 
 Run = Callable[..., ToolOutput]
-"""A command and its arguments -> what it prints."""
+"""Runs a command with its arguments and returns its output."""
 
 
 class BothTools:
@@ -54,7 +54,7 @@ class BothTools:
         return ToolOutput(**self._tools.order({"tool": TOOLS[command], "arguments": list(arguments)}))
 
     def same(self, command: str, *arguments: str, of: Callable[[str], object] | None = None) -> str:
-        """What both print; fails if the exit codes or the lines differ. ``of``: what is compared, see :func:`lines`."""
+        """The output of both. Fails if exit codes or lines differ. ``of``: what is compared, see :func:`lines`."""
         compared = of or lines
         theirs, ours = self.theirs(command, *arguments), self.ours(command, *arguments)
         assert (ours.code, compared(ours.out)) == (theirs.code, compared(theirs.out)), (ours.err, theirs.err)
@@ -62,7 +62,7 @@ class BothTools:
 
 
 def lines(text: str) -> list[str]:
-    """The lines without what changes between two calls: times, and offsets of a log that grows. In any order."""
+    """The lines, sorted, without what changes between two calls: times, and offsets of a growing log."""
     return sorted(OFFSET_AND_EPOCH.sub("#", TIME_MS.sub("#", line)).rstrip() for line in text.splitlines())
 
 

@@ -1,10 +1,11 @@
-"""A log directory as a real Kafka 4.3 leaves it, made byte by byte, so that it can differ from that in any one thing.
+"""A log directory as a real Kafka 4.3 leaves it, made byte by byte, so that a test can change any single part.
 
     directory = KafkaDirectory()
     directory.metadata.insert(...)                  # or any other part
     directory.write(path)
 
-Broker 0 with one topic of two partitions, twelve records each. Source: what Kafka 4.3.1 was seen to write and demand.
+Broker 0 with one topic of two partitions, twelve records each. Source: what Kafka 4.3.1 writes and requires, by
+observation.
 """
 
 import base64
@@ -50,7 +51,7 @@ def partition(index: int, *, version: int = 2, directory: bytes = DIRECTORY_ID, 
 
 
 def registration(*, fenced: bool = True, epoch: int = 2, directory: bytes = DIRECTORY_ID) -> Versioned:
-    """The broker's."""
+    """The registration of the broker."""
     kind = records.RegisterBrokerRecord
     end_points = [kind.BrokerEndpoint("PLAINTEXT", "127.0.0.1", 9092, 0)]
     features = [kind.BrokerFeature("metadata.version", 7, 30)]
@@ -61,7 +62,7 @@ def registration(*, fenced: bool = True, epoch: int = 2, directory: bytes = DIRE
 
 @dataclass(slots=True)
 class KafkaDirectory:
-    """The parts; :meth:`write` puts them there."""
+    """The parts of the directory; :meth:`write` writes them."""
 
     node_id: int = NODE_ID
     directory_id: bytes | None = DIRECTORY_ID
@@ -74,18 +75,18 @@ class KafkaDirectory:
     )
     """Batches of metadata records."""
     gap: int = 0
-    """Offsets left out before the last batch."""
+    """The number of offsets to skip before the last batch."""
     leader_change: bool = True
     leader_epoch: int = 1
     voters: bool = True
-    """Whether the first checkpoint is there; without it a Kafka needs controller.quorum.voters."""
+    """Whether to write the first checkpoint; without it a Kafka needs controller.quorum.voters."""
     quorum_state: bool = True
     clean_epoch: int | None = 2
-    """In the marker of a clean stop; None for a killed broker."""
+    """The broker epoch in the marker of a clean stop; None for a killed broker."""
     log_epoch: int = 0
     """The leader epoch of the topic's batches."""
     without: tuple[str, ...] = ()
-    """Files that are left out, relative to the log directory."""
+    """Files that are not written, relative to the log directory."""
     added: dict[str, bytes] = field(default_factory=dict)
     """Files that are added or replaced."""
 

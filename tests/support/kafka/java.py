@@ -1,4 +1,4 @@
-"""Apache Kafka as the oracle: its jars, its Java classes and a real broker of it.
+"""Apache Kafka as the oracle of tests: its jars, its Java classes and programs that use them.
 
 The jars come from Maven Central on first use and stay in ``$XDG_CACHE_HOME/odradek-tests/kafka-<version>`` (or
 ``~/.cache``), with our compiled programs and an archive of loaded classes. Without Java 17 or Maven a test that asks
@@ -45,11 +45,12 @@ _LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
 
 
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
-"""A JVM that can't use the archive of classes starts without it; on stdout it would say so between a test's lines."""
+"""Quiet about the archive of classes: a JVM that can't use it would print that on stdout, among the lines for a test.
+"""
 
 
 class JavaMissingError(Exception):
-    """Java 17, Maven or Kafka's jars cannot be had; the text says which."""
+    """Java 17, Maven or Kafka's jars are not available; the text says which."""
 
 
 def cache_directory() -> Path:
@@ -79,7 +80,7 @@ def _java_version(command: str) -> str:
 @cache
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
-    # "-broker": a cache of before held only the clients of the old version.
+    # "-broker": older caches of this version had only its clients.
     name = f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker"
     return fetched(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
 
@@ -94,8 +95,8 @@ def streams_libs() -> Path:
 def spark_kafka_jars() -> list[Path]:
     """The jars that Spark's own Kafka source adds to a Spark of pip's pyspark, fetched once. Raises JavaMissingError.
 
-    Without what they ask for, which Spark has. The connector of the pyspark installed may not be there yet: 4.2 runs on
-    4.3, with any token provider of 4.
+    Without their dependencies, which Spark has. The connector for the installed pyspark may not be published yet: that
+    of 4.2 runs on 4.3, with any token provider of 4.
     """
     artifacts = [
         ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
@@ -107,7 +108,7 @@ def spark_kafka_jars() -> list[Path]:
 
 
 def fetched(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path:
-    """The directory with the jars of Maven's ``artifacts`` and of what they need, fetched once.
+    """The directory with the jars of ``artifacts`` of Maven and their dependencies, fetched once.
 
     ``name`` is its directory in the cache. Raises JavaMissingError.
     """
@@ -124,7 +125,7 @@ def fetched(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Pa
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Keeps other processes of tests out of a directory of the cache."""
+    """Holds a lock on a directory of the cache against other test processes."""
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -140,7 +141,7 @@ def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path, ex
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise JavaMissingError(f"Maven could not fetch the jars of {name}: {result.stdout[-800:]}")
-    for jar in libs.glob("slf4j-reload4j-*.jar"):  # of two bindings Kafka 3.9 would take this one, and log nothing
+    for jar in libs.glob("slf4j-reload4j-*.jar"):  # with two bindings, Kafka 3.9 would use this one, and log nothing
         jar.unlink()
 
 
@@ -162,7 +163,7 @@ def run_class(
     timeout_s: float = 300,
     heap: str = "512m",
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a class of the release, or of ours: ``run_class(java_class("Codec"), …)``.
+    """Runs a class of Kafka's release, or one of ours: ``run_class(java_class("Codec"), …)``.
 
     Raises JavaMissingError without Java, and ``subprocess.TimeoutExpired`` if the program hangs. The caller checks
     ``returncode``.
@@ -235,6 +236,6 @@ def compiled(name: str, libs: Path) -> str:
 
 @cache
 def _programs(libs: Path) -> Path:
-    """The directory of our compiled programs, another one for each state of their sources."""
+    """The directory of our compiled programs: a new one after each change of their sources."""
     sources = b"".join(path.read_bytes() for path in sorted(JAVA_SOURCES.glob("*.java")))
     return libs.parent / f"programs-{hashlib.sha256(sources).hexdigest()[:12]}"

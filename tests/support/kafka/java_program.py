@@ -1,4 +1,4 @@
-"""A Java program of tests/java that runs as long as a block and answers one line of JSON for each that it reads."""
+"""A Java program of tests/java that runs during a block, and answers each line of JSON with another one."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ END_TIMEOUT_S = 60.0
 
 
 class JavaProgram:
-    """The program. ``NAME`` is its file's, without the suffix."""
+    """The program. ``NAME``: its file's name without the suffix."""
 
     NAME: str
 
@@ -39,7 +39,7 @@ class JavaProgram:
         return [*java_arguments(), java_class(self.NAME)]
 
     def order(self, order: Any) -> Any:
-        """Its answer to an order."""
+        """Sends an order; returns the answer."""
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None

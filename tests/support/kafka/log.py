@@ -1,6 +1,6 @@
-"""What a real Kafka has logged: its warnings and errors, but for those that say nothing about its directory.
+"""The warnings and errors that a real Kafka has logged, without those that do not concern its directory.
 
-The tests' Kafka logs from WARN on (support/java.py), a line as ``[thread] LEVEL logger - text``.
+The tests' Kafka logs WARN and above (support/kafka/java.py), in lines like ``[thread] LEVEL logger - text``.
 """
 
 import re
@@ -10,7 +10,7 @@ _LINE = re.compile(r"\[(?P<thread>[^\]]*)\] (?P<level>WARN|ERROR|FATAL) (?P<logg
 
 
 class Allowed(NamedTuple):
-    """A line that may be there."""
+    """A line that is allowed in the log."""
 
     logger: str
     text: str
@@ -25,7 +25,7 @@ ALWAYS = (
         "every controller that becomes active says so as a warning",
     ),
 )
-"""Lines of a Kafka that starts on a directory that a Kafka of its own has left, cleanly or killed."""
+"""Lines of a Kafka that starts on a directory of a Kafka that was stopped cleanly or killed."""
 
 BUSY = (
     Allowed(
@@ -44,7 +44,7 @@ BUSY = (
         "the same, as the broker sees it",
     ),
 )
-"""What a Kafka says of the machine it runs on."""
+"""Lines about the machine."""
 
 SERVING = (
     Allowed(
@@ -53,7 +53,7 @@ SERVING = (
         "partitions were added to a topic (CreatePartitions): Kafka says this of its own requests too",
     ),
 )
-"""Lines of what clients did while it ran."""
+"""Lines about the actions of clients."""
 
 AFTER_A_KILL = (
     Allowed(
@@ -68,7 +68,7 @@ AFTER_A_KILL = (
 
 
 def complaints(output: str, *allowed: Allowed) -> list[str]:
-    """The warnings and errors in what a Kafka has printed, but for those ``ALWAYS`` there, ``BUSY`` or ``allowed``."""
+    """The warnings and errors in the output of a Kafka, without those in ``ALWAYS``, ``BUSY`` or ``allowed``."""
     found = []
     is_allowed = False
     for line in output.splitlines():
@@ -81,5 +81,5 @@ def complaints(output: str, *allowed: Allowed) -> list[str]:
             if not is_allowed:
                 found.append(line)
         elif not is_allowed and re.match(r"\S+(Exception|Error)\b", line):
-            found.append(line)  # a stack trace of its own
+            found.append(line)  # a stack trace that follows no log line
     return found

@@ -3,7 +3,7 @@
     with RealControllers(tmp_path) as controllers:
         broker = controllers.broker(tmp_path / "b1", node_id=1)
 
-One takes some 3 s to start and 130 MB. Sessions are short, so that a killed broker is fenced within 2 s.
+A controller takes about 3 s to start, and 130 MB. Sessions are short, so that a killed broker is fenced within 2 s.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ FAST = {
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "400",
 }
-"""A commit of the controller in 6 ms, not 31; a killed broker is fenced after 2 s, not 9."""
+"""Faster than the defaults: a controller commits in 6 ms, not 31; a killed broker is fenced after 2 s, not 9."""
 BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
-"""The features of a new cluster, in the directory of a controller."""
+"""The file with the features of a new cluster in the directory of a controller."""
 _snapshots: dict[tuple[str, ...], bytes] = {}
-"""Options of features -> the bootstrap snapshot that Kafka's tool has written."""
+"""Options of `storage format` for features -> the bootstrap snapshot that Kafka's tool wrote for them."""
 FEATURES = {"share.version": 0, "streams.version": 0}
-"""What this broker doesn't serve yet."""
+"""The levels that disable features that this broker does not serve yet."""
 MEMBER = {
     "process.roles": "broker",
     "controller.listener.names": "CONTROLLER",
@@ -64,7 +64,9 @@ class RealController(RealKafka):
         self._voters = voters
 
     def _format(self, configuration: Path) -> None:
-        """Writes what Kafka's tool wrote for another controller: a JVM less for each, 0.6 s of processor time."""
+        """Formats the directory with the files that Kafka's tool wrote for another controller, which saves a JVM (0.6
+        s).
+        """
         snapshot = _snapshots.get(tuple(self._features))
         if snapshot is None:
             super()._format(configuration)
@@ -96,7 +98,7 @@ class RealMember(RealKafka):
         self._voters = voters
 
     def _format(self, configuration: Path) -> None:
-        """As Kafka's tool does, but for the bootstrap snapshot, which only controllers read."""
+        """Formats the directory as Kafka's tool does, without the bootstrap snapshot, which only controllers read."""
         for directory in self.properties()["log.dirs"].split(","):
             _identify(Path(directory), self.node_id)
 
@@ -126,9 +128,9 @@ class RealControllers:
         door: Callable[[int], int] = lambda port: port,
         format_options: Sequence[str] = (),
     ) -> None:
-        """``features``: their levels where they are not the release's defaults. ``door``: the port of a controller ->
-        the one at which brokers and other controllers reach it, such as a proxy's.
-        ``format_options``: for ``kafka-storage.sh format``, besides the features."""
+        """``features``: their levels, if they differ from the release's defaults. ``door``: maps a controller's port to
+        the one to which brokers and other controllers connect, such as that of a proxy.
+        ``format_options``: more options of ``kafka-storage.sh format``."""
         self.directory = directory
         ports = free_ports(count)
         doors = [door(port) for port in ports]

@@ -3,8 +3,8 @@
     with RealKafka(tmp_path, {"num.partitions": "3"}) as kafka:
         kafka.run_tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", kafka.bootstrap_servers, "--list")
 
-A directory that is already formatted (by it, or by us) is started as it is. A start takes 3 to 10 s;
-a minute on a busy machine.
+A directory that is already formatted (by Kafka or by us) is used as it is. A start takes 3 to 10 s,
+or a minute on a busy machine.
 """
 
 import contextlib
@@ -39,10 +39,10 @@ _numbers = itertools.count(os.getpid() * 997)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that are free now, for Kafka, whose port is chosen seconds before it binds it.
+    """Free ports of 127.0.0.1, for Kafka, which binds its port seconds after it was chosen.
 
-    They are below those that the system chooses (32768 and up on Linux), so no connection and no port 0 takes them
-    meanwhile. Each process counts from a number of its own.
+    They are below the range from which the system chooses (32768 and up on Linux), so that no connection and no bind to
+    port 0 takes them in between. Each process starts at another number.
     """
     found: list[int] = []
     while len(found) < count:
@@ -55,10 +55,10 @@ def free_ports(count: int) -> list[int]:
 
 @cache
 def keep_classes(version: str) -> None:
-    """Has a JVM keep the classes of a Kafka as it has loaded them: a start costs half the processor time then.
+    """Creates an archive of the loaded classes of a Kafka, which halves the processor time of later starts.
 
     Once for each Kafka and Java (JEP 350). Measured for 4.3.1: 1.6 s instead of 3.3 s, and 0.6 s instead of 1.1 s for
-    the tool that formats. A JVM that keeps none leaves everything as it was.
+    the tool that formats. If the JVM cannot create an archive, starts remain slow.
     """
     libs = kafka_libs(version)
     archive = class_archive(libs)
@@ -68,7 +68,7 @@ def keep_classes(version: str) -> None:
         with tempfile.TemporaryDirectory() as directory:
             written = Path(directory) / "classes.jsa"
             kafka = RealKafka(Path(directory) / "kafka", version=version)
-            kafka.run(f"-XX:ArchiveClassesAtExit={written}", "-cp", f"{libs}/*")  # it can keep classes of jars only
+            kafka.run(f"-XX:ArchiveClassesAtExit={written}", "-cp", f"{libs}/*")  # archives only have classes of jars
             kafka.stop()
             if written.exists():
                 shutil.copy(written, archive.with_suffix(".part"))
@@ -79,7 +79,7 @@ class RealKafka:
     """One real broker and controller; ``log_dir`` is its only log directory."""
 
     main_class = "kafka.Kafka"
-    """What the JVM runs."""
+    """The main class of the JVM."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class RealKafka:
         heap: str = "512m",
         features: Mapping[str, int] | None = None,
     ) -> None:
-        """``configs`` come on top of (and replace) what :meth:`properties` sets; ``dynamic_quorum`` False configures
-        ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``. ``features`` are the levels of
-        features to format with, if they differ from the release's defaults."""
+        """``configs`` replace or add to those of :meth:`properties`. ``dynamic_quorum`` False: configures
+        ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``. ``features``: their levels when
+        formatting, if they differ from the release's defaults."""
         self.directory = directory
         self.log_dir = directory / "logs"
         self.version = version
@@ -113,7 +113,7 @@ class RealKafka:
 
     @property
     def running_pid(self) -> int | None:
-        """The process id if it was started, and neither stopped nor killed since. Other threads may ask too."""
+        """The process id; None before a start and after a stop or kill. Any thread may call this."""
         process = self._process
         return None if process is None else process.pid
 
@@ -151,14 +151,15 @@ class RealKafka:
     def start(self) -> None:
         """Formats the directory if it is new, starts the broker and returns when it serves.
 
-        Without Java it skips the test, and fails it in CI. Raises RuntimeError with the end of its output.
+        Without Java, the test is skipped, or fails in CI. Raises RuntimeError with the end of the output if the start
+        fails.
         """
         java_or_skip(self.version)
         keep_classes(self.version)
         self.run()
 
     def run(self, *options: str) -> None:
-        """Starts as :meth:`start` does, with options for the JVM. Does not create the class archive first."""
+        """Starts as :meth:`start` does, with options for the JVM, but without creating the class archive first."""
         assert self._process is None, "it runs already"
         self.directory.mkdir(parents=True, exist_ok=True)
         configuration = self.directory / "server.properties"
@@ -187,7 +188,7 @@ class RealKafka:
             raise RuntimeError(f"format failed: {result.stdout}{result.stderr}")
 
     def _wait_until_serving(self) -> None:
-        """Polls until the broker answers a request that it answers only once it is unfenced: the list of topics."""
+        """Polls until the broker answers a list of topics, which it does only once it is unfenced."""
         process = self._process
         assert process is not None
 
@@ -206,11 +207,11 @@ class RealKafka:
         return self._end(signal.SIGTERM)
 
     def kill(self) -> int:
-        """Kills it (SIGKILL) as a power cut does for the process; the data stays."""
+        """Kills it (SIGKILL); the data stays."""
         return self._end(signal.SIGKILL)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Sends SIGSTOP or SIGCONT: it hangs with its connections open, and goes on."""
+        """Sends SIGSTOP or SIGCONT, which pause and continue it with open connections."""
         assert self._process is not None
         self._process.send_signal(number)
 

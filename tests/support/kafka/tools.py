@@ -1,4 +1,4 @@
-"""Apache Kafka's own command line tools, many calls in one JVM (java/KafkaTools.java): a call costs 50 ms, not 2 s."""
+"""Apache Kafka's command line tools, many calls in one JVM (java/KafkaTools.java): a call takes 50 ms, not 2 s."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class ToolOutput(NamedTuple):
 
 
 class KafkaTools(JavaProgram):
-    """The JVM, as long as the block lasts."""
+    """The JVM, which runs during the block."""
 
     NAME = "KafkaTools"
 

@@ -1,4 +1,4 @@
-"""Questions to any broker in Apache Kafka's own encoding, asked by one JVM (java/Wire.java)."""
+"""Requests to any broker in Apache Kafka's own encoding, sent by one JVM (java/Wire.java)."""
 
 import json
 import socket
@@ -14,12 +14,12 @@ from support.kafka.java_program import JavaProgram
 Answer = dict[str, Any]
 """{"body": ...}, {"closed": true}, {"timeout": true} or {"problem": text}."""
 Order = dict[str, Any]
-"""What the program is to do."""
+"""An order to the program."""
 WAIT_MS = 20_000
 
 
 def sending(port: int, request: Message, version: int, connection: str = "main", client_id: str = "wire") -> Order:
-    """To send a request and not wait."""
+    """The order to send a request and not wait."""
     return {
         "do": "send",
         "port": port,
@@ -32,7 +32,7 @@ def sending(port: int, request: Message, version: int, connection: str = "main",
 
 
 def receiving(port: int, connection: str, wait_ms: int = WAIT_MS) -> Order:
-    """To wait for the next answer on a connection; with 0, to take it if it is there."""
+    """The order to wait for the next answer on a connection; with 0, to return it only if it has arrived."""
     return {"do": "receive", "port": port, "connection": connection, "wait": wait_ms}
 
 
@@ -62,7 +62,7 @@ class Line(ABC):
         self.all([{"do": "close", "port": port, "connection": connection}])
 
     def all(self, orders: Sequence[Order]) -> list[Answer]:
-        """Has orders done one after the other; their answers."""
+        """Sends several orders; returns their answers."""
         answers: list[Answer] = self.order(orders)
         for order, answer in zip(orders, answers, strict=True):
             assert "problem" not in answer, f"{answer['problem']} for {order}"
@@ -70,7 +70,7 @@ class Line(ABC):
 
 
 class Wire(JavaProgram, Line):
-    """The program, as long as the block lasts."""
+    """The program, which runs during the block."""
 
     NAME = "Wire"
 
@@ -79,14 +79,14 @@ class Wire(JavaProgram, Line):
         self._port: int | None = None
 
     def another(self) -> "AnotherLine":
-        """Another line to the same program, for a thread of its own."""
+        """Another line to the same program, for another thread."""
         if self._port is None:
             self._port = self.order({"do": "listen"})["port"]
         return AnotherLine(self._port)
 
 
 class AnotherLine(Line):
-    """A line beside the program's own input and output, as long as the block lasts."""
+    """A line through a socket instead of the program's input and output, open during the block."""
 
     def __init__(self, port: int) -> None:
         """``port``: where the program listens."""

@@ -1,4 +1,4 @@
-"""Work for a broker that leaves something in every kind of file: each codec, transactions, groups of both protocols."""
+"""A workload that fills every kind of file of a broker: each codec, transactions, groups of both protocols."""
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
@@ -14,7 +14,7 @@ SMALL = {f"{name}.num.partitions": "2" for name in INTERNAL_TOPICS} | {"log.inde
 
 
 def produce(bootstrap_servers: str) -> None:
-    """Topics `t` (two partitions) and `u` (times by the broker): records, tombstones, four transactions."""
+    """Fills topics `t` (two partitions) and `u` (LogAppendTime): records, tombstones, four transactions."""
     settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
     topics = [NewTopic("t", 2, 1), NewTopic("u", 1, 1, config={"message.timestamp.type": "LogAppendTime"})]
     admin = AdminClient(settings)

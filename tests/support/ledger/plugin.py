@@ -1,7 +1,7 @@
 """A pytest plugin that records a test run for the ledger of proof (docs/protocol.md).
 
-``make protocol-ledger`` loads it with ``-p support.ledger.plugin``. At the end of the run it writes what the tests that
-passed have shown into docs/protocol-ledger.json, in place of what the same tests had shown before.
+``make protocol-ledger`` loads it with ``-p support.ledger.plugin``. At the end of the run it writes the evidence of the
+passed tests into docs/protocol-ledger.json, and replaces earlier evidence of the same tests.
 """
 
 import json
@@ -33,7 +33,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Names the test to all brokers. A broker keeps the file mapped, so it is written in place."""
+    """Tells all brokers the name of the test. They map the file, so it is written in place."""
     name = item.nodeid.encode()[: recorder.NAME_BYTES]
     with (Path(os.environ[recorder.DIRECTORY]) / recorder.CURRENT).open("r+b") as file:
         file.write(name.ljust(recorder.NAME_BYTES, b"\0"))
@@ -41,7 +41,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remembers which tests passed and which failed in any phase."""
+    """Notes which tests passed and which failed in any phase."""
     if report.failed:
         _failed.add(report.nodeid)
     elif report.when == "call" and report.passed:

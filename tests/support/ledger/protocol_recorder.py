@@ -1,7 +1,7 @@
 """Records which client sent which version of which API during which test.
 
 Runs in the process of the broker: in pytest's own, and in brokers that tests start as processes (``sitecustomize``
-beside this file). Only the standard library is imported, because such a process does not have tests/ in its path.
+beside this file). Only the standard library is imported, because such a process does not have tests/ on its path.
 
 Owns: the file ``seen.jsonl`` in the directory that the environment variable :data:`DIRECTORY` names. Each line is one
 new combination of test, API key, version and client. Lines are short and appended by one write, so that several

@@ -1,12 +1,12 @@
-"""Log directories to be damaged in one way at a time, so that an audit has to find it.
+"""Log directories for tests that damage one thing, which an audit must find.
 
     directory = AuditedDirectory(tmp_path, {"cleanup.policy": "compact"})
     batches = directory.batches()            # of the closed segment, as bytes
     stamp(batches[3], 35, ">q", 7)           # a header field, with a new CRC
     directory.write_batches(batches)
 
-Topic `t` of one partition: a long closed segment, a short one behind it, and an active one; a metadata log that has the
-topic and its configs; everything as a broker leaves it that was stopped cleanly at NOW_MS.
+Topic `t` of one partition has a long closed segment, a short closed one and an active one. The metadata log has the
+topic and its configs. Everything is as after a clean stop of a broker at NOW_MS.
 """
 
 import base64
@@ -47,7 +47,7 @@ def stamp(batch: bytearray, position: int, layout: str, value: int) -> None:
 
 
 def header_of(batch: bytes | bytearray) -> BatchHeader:
-    """The header of a batch that stands alone."""
+    """The header of a batch."""
     return next(iterate_headers(bytes(batch)))[1]
 
 
@@ -126,7 +126,7 @@ class AuditedDirectory:
         (self.root / "__cluster_metadata-0" / f"{0:020d}.log").write_bytes(builder.build())
 
     def set_times(self, now_ms: int) -> None:
-        """Gives every file a time."""
+        """Sets the modification time of every file."""
         for path in self.root.rglob("*"):
             os.utime(path, (now_ms / 1000, now_ms / 1000))
 
@@ -151,7 +151,7 @@ class AuditedDirectory:
         return iterate_headers(self.segment(number).read_bytes())
 
     def find(self, number: int = 0, *, after: int = 0, **fields: int) -> tuple[int, int, BatchHeader]:
-        """(index, position, header) of the first batch behind `after` whose header has these values."""
+        """(index, position, header) of the first batch after `after` whose header has these values."""
         for index, (position, header) in enumerate(self.places(number)):
             if index >= after and all(getattr(header, name) == value for name, value in fields.items()):
                 return index, position, header

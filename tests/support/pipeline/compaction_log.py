@@ -1,4 +1,4 @@
-"""A partition's log written step by step for tests of the cleaner, in the words of Kafka's LogCleanerTest.
+"""A partition's log, written step by step for tests of the cleaner, in the terms of Kafka's LogCleanerTest.
 
     log = CompactionLog(tmp_path / "t-0")
     log.send(1, 2)                       one batch with keys 1 and 2
@@ -7,7 +7,7 @@
     log.roll()
     log.close()
 
-Batches are appended as a follower appends them, so that any offset, epoch, sequence and time may stand in them.
+Batches are appended as by a follower, so that they may have any offset, epoch, sequence and timestamp.
 """
 
 from collections.abc import Sequence
@@ -37,17 +37,17 @@ class Batches(NamedTuple):
     """The contents of a partition; numeric keys are text."""
 
     keys: list[int | bytes]
-    """Of every record of a producer, in order."""
+    """The key of every data record, in order."""
     offsets: list[int]
-    """Of every record, markers too."""
+    """The offset of every record and marker."""
     last_offsets: list[int]
-    """Of every batch."""
+    """The last offset of every batch."""
     segments: list[int]
-    """Base offsets."""
+    """The base offset of every segment."""
 
 
 class CompactionLog:
-    """One partition's log, that may be closed and opened again; `now_ms` is the time of what comes next."""
+    """One partition's log, which can be closed and opened again. `now_ms`: the time of the next records."""
 
     def __init__(self, directory: Path, config: LogConfig = COMPACTED) -> None:
         self.directory = directory
@@ -172,7 +172,7 @@ class CompactionLog:
         self.log.append_as_follower(batch, self.now_ms)
 
     def roll(self, at: int | None = None) -> None:
-        """Begins a new segment, at offset `at` or the log's end."""
+        """Starts a new segment at offset `at`, or at the log's end."""
         if at is None:
             self.log.roll(self.now_ms)
         else:  # as for a batch that does not fit

@@ -1,6 +1,6 @@
 """One round of cleaning of a partition: by Kafka's cleaner, by ours offline, and by ours as in a broker.
 
-Tests that compare cleaners call them only here.
+Tests that compare cleaners use these functions.
 """
 
 from collections.abc import Callable
@@ -27,13 +27,13 @@ from support.pipeline.compaction_log import read_headers
 COMPARED = (".log", ".index", ".timeindex", ".txnindex")
 MANY_KEYS = 100_000
 FEW_BYTES = 1000
-"""Memory for about ten keys."""
+"""A memory limit of about ten keys."""
 SLOTS_OF_A_KEY = 1 / 0.9
-"""Kafka fills its map to log.cleaner.io.buffer.load.factor."""
+"""The share up to which Kafka fills its map (log.cleaner.io.buffer.load.factor)."""
 
 
 class RoundOrder(NamedTuple):
-    """One round as of `now_ms`. `cleaned_up_to`: the checkpoint, None without one; `max_keys` fit into the map.
+    """One round at `now_ms`. `cleaned_up_to`: the checkpoint, None without one. `max_keys`: the size of the map.
 
     `high_watermark`: None for the log's end.
     """
@@ -47,7 +47,7 @@ class RoundOrder(NamedTuple):
 
 
 CleanOnce = Callable[[Path, LogConfig, RoundOrder], int]
-"""Does the round; the next first dirty offset."""
+"""Runs a round; returns the next first dirty offset."""
 
 
 class CleanerOracle(JavaProgram):
@@ -56,17 +56,17 @@ class CleanerOracle(JavaProgram):
     NAME = "CleanerOracle"
 
     def clean(self, directory: Path, config: LogConfig, order: RoundOrder) -> int:
-        """One round; the next first dirty offset."""
+        """Runs one round; returns the next first dirty offset."""
         answer = self.order(self._words(directory, config, order))
         assert "error" not in answer, answer
         return int(answer["cleanedUpTo"])
 
     def refusal(self, directory: Path, config: LogConfig, order: RoundOrder) -> str:
-        """The error that a round ends with; "" for none."""
+        """The error of a round; "" for none."""
         return str(self.order(self._words(directory, config, order)).get("error", ""))
 
     def open(self, directory: Path, config: LogConfig, now_ms: int) -> int:
-        """Opens the log as Kafka does after a clean stop, and closes it; the log end offset."""
+        """Opens the log as Kafka does after a clean stop, and closes it; returns the log end offset."""
         answer = self.order(self._words(directory, config, RoundOrder(now_ms)) | {"onlyOpens": True})
         assert "error" not in answer, answer
         return int(answer["end"])
@@ -103,12 +103,12 @@ def _slots(max_keys: int) -> int:
 
 
 def clean_offline(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """A round as `odradek compact` does it, over files that no process has open."""
+    """A round as in `odradek compact`, over files that no process has open."""
     return _clean_files(directory, config, order, UNBOUNDED)
 
 
 def clean_in_ranges(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """The same with memory for a few keys at a time (unless the order bounds their number, as Kafka's does)."""
+    """The same with memory for a few keys at a time, unless the order limits their number, as Kafka's does."""
     return _clean_files(directory, config, order, FEW_BYTES if order.max_keys == MANY_KEYS else UNBOUNDED)
 
 
@@ -160,7 +160,7 @@ def clean_live(directory: Path, config: LogConfig, order: RoundOrder) -> int:
 
 
 def kafka_mistakes_an_abort(directory: Path, start: int) -> bool:
-    """Whether a round of Kafka's that begins at `start`, within a segment, may take committed records for aborted ones.
+    """Whether a round of Kafka that begins at `start`, within a segment, may treat committed records as aborted.
 
     Kafka collects the aborted transactions from the log's start on (LocalLog.collectAbortedTransactions ignores the
     offset), but reads from an index entry at or before `start`. It never reads the marker of a transaction that ended
@@ -180,7 +180,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def decoded(directory: Path) -> list[object]:
-    """Headers (without size and CRC) and records of every batch: codecs of two libraries give other bytes."""
+    """Headers (without size and CRC) and records of every batch. Two libraries compress to different bytes."""
     return [
         (name, header._replace(batch_length=0, crc=0), decode_records(data, header, position))
         for name, position, header, data in read_headers(directory)
@@ -188,15 +188,15 @@ def decoded(directory: Path) -> list[object]:
 
 
 def is_compressed(directory: Path) -> bool:
-    """Whether any batch is."""
+    """Whether any batch is compressed."""
     return any(header.is_compressed for _, _, header, _ in read_headers(directory))
 
 
 def check_equal(ours: Path, kafkas: Path, what: str) -> None:
-    """Raises AssertionError, beginning with `what`, unless both partitions hold the same.
+    """Raises AssertionError, beginning with `what`, unless both partitions have the same content.
 
-    Every byte; where a batch is compressed (codecs of two libraries give other bytes, and so other positions) headers,
-    records, the names of the files and the transaction indexes.
+    Compares every byte. If any batch is compressed, compares headers, records, file names and transaction indexes
+    instead, because two libraries compress to different bytes.
     """
     mine, theirs = contents(ours), contents(kafkas)
     assert sorted(mine) == sorted(theirs), f"{what}: other files"

@@ -1,4 +1,5 @@
-"""A driver for spark-submit: counts and sums the records of a directory by partition, and says who read them.
+"""A driver for spark-submit: counts and sums the records of a directory by partition, and reports which processes read
+them.
 
 spark-submit count_records.py DIRECTORY RESULT.json
 """
@@ -15,7 +16,7 @@ if __name__ == "__main__":
     directory, result = sys.argv[1], Path(sys.argv[2])
     spark = SparkSession.builder.appName("count records").getOrCreate()
     context = spark.sparkContext
-    # Each executor imports the package, before time is taken.
+    # Each executor imports the package before the time is measured.
     found_in = context.parallelize(range(8), 8).map(lambda _: __import__("odradek.pipeline").pipeline.__path__[0])
     packages = sorted(set(found_in.collect()))
     reader = spark.read.format("kafkalog").option("mode", "FAILFAST").option("minPartitions", "2")

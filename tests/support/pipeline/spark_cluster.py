@@ -16,7 +16,8 @@ from support.kafka.real_kafka import free_ports
 HOME = Path(pyspark.__file__).parent
 START_TIMEOUT_S = 300.0
 FAST_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""For JVMs that live for a minute: the better compiler and collector cost more than they give."""
+"""For JVMs that live for a minute: the optimizing compiler and the parallel collector would cost more than they save.
+"""
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 
@@ -44,7 +45,7 @@ class SparkCluster:
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_DAEMON_JAVA_OPTS": FAST_START,
-            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # else it takes port 6066
+            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # otherwise it would use port 6066
         }
         self.environment.pop("PYTHONPATH", None)
         if python_path is not None:
@@ -132,18 +133,18 @@ class SparkCluster:
         return {path.name for path in self.directory.glob("worker-*/app-*")}
 
     def logs(self) -> str:
-        """The ends of all logs."""
+        """The last lines of all logs."""
         return "\n".join(f"{path.name}:\n{path.read_text()[-2000:]}" for path in sorted(self.directory.glob("*.log")))
 
     def what_was_said(self, result: subprocess.CompletedProcess[str]) -> str:
-        """The ends of what a driver said, and of what executors and their Python workers said on stderr."""
+        """The end of a driver's output, and of the stderr of executors and their Python workers."""
         executors = [path.read_text()[-3000:] for path in sorted(self.directory.glob("worker-*/*/*/stderr"))]
         return "\n".join([result.stdout[-2000:], result.stderr[-4000:], *executors, self.logs()])
 
     def submit(
         self, program: Path, *arguments: str | Path, cores: int | None = None, configs: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a program as a driver on the cluster; its exit code and output."""
+        """Runs a program as a driver on the cluster; returns its exit code and output."""
         settings = {
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(*command: str | Path, directory: Path) -> str:
-    """Runs a command outside the working tree's reach; its output. Fails with what it said."""
-    # PYTHONPATH and friends would let the working tree in.
+    """Runs a command that cannot import the working tree; returns its output. Raises AssertionError with the output."""
+    # PYTHONPATH and similar variables would make the working tree importable.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
     result = subprocess.run(
         [str(part) for part in command], cwd=directory, env=environment, capture_output=True, text=True, check=False
@@ -20,7 +20,9 @@ def run(*command: str | Path, directory: Path) -> str:
 
 
 def build_wheel(directory: Path) -> Path:
-    """The wheel of what is committed or would be, built in `directory`: setuptools leaves files beside the sources."""
+    """The wheel of the tracked and new files, built in a copy in `directory`, because setuptools leaves files beside
+    the sources.
+    """
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", directory=ROOT)
     source = directory / "source"
     for name in filter(None, listed.split("\0")):

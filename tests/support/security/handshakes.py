@@ -15,7 +15,7 @@ class End:
         self.is_done = False
 
     def step(self) -> bytes:
-        """Goes on with the handshake as far as the received bytes allow. Returns what to send."""
+        """Continues the handshake as far as the received bytes allow. Returns the bytes to send."""
         if not self.is_done:
             self._try(self.object.do_handshake)
         return self.outgoing.read()
@@ -29,7 +29,7 @@ class End:
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str = "localhost") -> tuple[End, End]:
-    """A finished handshake: (server, client). Raises what the sides raise, the client's first."""
+    """Runs a handshake; returns (server, client). Raises the errors of the sides, the client's first."""
     one, other = End(client, name), End(server)
     for _ in range(6):
         other.incoming.write(one.step())

@@ -22,12 +22,12 @@ KEY_ID = "one"
 
 
 class IdentityProvider(ThreadingHTTPServer):
-    """Gives each client that knows its secret a token with its id as ``sub``."""
+    """Issues a token with the client's id as ``sub`` to each client that sends its secret."""
 
     daemon_threads = True
 
     def __init__(self, secrets: Mapping[str, str], lifetime_s: float) -> None:
-        """``secrets``: of the clients, by their ids."""
+        """``secrets``: client id -> secret."""
         super().__init__(("127.0.0.1", 0), _Handler)
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._secrets = dict(secrets)
@@ -35,26 +35,26 @@ class IdentityProvider(ThreadingHTTPServer):
         self._changed = threading.Condition()
         self._given: Counter[str] = Counter()
         self.refused = 0
-        """How many requests for a token were refused."""
+        """The number of refused requests for a token."""
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
 
     @property
     def token_url(self) -> str:
-        """Where clients POST."""
+        """The URL of the token endpoint."""
         return f"http://127.0.0.1:{self.server_port}/token"
 
     @property
     def jwks_url(self) -> str:
-        """Where the public key is."""
+        """The URL of the public key."""
         return f"http://127.0.0.1:{self.server_port}/jwks"
 
     def wait_for(self, client: str, count: int) -> None:
-        """Until a client has got as many tokens."""
+        """Waits until a client has received this many tokens."""
         with self._changed:
             self._changed.wait_for(lambda: self._given[client] >= count)
 
     def given(self, client: str) -> int:
-        """How many tokens a client has got."""
+        """The number of tokens that a client has received."""
         return self._given[client]
 
     def jwks(self) -> bytes:
@@ -63,7 +63,7 @@ class IdentityProvider(ThreadingHTTPServer):
         return json.dumps({"keys": [key]}).encode()
 
     def grant(self, authorization: str) -> bytes | None:
-        """The answer to the header of a client; None if the client or its secret is not known."""
+        """The answer to a client's Authorization header; None if the client or its secret is wrong."""
         client, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
         if self._secrets.get(client) != secret:
             with self._changed:
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self.server.grant(self.headers["Authorization"] or ""))
 
     def do_GET(self) -> None:
-        """The keys."""
+        """The endpoint of the keys."""
         self._answer(self.server.jwks())
 
     def _answer(self, document: bytes | None) -> None:
@@ -114,4 +114,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Logs nothing."""

@@ -1,6 +1,6 @@
 """A real Apache Kafka with every security protocol and mechanism, and its clients' properties.
 
-The listener PLAINTEXT is the operator's: its clients are ``User:ANONYMOUS``, a super user.
+The listener PLAINTEXT is for the operator: its clients are ``User:ANONYMOUS``, a super user.
 """
 
 import json
@@ -12,14 +12,14 @@ from support.kafka.real_kafka import RealKafka, free_ports
 
 SUPER_USER = "admin"
 PASSWORDS = {SUPER_USER: "admin-secret", "alice": "alice-secret", "bob": "bob;=\"',secret"}
-"""PLAIN's users. SCRAM's are made by tests."""
+"""The users of PLAIN. Tests create those of SCRAM."""
 LISTENERS = {
     "SASL_PLAINTEXT": "SASL_PLAINTEXT",
     "SSL": "SSL",
     "SASL_SSL": "SASL_SSL",
     "SHORT": "SASL_PLAINTEXT",
 }
-"""Name -> security protocol. The sessions of SHORT end after SESSION_MS."""
+"""Listener -> security protocol. Sessions on the listener SHORT expire after SESSION_MS."""
 SESSION_MS = 1_500
 MECHANISMS = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
 _SECURITY = "org.apache.kafka.common.security"
@@ -74,14 +74,14 @@ class SecuredKafka(RealKafka):
             if protocol.startswith("SASL"):
                 prefix = f"listener.name.{name.lower()}"
                 for mechanism, text in modules.items():
-                    # A properties file takes one level of backslashes away.
+                    # A properties file removes one level of backslashes.
                     configs[f"{prefix}.{mechanism}.sasl.jaas.config"] = text.replace("\\", "\\\\")
         return {**plain, **configs}
 
     def client(
         self, listener: str, mechanism: str = "PLAIN", user: str = "alice", password: str = ""
     ) -> dict[str, str]:
-        """The properties of a client of a listener; ``password``: if it is not that of PASSWORDS."""
+        """The properties of a client of a listener. ``password``: instead of that in PASSWORDS."""
         settings = {"security.protocol": LISTENERS[listener]}
         if "SSL" in LISTENERS[listener]:
             settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self.trust}
@@ -104,7 +104,7 @@ def sasl(mechanism: str, user: str, password: str, **more: str) -> dict[str, str
 
 
 def quoted(text: str) -> str:
-    """A value in quotes for JAAS. The escapes of JSON are among those of Java's tokenizer."""
+    """A value in quotes for JAAS. Java's tokenizer knows the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""A TLS connection to the broker's own transport without a socket: bytes arrive in pieces of any size."""
+"""A TLS connection to the broker's TLS transport without a socket. Bytes arrive in pieces of any size."""
 
 import asyncio
 import ssl
@@ -20,7 +20,7 @@ TURNS = 200
 
 
 class SocketTransport:
-    """The event loop's transport of a socket, as far as TLS uses it."""
+    """A substitute for the event loop's socket transport, with the part that TLS uses."""
 
     def __init__(self, host: str = "10.0.0.1", high: int = 1 << 40) -> None:
         self.sent = bytearray()
@@ -79,7 +79,7 @@ class SocketTransport:
 
 
 class BrokerSide:
-    """What the connections of a broker share."""
+    """The parts that the connections of a broker share."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class BrokerSide:
 
 
 class TlsClient:
-    """A client of the broker's side."""
+    """A TLS client that is connected to a BrokerSide."""
 
     def __init__(self, side: BrokerSide, context: ssl.SSLContext, random: Random | None = None) -> None:
         """``random`` chooses the sizes of the pieces in which bytes arrive; None: all at once."""
@@ -121,7 +121,7 @@ class TlsClient:
         self._taken = 0
 
     async def connect(self) -> None:
-        """Does the handshake. Raises what the client's side raises."""
+        """Runs the handshake. Raises the errors of the client's side."""
         for _ in range(TURNS):
             self._on_way += self.end.step()
             if self.end.is_done and self.connection.is_authenticated:
@@ -130,16 +130,16 @@ class TlsClient:
         raise AssertionError("the handshake does not end")
 
     def write(self, data: bytes) -> None:
-        """Encrypts bytes, which are on their way then."""
+        """Encrypts bytes and puts them in transit to the broker."""
         self.end.object.write(data)
         self._on_way += self.end.outgoing.read()
 
     def put(self, raw: bytes) -> None:
-        """Puts bytes on the way as they are."""
+        """Puts bytes in transit to the broker unencrypted."""
         self._on_way += raw
 
     async def turn(self) -> None:
-        """Some bytes arrive at the broker, and what it has sent arrives here."""
+        """Delivers some bytes to the broker, and everything that it has sent to the client."""
         if self._on_way and self.socket.is_reading and not self.socket.is_closing():
             most = len(self._on_way)
             arriving = most if self._random is None else self._random.choice([1, 5, 100, 20_000, most])
@@ -153,7 +153,7 @@ class TlsClient:
             self._read()
 
     def arrive(self, data: bytes) -> None:
-        """Bytes arrive at the broker, at most a buffer at a time."""
+        """Delivers bytes to the broker, at most one buffer at a time."""
         while data and self.socket.is_reading and not self.socket.is_closing():
             buffer = self.transport.get_buffer(-1)
             count = min(len(buffer), len(data))
@@ -163,7 +163,7 @@ class TlsClient:
         self._on_way[:0] = data
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Takes turns until something is so."""
+        """Takes turns until a condition is true."""
         for _ in range(50 * TURNS):
             if is_so():
                 return

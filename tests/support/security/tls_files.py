@@ -21,7 +21,7 @@ ALICE_PRINCIPAL = "User:CN=alice,O=Odradek\\, Inc,C=AT"
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files: of the authority, of the broker, of the client alice."""
+    """The PEM files of the authority, the broker and the client alice."""
 
     directory: Path
     authority: CertificateAuthority
@@ -38,7 +38,7 @@ class TlsFiles:
         return str(self.directory / "server.pem")
 
     def listener(self, *, client_auth: str = "none") -> dict[str, str]:
-        """The broker's keys for its SSL listeners."""
+        """The broker's configs for its SSL listeners."""
         return {
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": self.server_store,

@@ -1,6 +1,6 @@
 """Waits for the markers of a transaction whose end has been answered.
 
-Kafka answers EndTxn once the coordinator has stored the outcome; the markers are written later
+Kafka answers EndTxn once the coordinator has stored the outcome, and writes the markers later
 (TransactionMarkerChannelManager). Until then a read_committed reader sees neither the transaction nor later records.
 """
 

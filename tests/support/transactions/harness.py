@@ -1,7 +1,7 @@
-"""The transaction and the group coordinator with everything around them in memory: logs, clock, timers, topics.
+"""The transaction and the group coordinator with logs, a clock, timers and topics in memory.
 
-Requests go through the handlers of ``broker/api``. Logs know their synced part: a power failure may cut each of them
-anywhere after it.
+Requests go through the handlers of ``broker/api``. Each log knows its synced part: a power failure may truncate it
+anywhere after that.
 """
 
 import random
@@ -34,7 +34,7 @@ BATCHES_BETWEEN_FLOORS = 100
 
 @dataclass
 class Floor:
-    """A log up to a batch that no power failure takes back: what a recovery need not read again."""
+    """The state of a log up to a synced batch, which a recovery need not read again."""
 
     batches: int = 0
     next_offset: int = 0
@@ -118,7 +118,7 @@ class SyncedLog:
             callback(ErrorCode.NONE)
 
     def lose_power(self, rng: random.Random) -> None:
-        """Unsynced data may be gone; no request waits any more."""
+        """Loses unsynced data, or part of it. Waiting requests are dropped."""
         kept = self.batches[: rng.randint(self.synced, len(self.batches))]
         self._waiting.clear()
         floor = self._floor
@@ -137,8 +137,8 @@ class SyncedLog:
     def compact(self) -> None:
         """Cleans a synced log as the log cleaner does.
 
-        Of decided records the last one of each key stays. Markers stay as long as their data, and if they are the last
-        record of a producer.
+        The last decided record of each key stays. A marker stays as long as its data, and if it is the last record of a
+        producer.
         """
         assert self.synced == len(self.batches)
         headers = [read_header(batch) for batch in self.batches]
@@ -165,7 +165,7 @@ class SyncedLog:
         self._set_floor()
 
     def _is_aborted(self, header: BatchHeader) -> bool:
-        # The newest first: what is asked about is mostly new.
+        # From the end, because callers mostly ask for recent records.
         for producer_id, first, last in reversed(self.aborted):
             if last < header.base_offset:
                 return False
@@ -193,8 +193,8 @@ class SyncedLog:
         return settled + later
 
     def committed_since(self, start: int) -> tuple[list[bytes], list[bytes], int]:
-        """The values that a reader of committed data sees from batch `start` on: the durable ones, and those that a
-        power failure may still remove. The last number is the batch after the durable ones.
+        """The values that a reader of committed data sees from batch `start` on: the durable ones, those that a power
+        failure may still remove, and the index of the first batch that is not durable.
         """
         settled: list[bytes] = []
         later: list[bytes] = []
@@ -213,7 +213,7 @@ class SyncedLog:
 
 
 class LogsOfPartitions(dict[TopicPartition, SyncedLog]):
-    """``broker.partitions``, as far as the handlers of transactions need it."""
+    """The part of ``broker.partitions`` that the handlers of transactions need."""
 
     def get(self, topic: str, index: int) -> SyncedLog:  # type: ignore[override]
         log = super().get((topic, index))
@@ -241,7 +241,7 @@ class TransactionHarness:
         self.start()
 
     def start(self) -> None:
-        """Starts coordinators that load the logs; what was parked before is never answered."""
+        """Starts coordinators that load the logs. Requests that waited before are never answered."""
         self._life += 1
         self.timers.clear()
         groups = GroupCoordinator(
@@ -288,7 +288,7 @@ class TransactionHarness:
         return self.coordinator.shard_of("").core
 
     def lose_power(self, rng: random.Random) -> None:
-        """Everything goes down; each log keeps what was synced, and perhaps more."""
+        """Ends both coordinators. Each log keeps its synced part, and perhaps more."""
         for (topic, _), log in self.partitions.items():
             log.lose_power(rng)
             if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
@@ -309,7 +309,7 @@ class TransactionHarness:
             pass
 
     def ask(self, api: ApiKey, version: int, request: Any) -> Any:
-        """Sends a request that is answered at once; the answer."""
+        """Sends a request that is answered at once; returns the answer."""
         answers: list[Any] = []
         self.send(api, version, request, answers.append)
         [answer] = answers
