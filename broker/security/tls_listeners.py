@@ -12,10 +12,19 @@ a dynamic config is set (as in Kafka) or at the check every ``WATCH_MS`` (Kafka 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.security import distinguished_name
-from ...protocol.security.tls_context import ServerTls, TlsSettings, TlsSettingsError, listener_settings, server_tls
+from ...protocol.security.certificate_validity import validity
+from ...protocol.security.tls_context import (
+    ServerTls,
+    TlsSettings,
+    TlsSettingsError,
+    key_place,
+    listener_settings,
+    server_tls,
+)
 from ..config.errors import ConfigError
 from ..config.listeners import Listener
 from ..config.security import RELOADABLE, is_reloadable
@@ -130,7 +139,10 @@ class TlsListeners:
         if any(map(after.get, TRUST_KEYS)) and not any(map(before.get, TRUST_KEYS)):
             raise TlsSettingsError("a trust store can't be added to a listener that was started without one")
         tls = server_tls(after)
-        refuse_other_names(self.running[listener.name].current.certificate, tls.certificate, after)
+        current = self.running[listener.name].current.certificate
+        refuse_other_names(current, tls.certificate, after)
+        if tls.certificate != current:
+            refuse_invalid(tls, after)
         return tls
 
     def _replace(self, listener: Listener, tls: ServerTls) -> None:
@@ -151,6 +163,13 @@ def refuse_other_names(before: bytes, after: bytes, settings: TlsSettings) -> No
     missing = distinguished_name.alternative_names(before) - distinguished_name.alternative_names(after)
     if missing and settings.get(SAN_CHANGES_KEY) != "true":
         raise TlsSettingsError(f"the certificate lacks {len(missing)} subject alternative names ({SAN_CHANGES_KEY})")
+
+
+def refuse_invalid(tls: ServerTls, settings: TlsSettings) -> None:
+    """Raises TlsSettingsError if a certificate has expired, or is not valid yet."""
+    problem = validity(tls.certificate).problem(datetime.now(UTC))
+    if problem is not None:
+        raise TlsSettingsError(f"{key_place(settings)}: {problem}")
 
 
 def _name(certificate: bytes) -> str:
@@ -199,10 +218,16 @@ def tls_of(texts: Mapping[str, str], listener: Listener) -> ServerTls:
 
 
 def _running(config: ServerConfig, listener: Listener) -> RunningTls:
-    tls = tls_of(config.originals, listener)
+    settings = settings_of(config.originals, listener)
+    tls = server_tls(settings)
+    try:
+        refuse_invalid(tls, settings)
+    except TlsSettingsError as error:
+        if listener.name == config.inter_broker_listener_name:
+            raise
+        logger.warning("listener %s: clients refuse its certificate: %s", listener.name, error)
     if listener.protocol == "SASL_SSL":
         return RunningTls(tls, None)
-    settings = settings_of(config.originals, listener)
     try:
         rules = parse_rules(settings.get(MAPPING_KEY) or "DEFAULT")
     except ValueError as error:

@@ -264,12 +264,7 @@ def _of(place: str, read: Callable[[], T]) -> T:
 
 def _load(context: ssl.SSLContext, entry: KeyEntry, settings: TlsSettings) -> None:
     """Gives a context its key and certificates."""
-    inline = settings.get("ssl.keystore.key") is not None
-    place = (
-        settings.name("ssl.keystore.key")
-        if inline
-        else f"{settings.name(KEYSTORE_LOCATION)}={settings.get(KEYSTORE_LOCATION)}"
-    )
+    place = key_place(settings)
     with secret_file(entry.as_pem()) as path:
         try:
             # Without a password OpenSSL would ask the terminal.
@@ -278,6 +273,13 @@ def _load(context: ssl.SSLContext, entry: KeyEntry, settings: TlsSettings) -> No
             raise TlsSettingsError(f"{place}: {_cause(error, entry)}") from None
         except ValueError as error:
             raise TlsSettingsError(f"{place}: ssl.key.password: {error}") from None
+
+
+def key_place(settings: TlsSettings) -> str:
+    """The key that sets the private key and its certificates, with the path of the store; for messages."""
+    if settings.get("ssl.keystore.key") is not None:
+        return settings.name("ssl.keystore.key")
+    return f"{settings.name(KEYSTORE_LOCATION)}={settings.get(KEYSTORE_LOCATION)}"
 
 
 def _cause(error: ssl.SSLError, entry: KeyEntry) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
 from odradek.testing import InProcessBroker
+from odradek.testing.certificates import CertificateAuthority
 from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files
 
 WAIT_S = 60
@@ -142,3 +143,28 @@ def test_a_client_without_a_certificate_is_refused_where_one_is_required(
         with pytest.raises(KafkaException):
             admin.list_topics(timeout=1)
     assert "on listener SSL: its TLS handshake failed: peer did not return a certificate" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("issuer", "days", "reason"),
+    [("its own", -2, "certificate has expired"), ("another", 90, "certificate verify failed")],
+    ids=["expired", "of another authority"],
+)
+def test_a_client_with_a_bad_certificate_is_refused_with_the_reason(
+    files: TlsFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture, issuer: str, days: int, reason: str
+) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    authority = files.authority if issuer == "its own" else CertificateAuthority(issuer)
+    store = str(authority.issue("mallory", days=days).write_pem(tmp_path / "mallory.pem"))
+    configs = {"listeners": "SSL://127.0.0.1:0", "security.inter.broker.protocol": "SSL"}
+    with InProcessBroker(tmp_path / "broker", {**configs, **files.listener(client_auth="required")}) as broker:
+        settings = files.librdkafka(with_key=False)
+        settings |= {"ssl.certificate.location": store, "ssl.key.location": store}
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers, **settings})
+        with pytest.raises(KafkaException):
+            admin.list_topics(timeout=1)
+    lines = [line for line in caplog.text.splitlines() if "its TLS handshake failed" in line]
+    assert lines
+    assert all("on listener SSL" in line and reason in line for line in lines)

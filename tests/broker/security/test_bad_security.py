@@ -7,6 +7,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
@@ -42,6 +43,23 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "a key store in JKS that is cut": (
         {**TLS, STORE_KEY: "{}/cut.jks", "ssl.keystore.password": STORE},
         (STORE_KEY, "cut.jks", "damaged"),
+    ),
+    "a key store in PKCS12 without a key": (
+        {**TLS, STORE_KEY: "{}/trust.p12", "ssl.keystore.password": STORE},
+        (STORE_KEY, "trust.p12", "no private key"),
+    ),
+    "a trust store with a wrong password": (
+        {
+            **TLS,
+            STORE_KEY: "{}/server.pem",
+            "ssl.truststore.location": "{}/server.p12",
+            "ssl.truststore.password": STORE,
+        },
+        ("ssl.truststore.location", "server.p12", "password"),
+    ),
+    "a certificate that has expired": (
+        {**TLS, STORE_KEY: "{}/expired.p12", "ssl.keystore.password": STORE},
+        (STORE_KEY, "expired.p12", "the certificate expired at 20"),
     ),
     "an encrypted key with a wrong password": (
         {**TLS, STORE_KEY: "{}/encrypted.pem", "ssl.key.password": KEY},
@@ -99,6 +117,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
     made = tls_files(directory)
     made.server.write_pkcs12(directory / "server.p12", "right")
     made.server.write_pem(directory / "encrypted.pem", "right")
+    made.authority.issue("broker", ["localhost"], days=-2).write_pkcs12(directory / "expired.p12", STORE)
+    locked = BestAvailableEncryption(STORE.encode())
+    (directory / "trust.p12").write_bytes(
+        pkcs12.serialize_key_and_certificates(None, None, None, [made.authority.certificate], locked)
+    )
     lines = (directory / "server.pem").read_text().splitlines()
     (directory / "damaged.pem").write_text("\n".join([*lines[:-3], "!" + lines[-3], *lines[-2:]]))
     other = CertificateAuthority().issue("other")

@@ -7,6 +7,7 @@ another name is accepted and changes nothing.
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def files(tmp_path: Path) -> TlsFiles:
     return tls_files(tmp_path)
 
 
-@pytest.fixture
-async def server(files: TlsFiles, tmp_path: Path) -> AsyncIterator[BrokerServer]:
+@asynccontextmanager
+async def started(files: TlsFiles, tmp_path: Path) -> AsyncIterator[BrokerServer]:
     keys = {
         "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
         "log.dirs": str(tmp_path / "logs"),
@@ -45,8 +46,16 @@ async def server(files: TlsFiles, tmp_path: Path) -> AsyncIterator[BrokerServer]
     }
     broker = BrokerServer(ServerConfig.load(None, [f"{key}={text}" for key, text in keys.items()], {}))
     await broker.start()
-    yield broker
-    await broker.stop()
+    try:
+        yield broker
+    finally:
+        await broker.stop()
+
+
+@pytest.fixture
+async def server(files: TlsFiles, tmp_path: Path) -> AsyncIterator[BrokerServer]:
+    async with started(files, tmp_path) as running:
+        yield running
 
 
 def serial(server: BrokerServer) -> int:
@@ -67,9 +76,13 @@ async def alter(server: BrokerServer, changes: dict[str, str], broker: str = "1"
 
 
 def issue(
-    files: TlsFiles, path: Path, name: str = "broker", hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
+    files: TlsFiles,
+    path: Path,
+    name: str = "broker",
+    hosts: tuple[str, ...] = ("localhost", "127.0.0.1"),
+    days: int = 90,
 ) -> int:
-    issued = files.authority.issue(name, hosts)
+    issued = files.authority.issue(name, hosts, days=days)
     issued.write_pem(path)
     return issued.certificate.serial_number
 
@@ -94,6 +107,10 @@ async def test_a_new_path_is_read_and_checked(server: BrokerServer, files: TlsFi
     code, said = await alter(server, {LOCATION: "/nowhere"})
     assert code == ErrorCode.INVALID_REQUEST
     assert "listener.name.ssl.ssl.keystore.location=/nowhere: can't be read" in (said or "")
+    issue(files, tmp_path / "expired.pem", days=-2)
+    code, said = await alter(server, {LOCATION: str(tmp_path / "expired.pem")})
+    assert code == ErrorCode.INVALID_REQUEST
+    assert "expired.pem: the certificate expired at 20" in (said or "")
     assert serial(server) == fresh
 
 
@@ -137,6 +154,11 @@ async def test_a_changed_file_is_noticed(
     await look()
     assert serial(server) == before
     assert "server.pem: no private key" in caplog.text
+    issue(files, Path(files.server_store), days=-2)
+    await look()
+    assert serial(server) == before
+    assert "listener SSL keeps its certificate and trust store: ssl.keystore.location=" in caplog.text
+    assert "server.pem: the certificate expired at 20" in caplog.text
     fresh = issue(files, Path(files.server_store))
     await look()
     assert serial(server) == fresh
@@ -158,3 +180,17 @@ async def test_secrets_are_never_described(server: BrokerServer, files: TlsFiles
     assert entries["listener.name.ssl.ssl.keystore.password"].value is None
     assert entries["ssl.key.password"].value is None
     assert "opensesame" not in repr(answer)
+
+
+async def test_a_certificate_that_has_expired_is_served_to_clients_with_a_warning(
+    files: TlsFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in Kafka, which says nothing. A new trust store is taken, too: the certificate is the same."""
+    issue(files, Path(files.server_store), days=-2)
+    async with started(files, tmp_path) as server:
+        assert "listener SSL: clients refuse its certificate: ssl.keystore.location=" in caplog.text
+        before = serial(server)
+        CertificateAuthority("another authority").write_pem(Path(files.trust))
+        assert await alter(server, {LOCATION: files.server_store}) == (ErrorCode.NONE, None)
+        assert serial(server) == before
+        assert "keeps its certificate" not in caplog.text

@@ -146,6 +146,9 @@ def test_stores_that_java_wrote_are_read(java: TlsOracle, tmp_path: Path, kind: 
     }
     trust = {"ssl.truststore.location": str(tmp_path / "trust"), "ssl.truststore.password": "trusted"}
     handshake(server_tls(TlsSettings(settings)).context, client_context(TlsSettings(trust)))
+    without_key = {"ssl.keystore.location": str(tmp_path / "trust"), "ssl.keystore.password": "trusted"}
+    with pytest.raises(TlsSettingsError, match=r"trust: no private key .*in it"):
+        server_tls(TlsSettings(without_key))
     for wrong in ("ssl.keystore.password", *(["ssl.key.password"] if kind == "JKS" else [])):
         with pytest.raises(TlsSettingsError, match="password is wrong") as caught:
             server_tls(TlsSettings({**settings, wrong: "not this"}))
