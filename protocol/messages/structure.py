@@ -18,9 +18,30 @@ ZERO_UUID: Final = bytes(16)
 SECRETS: Final = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"})
 """Fields with which a client could log in, or which help to guess a password. Nothing shows them."""
 
+SECRET_CONFIGS: Final = (
+    "password",
+    ".jaas.config",
+    "ssl.keystore.key",
+    "ssl.keystore.certificate.chain",
+    "ssl.truststore.certificates",
+    "delegation.token.secret.key",
+    ".client.secret",
+    ".passphrase",
+    "odradek.metrics.credentials",
+)
+"""What the names of configs with a secret end with: those of the type PASSWORD, also with the prefix of a listener."""
+
+HIDDEN: Final = "[hidden]"
+"""The text that is shown in place of a secret."""
+
 Records: TypeAlias = Any
 """What a ``records`` field holds: decoded a memoryview into the input, not a copy, or None for null. To be encoded it
 may be bytes, a view or anything else with a length, which ``encode_parts`` passes through (a region of a file)."""
+
+
+def is_secret_config(name: object) -> bool:
+    """Whether the value of a config with this name must not be shown. False if it is not a name."""
+    return isinstance(name, str) and name.lower().endswith(SECRET_CONFIGS)
 
 
 class Structure:
@@ -44,7 +65,8 @@ class Structure:
     __hash__ = None  # type: ignore[assignment]  # its fields change
 
     def __repr__(self) -> str:
-        shown = [f"{name}={'[hidden]' if name in SECRETS else repr(getattr(self, name))}" for name in self.__slots__]
+        secrets = SECRETS | {"value"} if is_secret_config(getattr(self, "name", None)) else SECRETS
+        shown = [f"{name}={HIDDEN if name in secrets else repr(getattr(self, name))}" for name in self.__slots__]
         if self.unknown_tagged_fields:
             shown.append(f"unknown_tagged_fields={self.unknown_tagged_fields!r}")
         return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -109,8 +109,9 @@ def _show_bytes(spec: MessageSpec, version: int, data: bytes, frame: bool, as_js
 
     found = dissect(spec, version, data, frame=frame)
     if as_json:
+        secrets = show.secret_paths(found.notes)
         fields = [
-            {"path": n.path, "type": n.kind, "start": n.start, "end": n.end, "value": show.value_of(n)}
+            {"path": n.path, "type": n.kind, "start": n.start, "end": n.end, "value": show.value_of(n, secrets)}
             for n in found.notes
         ]
         click.echo(

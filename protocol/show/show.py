@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolError
-from ..messages.structure import SECRETS
+from ..messages.structure import HIDDEN, SECRETS, is_secret_config
 from ..table import FieldSpec, MessageSpec, message, message_names, messages
 
 if TYPE_CHECKING:
@@ -156,28 +156,46 @@ def apis() -> list[tuple[MessageSpec, MessageSpec]]:
 def field_lines(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
     """Every field of traced bytes in a line of its own: offset (of the first byte ``at``), bytes, name, value."""
     rows = [("offset", "bytes", "field", "value")]
+    notes = list(notes)
+    secrets = secret_paths(notes)
     for note in notes:
         name = note.path.rpartition(".")[2] or note.path
-        rows.append((str(at + note.start), _hex(note, data), f"{'  ' * note.depth}{name}", value_of(note)))
+        digits, value = _hex(note, data, secrets), value_of(note, secrets)
+        rows.append((str(at + note.start), digits, f"{'  ' * note.depth}{name}", value))
     width = max(len(row[0]) for row in rows)
     return columns([(row[0].rjust(width), *row[1:]) for row in rows])
 
 
-def _hex(note: "Note", data: bytes) -> str:
+def secret_paths(notes: Iterable["Note"]) -> frozenset[str]:
+    """The paths of the fields that hold secrets: passwords, tokens, and values of configs that are passwords."""
+    found = set()
+    for note in notes:
+        parent, dot, name = note.path.rpartition(".")
+        if name in SECRETS:
+            found.add(note.path)
+        elif name == "name" and is_secret_config(note.value):
+            found.add(f"{parent}{dot}value")
+    return frozenset(found)
+
+
+def _hex(note: "Note", data: bytes, secrets: frozenset[str]) -> str:
     """The bytes of a field in hexadecimal; for a field with inner fields, only its length or count. Hides secrets."""
     end = note.content if note.holds_others else note.end
     own = data[note.start : end]
-    if note.path.rpartition(".")[2] in SECRETS:
+    if note.path in secrets:
         return f"hidden: {len(own)} bytes"
     rest = f"… {len(own)} bytes" if len(own) > BYTES_SHOWN else ""
     return own[:BYTES_SHOWN].hex() + rest
 
 
-def value_of(note: "Note") -> str:
-    """A field's value as text; ``?`` for a field in which the parse stopped."""
+def value_of(note: "Note", secrets: frozenset[str]) -> str:
+    """A field's value as text; ``?`` for a field in which the parse stopped. Hides the fields with a path in
+    ``secrets``."""
     value: Any = note.value
     if note.end is None:
         return "" if note.holds_others else "?"
+    if note.path in secrets and isinstance(value, str):
+        return HIDDEN
     if isinstance(value, dict):
         if note.kind == "int16":  # the attributes of a batch: their bits by name
             set_bits = [name for name, bit in value.items() if bit is True]

@@ -2,8 +2,8 @@
 
 Pure. Group records hold messages of the consumer protocol (subscriptions, assignments). Kafka's tool decodes those in
 GroupMetadataValue, but prints those in ConsumerGroupMemberMetadataValue (classic members of a KIP-848 group) as base64;
-here `deeper` decodes them, too. Kafka's tool shows salt and keys of SCRAM users; here they are hidden. Source:
-DumpLogSegments.OffsetsMessageParser.
+here `deeper` decodes them, too. Kafka's tool shows salt and keys of SCRAM users, and configs that are passwords; here
+they are hidden. Source: DumpLogSegments.OffsetsMessageParser.
 """
 
 from typing import Any
@@ -17,12 +17,12 @@ from ...protocol.messages.group_records import (
     ConsumerProtocolSubscription,
     GroupMetadataValue,
 )
-from ...protocol.messages.metadata_records import UserScramCredentialRecord
+from ...protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
+from ...protocol.messages.structure import HIDDEN, is_secret_config
 from .decoders import Typed
 
 CONSUMER_PROTOCOL = "consumer"
 SCRAM_SECRETS = ("salt", "storedKey", "serverKey")
-HIDDEN = "[hidden]"
 
 
 def data_document(typed: Typed, *, deeper: bool) -> Document:
@@ -34,6 +34,8 @@ def data_document(typed: Typed, *, deeper: bool) -> Document:
     match typed.message:
         case UserScramCredentialRecord():
             found |= dict.fromkeys(SCRAM_SECRETS, HIDDEN)
+        case ConfigRecord(name=name) if is_secret_config(name):
+            found["value"] = HIDDEN
         case GroupMetadataValue(protocol_type=kind) as group if kind == CONSUMER_PROTOCOL:
             for member, shown in zip(group.members, found["members"], strict=True):
                 _replace(shown, "subscription", member.subscription, ConsumerProtocolSubscription)

@@ -90,8 +90,9 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
 
 def _fields(event: ByteRows) -> list[dict[str, Any]]:
     """Each field with its position. The size of a field that contains others is their total size."""
-    from ...protocol.show.show import value_of
+    from ...protocol.show.show import secret_paths, value_of
 
+    secrets = secret_paths(event.notes)
     return [
         {
             "at": event.at + note.start,
@@ -99,7 +100,7 @@ def _fields(event: ByteRows) -> list[dict[str, Any]]:
             "depth": note.depth,
             "field": note.path,
             "type": note.kind,
-            "value": value_of(note),
+            "value": value_of(note, secrets),
         }
         for note in event.notes
     ]

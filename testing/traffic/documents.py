@@ -10,11 +10,9 @@ from typing import Any
 from ...protocol.api_keys import api
 from ...protocol.codec import carries_records, decode
 from ...protocol.message_documents import Document, document, read_document
-from ...protocol.messages.structure import SECRETS, Message
+from ...protocol.messages.structure import HIDDEN, SECRETS, Message, is_secret_config
 from .record_documents import batches_as, batches_from
 
-HIDDEN = "[hidden]"
-"""The text that replaces a secret, such as a password. A request with a hidden secret can't be replayed."""
 SECRET_FIELDS = {
     "".join(word.title() if place else word for place, word in enumerate(name.split("_"))) for name in SECRETS
 }
@@ -35,7 +33,7 @@ def response_document(api_key: int, version: int, body: bytes) -> Document:
 
 
 def has_secrets(shown: Document) -> bool:
-    """Whether a document has a hidden secret."""
+    """Whether a document has a hidden secret, such as a password. Such a request can't be replayed."""
     return any(value == HIDDEN for value in _leaves(shown))
 
 
@@ -52,7 +50,9 @@ def message_document(message: Message, version: int) -> Document:
     changes: dict[str, Change] = dict.fromkeys(SECRET_FIELDS, lambda _: HIDDEN)
     if carries_records(type(message), version):
         changes |= dict.fromkeys(RECORD_FIELDS, _shown_records)
-    return _changed(document(message, version), changes)
+    shown = _changed(document(message, version), changes)
+    _hide_configs(shown)
+    return shown
 
 
 def _document(cls: type[Message], version: int, body: bytes) -> Document:
@@ -82,6 +82,17 @@ def _changed(shown: Document, changes: Mapping[str, Change]) -> Document:
 
     changed: Document = copy(shown)
     return changed
+
+
+def _hide_configs(shown: Any) -> None:
+    """Replaces the values of configs that are passwords, at any depth."""
+    if isinstance(shown, dict):
+        if is_secret_config(shown.get("name")) and shown.get("value") is not None:
+            shown["value"] = HIDDEN
+        shown = list(shown.values())
+    if isinstance(shown, list):
+        for one in shown:
+            _hide_configs(one)
 
 
 def _leaves(shown: Any) -> list[Any]:
