@@ -1,4 +1,4 @@
-"""The admin port of a broker for tests, asked as a test in another language does."""
+"""A client of the admin port of a broker for tests, as a test in another language would use it."""
 
 import json
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from odradek.testing.admin.server import AdminServer
 
 
 class AdminPort:
-    """Asks the port as a test in another language does."""
+    """Sends requests to the port over HTTP."""
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """The status and the answer, read from JSON."""
+        """Sends a request; returns the status and the parsed JSON answer."""
         connection = HTTPConnection("127.0.0.1", self.port)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
@@ -28,13 +28,13 @@ class AdminPort:
             connection.close()
 
     def done(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer of a request that succeeds."""
+        """Sends a request that must succeed; returns the answer."""
         status, answer = self.ask(method, path, body)
         assert status == 200, answer
         return answer
 
     def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
-        """The status and the reason of one that does not."""
+        """Sends a request that must be refused; returns the status and the reason."""
         status, answer = self.ask(method, path, body)
         assert list(answer) == ["error"]
         return status, answer["error"]

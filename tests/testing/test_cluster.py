@@ -18,7 +18,7 @@ TIMEOUT_S = 60
 
 
 def create(cluster: KafkaCluster, topic: str, *replicas: list[int]) -> None:
-    """Creates a topic with these replicas of each partition; the first ones lead."""
+    """Creates a topic with these replicas of each partition. The first replica is the leader."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     wanted = NewTopic(topic, len(replicas), replica_assignment=list(replicas))
     admin.create_topics([wanted])[topic].result(TIMEOUT_S)
@@ -137,7 +137,7 @@ def test_stop_hands_over_and_restart_is_back_at_once(cluster: KafkaCluster) -> N
 
 
 def test_follower_that_is_cut_off_from_the_leader_leaves_the_isr_only(cluster: KafkaCluster) -> None:
-    """As in Kafka, one that lacks nothing stays in the ISR: the write waits until the follower has left."""
+    """As in Kafka, a follower without a missing record stays in the ISR: the write waits until it has left the ISR."""
     first, second, third = cluster.brokers
     cluster.partition(first, second)
     produce(cluster, "t", "a")
@@ -150,7 +150,7 @@ def test_follower_that_is_cut_off_from_the_leader_leaves_the_isr_only(cluster: K
 
 
 def test_leader_that_is_cut_off_from_everyone_loses_nothing_that_was_acknowledged(cluster: KafkaCluster) -> None:
-    """It takes writes until it is fenced, acknowledges none with acks=all, and drops them when it is back."""
+    """It accepts writes until it is fenced, acknowledges none with acks=all, and truncates them when it is back."""
     first, second, third = cluster.brokers
     produce(cluster, "t", "a")
     cluster.partition(first, [second, third, cluster.controller])

@@ -1,4 +1,4 @@
-"""A process that forks beside its in-process broker: the broker restarts and is killed as if no child lived."""
+"""A process with an in-process broker forks: the broker can still be restarted and killed as without children."""
 
 import contextlib
 import multiprocessing
@@ -30,7 +30,7 @@ def connect(broker: InProcessBroker) -> socket.socket:
 
 
 def ask(one: socket.socket) -> int:
-    """The correlation id of an answer to ApiVersions."""
+    """Sends ApiVersions; returns the correlation id of the answer."""
     one.sendall(ASK)
     with one.makefile("rb") as stream:
         (size,) = struct.unpack(">i", stream.read(4))
@@ -39,7 +39,7 @@ def ask(one: socket.socket) -> int:
 
 
 def worker(broker: InProcessBroker, pipe: Connection) -> None:
-    """A prefork worker: for each word it answers whether it reaches the broker; ends at the pipe's end."""
+    """A prefork worker: for each word it reports whether it can reach the broker. It ends at the end of the pipe."""
     with contextlib.suppress(EOFError):
         while pipe.recv() != "end":
             with connect(broker) as one:
@@ -48,7 +48,7 @@ def worker(broker: InProcessBroker, pipe: Connection) -> None:
 
 @contextlib.contextmanager
 def workers(broker: InProcessBroker, count: int) -> Iterator[list[Connection]]:
-    """Forked children that live as long as the block."""
+    """Forked children that run during the block."""
     pipes = [FORK.Pipe() for _ in range(count)]
     children = [FORK.Process(target=worker, args=(broker, theirs)) for _, theirs in pipes]
     for child in children:
@@ -97,7 +97,7 @@ def test_the_port_is_free_when_a_fork_returns_however_slow_the_child_is(
     close_sockets = forked._close_sockets_on
 
     def close_sockets_late(ports: set[int]) -> None:
-        time.sleep(0.5)  # a child that a busy machine does not run at once
+        time.sleep(0.5)  # as if a busy machine did not run the child at once
         close_sockets(ports)
 
     monkeypatch.setattr(forked, "_close_sockets_on", close_sockets_late)
@@ -156,7 +156,7 @@ print("served to the end")
 
 
 def test_a_fork_while_the_broker_starts_and_stops_leaves_it_no_sockets(kafka_broker_factory: Factory) -> None:
-    """Forks come at any moment: here, from threads, while another one restarts the broker."""
+    """Forks can happen at any moment: here, in threads while another thread restarts the broker."""
     broker = kafka_broker_factory()
     read, write = os.pipe()
     children: list[int] = []
@@ -187,7 +187,7 @@ def test_a_fork_while_the_broker_starts_and_stops_leaves_it_no_sockets(kafka_bro
 
 
 def test_nodes_of_a_cluster_are_killed_and_started_beside_a_child(kafka_cluster: KafkaCluster) -> None:
-    """The controller too: the child holds neither of their ports."""
+    """The controller, too. The child keeps none of their ports open."""
     broker = kafka_cluster.brokers[0]
     with workers(broker, 1) as [pipe]:
         pipe.send("ask")

@@ -1,4 +1,4 @@
-"""Helpers of tests: records, offsets and groups to look at and to wait for."""
+"""Helpers of a broker for tests that show records, offsets and groups, and wait for them."""
 
 import threading
 

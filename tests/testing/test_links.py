@@ -17,7 +17,7 @@ TIMEOUT_S = 60.0
 
 
 class Side:
-    """Node 1 with its loop, and the ports of the others."""
+    """Node 1 with its event loop, and the ports of the other nodes."""
 
     def __init__(self) -> None:
         self.ports: dict[int, int] = {}
@@ -28,7 +28,7 @@ class Side:
             runner.run(test())
 
     async def drop(self) -> None:
-        """Has the loop close the connections to nodes that are cut off, as the cluster does; returns when it has."""
+        """Makes the loop close the connections to nodes that are cut off, as the cluster does, and waits for that."""
         loop = asyncio.get_running_loop()
         assert isinstance(loop, NodeLoop)
         dropped = threading.Event()
@@ -64,7 +64,7 @@ def test_cut_drops_what_is_open_and_refuses_what_is_new_until_it_heals() -> None
 
 
 def test_connection_that_was_reset_is_opened_again() -> None:
-    """A write to a closed transport of uvloop is a RuntimeError, which ended the broker."""
+    """A write to a closed transport of uvloop raises RuntimeError, which used to end the broker."""
     side = Side()
 
     async def test() -> None:

@@ -1,4 +1,4 @@
-"""A broker that ends leaves no socket open: a user's tests may run with every warning as an error."""
+"""A stopped broker leaves no socket open, because a user's tests may treat every warning as an error."""
 
 import gc
 import socket
@@ -11,7 +11,7 @@ KILLS = 20
 
 
 def test_a_kill_closes_connections_that_were_just_accepted(kafka: InProcessBroker) -> None:
-    """Without a close in the acceptor, nearly every kill beside clients that connect leaves one socket open."""
+    """Without a close in the acceptor, nearly every kill during connection attempts leaves one socket open."""
     is_done = threading.Event()
 
     def connect() -> None:

@@ -1,4 +1,4 @@
-"""The fixtures as a user's tests meet them."""
+"""The fixtures in the tests of a user."""
 
 import gc
 import importlib.metadata
@@ -53,7 +53,7 @@ def topics_of(broker: InProcessBroker) -> set[str]:
 
 @pytest.mark.parametrize("turn", range(2))
 def test_each_test_has_a_clean_broker(kafka: InProcessBroker, turn: int) -> None:
-    """The same topic in both turns: records of the first would be there in the second."""
+    """Both runs use the same topic: the second would see leftover records of the first."""
     assert topics_of(kafka) == set()
     with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
         assert producer.send("orders", b"turn %d" % turn).get(timeout=60).offset == 0
@@ -163,7 +163,7 @@ def test_without_a_directory_it_has_a_temporary_one() -> None:
 
 
 def test_a_temporary_directory_goes_with_its_broker() -> None:
-    """Without a ``with`` block too, and not before."""
+    """Also without a ``with`` block, and not before."""
     broker = InProcessBroker()
     directory = broker.log_dir.parent
     broker.start()
@@ -179,7 +179,7 @@ def test_a_forked_child_removes_nothing() -> None:
         child = os.fork()
         if child == 0:
             try:
-                broker._remove()  # what the child's own exit would do
+                broker._remove()  # what the child would do when it exits
             finally:
                 os._exit(0)
         assert os.waitpid(child, 0)[1] == 0

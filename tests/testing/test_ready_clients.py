@@ -1,4 +1,4 @@
-"""Clients of three libraries ready made, and the same tests against a broker elsewhere."""
+"""The fixtures with clients of three libraries, and the same tests against a broker at another address."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_typing_error(kafka):
 
 
 def test_the_same_tests_against_an_address(pytester: pytest.Pytester, kafka_broker: InProcessBroker) -> None:
-    """Tests that need a broker in their process are skipped by name; the others run on an emptied broker."""
+    """Tests that need a broker in their process are skipped by name. The others run on a broker that was reset."""
     kafka_broker.produce("left-over", "one")
     pytester.makepyfile(USERS_TESTS)
     result = pytester.runpytest_subprocess("-rs", f"--kafka-bootstrap-servers={kafka_broker.bootstrap_servers}")

@@ -1,4 +1,4 @@
-"""A clean broker for each test: reset, its clock, its disk, and what marks and ini options give it."""
+"""A clean broker for each test: reset, its clock, its disk, and the configs of marks and ini options."""
 
 import resource
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from support.eventually import eventually
 pytest_plugins = ["pytester"]
 RESETS = 100
 CPU_MS_A_RESET = 60
-"""Processor time, several times what it takes."""
+"""The limit of processor time, several times what a reset takes."""
 
 
 def test_a_reset_forgets_everything(kafka: InProcessBroker) -> None:
@@ -122,7 +122,7 @@ def offsets_and_committed(kafka: InProcessBroker) -> tuple[int, Mapping[TopicPar
 
 @pytest.mark.kafka(configs={"offsets.retention.minutes": 60 * 24, "log.initial.task.delay.ms": 10_000})
 def test_time_passes_when_a_test_says_so(kafka: InProcessBroker) -> None:
-    """Retention of a week removes records, and the offsets of an empty group expire."""
+    """After a week, retention removes records, and the offsets of an empty group expire."""
     kafka.create_topic("orders", configs={"retention.ms": 7 * 24 * 3_600_000, "file.delete.delay.ms": 0})
     kafka.produce("orders", "old")
     with KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="readers") as consumer:

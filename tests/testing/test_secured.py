@@ -1,4 +1,4 @@
-"""A secured broker for tests of users: each client library logs in with the settings that it gives."""
+"""A secured broker for tests of users: each client library logs in with the settings that the broker returns."""
 
 import asyncio
 from collections.abc import Callable
@@ -94,7 +94,7 @@ def test_each_client_library_logs_in(kafka_broker_factory: Factory, protocol: st
 
 
 async def test_acls_hold_and_outlive_a_restart_and_a_reset(kafka_broker_factory: Factory) -> None:
-    """Alice may write one topic; the helpers of the broker are admin."""
+    """Alice may write one topic. The broker's helpers log in as admin."""
     pattern = ResourcePattern(AclResourceType.TOPIC, "open")
     acl = AclBinding(pattern, AclEntry("User:alice", "*", AclOperation.WRITE, AclPermission.ALLOW))
     broker = kafka_broker_factory(security=BrokerSecurity(acls=[acl]))

@@ -1,4 +1,4 @@
-"""Retention and compaction happen when a test asks for them."""
+"""Retention and compaction run when a test requests them."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_what_can_not_be_compacted(kafka: InProcessBroker, kafka_broker_factory)
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
 def test_retention_by_time(kafka: InProcessBroker, policy: str) -> None:
-    """Records older than retention.ms go, and the log goes on at its end."""
+    """Records older than retention.ms are removed, and the log continues at its end."""
     kafka.create_topic("orders", configs={"cleanup.policy": policy, "retention.ms": DAY_MS})
     kafka.produce("orders", "one", "two", key="k")
     kafka.apply_retention()

@@ -28,7 +28,7 @@ from .installed import (
 )
 
 ROOMS = {"broker", "client", "pipeline", "protocol", "storage", "testing"}
-"""What a wheel installs. An sdist has the same and what is needed to build a wheel."""
+"""The files that a wheel installs. An sdist has these, and those that are needed to build a wheel."""
 SDIST = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "odradek", "odradek.egg-info", "pyproject.toml"}
 SDIST |= {"pyspark_odradek.py", "setup.cfg"}
 
@@ -69,7 +69,7 @@ def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_p
 
 
 def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:
-    """The core install is free of Spark, pandas and what only tests need."""
+    """The core install does not include Spark, pandas and packages that only tests need."""
     listed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check", directory=tmp_path)
     installed = {line.partition("==")[0].lower() for line in listed.splitlines()}
     assert not installed & {"pyspark", "pandas", "numpy", "pyarrow", "numba", "pytest", "confluent-kafka", "aiokafka"}

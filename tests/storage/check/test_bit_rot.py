@@ -1,4 +1,4 @@
-"""A flipped bit is found and named: at recovery, at a checked read, in compaction, in every small file."""
+"""A flipped bit is found and reported: in recovery, in a checked read, in compaction, in every small file."""
 
 import logging
 import random
@@ -33,7 +33,7 @@ def batch(value: bytes, **fields: Any) -> bytes:
 
 
 def fill(root: Path) -> Path:
-    """A directory with a partition, aborted transactions, two epochs; cleanly closed."""
+    """Fills a directory with a partition that has aborted transactions and two epochs, and closes it cleanly."""
     directory = LogDirectory.open(root, chance=random.Random(1))
     directory.format("A" * 22, 1, bytes(range(16)))
     for partition in range(1):
@@ -55,7 +55,7 @@ def facts(log: Log) -> object:
         key: (entry.producer_epoch, entry.last_sequence, entry.last_offset, entry.transaction_first_offset)
         for key, entry in log.producer_state.producers.items()
     }
-    # The last stable offset in an entry may be too low: then one entry more is looked at.
+    # The last stable offset in an entry may be too low. Then one more entry is read.
     aborted = [entry[:3] for entry in log.aborted_transactions(log.log_start_offset, log.log_end_offset)]
     entries = log.leader_epochs.entries
     return log.log_end_offset, entries, producers, aborted, [b.data for b in found_batches(log)]
@@ -91,7 +91,7 @@ def test_recovery_finds_every_flipped_bit_of_a_log(tmp_path: Path, seed: int, ca
         damaged, header = next((a, h) for a, h in reversed(places) if a <= position)
         following = [h for a, h in places if a > damaged]
         if position - damaged in range(8) or position - damaged in range(12, 16):
-            # Offset and epoch are not covered by the CRC: only what lies around says that they are wrong.
+            # Offset and epoch are not covered by the CRC: only neighbouring batches show that they are wrong.
             bit = 7 if not following and position - damaged < 8 else chance.randrange(8)
             if not following:
                 continue
@@ -108,7 +108,7 @@ def test_recovery_finds_every_flipped_bit_of_a_log(tmp_path: Path, seed: int, ca
 
 
 def test_a_checked_read_finds_every_flipped_bit(tmp_path: Path) -> None:
-    """After a clean stop nothing is recovered: damage is found when it is read, and named."""
+    """After a clean stop nothing is recovered. Damage is found and reported when it is read."""
     root = fill(tmp_path / "original")
     [*_, path] = [p for p in sorted((root / "t-0").glob("*.log")) if p.stat().st_size > 200]
     data = path.read_bytes()
@@ -153,7 +153,7 @@ SMALL_FILES = [
     "t-0/*.snapshot",
 ]
 UNNOTICED = {
-    # A changed number is a number: these files have no checksum, in Kafka neither. What it says is still safe.
+    # A changed number is still a number: these files have no checksum, also in Kafka. Its effect must be safe.
     "recovery-point-offset-checkpoint",
     "log-start-offset-checkpoint",
     "replication-offset-checkpoint",
@@ -165,7 +165,7 @@ UNNOTICED = {
 
 @pytest.mark.parametrize("pattern", SMALL_FILES)
 def test_a_flipped_byte_of_a_small_file_loses_nothing(tmp_path: Path, pattern: str) -> None:
-    """The logs open with the same contents, or the start (for a transaction index: a checked read) names the file."""
+    """The logs open with the same contents, or the start (for a transaction index, a checked read) reports it."""
     original = fill(tmp_path / "original")
     expected = _facts_of(_copied(original, tmp_path))
     for path in sorted(original.glob(pattern)):

@@ -1,4 +1,4 @@
-"""`odradek storage check`: finds every kind of damage, names the place, changes nothing."""
+"""`odradek storage check` finds every kind of damage, reports the place, and changes nothing."""
 
 import json
 import shutil

@@ -1,7 +1,7 @@
-"""Seeded random life of a compacted log: appends, rounds that others interleave with, retention, deletions, crashes.
+"""Seeded random operations on a compacted log: appends, cleaning rounds in steps, retention, deletions, crashes.
 
-After every step the log is read as a consumer reads it and held against what was written: nothing that was not written,
-every offset that was kept has its own record, and the latest record of each key is there unless it was deleted.
+After every step the log is read as a consumer reads it, and compared with what was written: every record was written at
+its offset, and the latest record of each key exists unless it was deleted.
 """
 
 import random
@@ -26,7 +26,7 @@ HOUR_MS = 3_600_000
 
 
 class LiveLog:
-    """A log and what was written to it."""
+    """A log, and the records that were written to it."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -43,7 +43,7 @@ class LiveLog:
         )
         self.written: dict[int, Record] = {}
         self.decoded: dict[bytes, list[Record]] = {}
-        """What each batch holds that was read before: most are read after every step."""
+        """A cache of decoded batches, because most are read after every step."""
         self.keys = self.random.choice((3, 30))
         self.cleaned_up_to: int | None = None
         self.round: tuple[LiveRound, CleaningOutcome] | None = None
@@ -113,7 +113,7 @@ class LiveLog:
             self.round = begun, carry_out(begun.order, begun.files, full_speed())
 
     def swap_a_group(self) -> None:
-        """One more group of the round that is under way; others may come between its steps."""
+        """Swaps in one more group of the current round. Other operations may run between its steps."""
         if self.round is None:
             return
         begun, outcome = self.round
@@ -167,8 +167,8 @@ class LiveLog:
         self.log = self.open()
 
     def crash(self) -> None:
-        """The process dies, wherever the round is; what was written to files is there."""
-        self.log.log_files.cleaning = None  # no cleaner runs that would undo it
+        """Kills the process at any point of the round. Everything written to files is kept."""
+        self.log.log_files.cleaning = None  # the cleaner is dead, so it does not undo its round
         self.round = None
         self.log.abort()
         self.log = self.open(clean_shutdown=False)
@@ -200,7 +200,7 @@ class LiveLog:
             data = self.log.read(offset, 10_000).data
             assert not isinstance(data, FileRegion)
             if not data:
-                break  # nothing is left behind here: the last batch may be a bare header that retention took
+                break  # nothing remains: the last batch may have been an empty header that retention removed
             for position, header in iterate_headers(data):
                 if position + header.size_in_bytes > len(data):
                     break

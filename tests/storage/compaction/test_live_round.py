@@ -1,4 +1,4 @@
-"""Rounds over an open log: what readers see meanwhile and after, what interrupts a round, and each step that fails."""
+"""Cleaning rounds over an open log: what readers see during and after them, what interrupts them, failing steps."""
 
 import errno
 import os
@@ -44,13 +44,13 @@ def append(log: Log, *records: tuple[bytes, bytes | None]) -> int:
 
 
 def fill(log: Log, count: int, keys: int, seed: int = 1) -> Kept:
-    """Appends; what was written by offset."""
+    """Appends records; returns them by offset."""
     rng = random.Random(seed)
     written: Kept = {}
     for number in range(count):
         key, value = b"key-%d" % rng.randrange(keys), b"value-%d" % number * 4
         written[append(log, (key, value))] = (key, value)
-    log.flush()  # what a power failure may take is not cleaned
+    log.flush()  # unsynced data, which a power failure may lose, is not cleaned
     return written
 
 
@@ -81,7 +81,7 @@ def contents(log: Log, start: int | None = None) -> Kept:
 
 
 def begin(log: Log) -> tuple[LiveRound, CleaningOutcome]:
-    """A round whose `.cleaned` files are written."""
+    """Starts a round and writes its `.cleaned` files."""
     offsets = range_of(log, sealed_and_active(log), None, NOW_MS)
     round_ = LiveRound(log, offsets, NOW_MS, UNLIMITED)
     return round_, carry_out(round_.order, round_.files, full_speed())
@@ -98,7 +98,7 @@ def test_every_key_keeps_its_latest_value_at_its_offset(tmp_path: Path) -> None:
     outcome = clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
     expected = latest({offset: record for offset, record in written.items() if offset < active})
     expected |= {offset: record for offset, record in written.items() if offset >= active}
-    # The last batch of the range stays as an empty header; the records of the others are the latest.
+    # The last batch of the range remains as an empty header. Records of other batches are the latest of their keys.
     assert contents(log) == expected
     assert outcome.result.cleaned_up_to == active
     assert log.size_in_bytes < before / 4
@@ -167,7 +167,7 @@ def test_segments_are_merged_and_their_snapshots_go(tmp_path: Path) -> None:
     bases = log.segments.base_offsets
     assert len(bases) > 4
     assert len(names(log, ".snapshot")) == len(bases) - 1
-    for _ in range(2):  # what one round makes small the next one puts together, as in Kafka
+    for _ in range(2):  # segments that one round makes small are merged by the next one, as in Kafka
         clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
     assert log.segments.base_offsets == [0, bases[-1]]
     assert names(log, ".snapshot") == [f"{bases[-1]:020d}.snapshot"]
@@ -220,13 +220,13 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
         assert contents(log) == {offset: record for offset, record in written.items() if start <= offset < end}
     log.abort()
     again = open_log(directory, log_start_offset=log.log_start_offset)
-    if how != "move":  # a directory that was renamed is to be deleted; what was staged there stays
+    if how != "move":  # a renamed directory will be deleted, so staged files may stay in it
         start, end = again.log_start_offset, again.log_end_offset
         assert contents(again) == {offset: record for offset, record in written.items() if start <= offset < end}
 
 
 def test_what_is_not_synced_is_not_cleaned(tmp_path: Path) -> None:
-    """Else a record could go because of a later one of its key, and a power failure could take that one too."""
+    """Otherwise a record could be removed because of a later one of its key, which a power failure could then lose."""
     log = open_log(tmp_path / "t-0")
     fill(log, 100, keys=5)
     synced = log.segments.active.base_offset
@@ -271,7 +271,7 @@ def test_damage_is_named_and_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("operation", ["create", "write", "sync", "rename", "truncate"])
 def test_each_step_that_fails_leaves_the_log_or_says_that_it_is_over(tmp_path: Path, operation: str) -> None:
-    """The nth operation of a round fails, for every n: the log serves what it did, or is whole after the next open."""
+    """The nth operation of a round fails, for every n. The log is unchanged, or complete after the next open."""
     for nth in range(200):
         files = FaultyFiles()
         directory = tmp_path / f"{operation}-{nth}" / "t-0"
@@ -297,7 +297,7 @@ def test_each_step_that_fails_leaves_the_log_or_says_that_it_is_over(tmp_path: P
             assert clean_log(log, cleaned_up_to=None, now_ms=NOW_MS).result.cleaned_up_to == active
             assert contents(log) == cleaned, f"{operation} {nth}"
         log.abort()
-        # Each group is swapped in wholly or not at all; those before the failure are.
+        # Each group is swapped in completely or not at all. Those before the failure are.
         assert cleaned.items() <= contents(open_log(directory)).items() <= written.items(), f"{operation} {nth}"
         if not failed:
             assert nth > 0

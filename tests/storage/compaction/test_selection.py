@@ -1,4 +1,4 @@
-"""Logs are selected for cleaning by the rules of Kafka's LogCleanerManager, on given facts."""
+"""Logs are selected for cleaning by the rules of Kafka's LogCleanerManager."""
 
 import random
 

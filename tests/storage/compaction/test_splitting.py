@@ -1,4 +1,5 @@
-"""A segment with offsets too far behind its base is split, and a crash anywhere loses no batch and doubles none."""
+"""A segment with offsets too far from its base offset is split. A crash at any point neither loses nor duplicates a
+batch."""
 
 import random
 from pathlib import Path
@@ -24,11 +25,11 @@ INTERVAL = 100
 
 
 class PowerLostError(Exception):
-    """Called before a change of the disk."""
+    """Raised before a change of the disk: the power fails there."""
 
 
 class LimitedFiles(UnsyncedFiles):
-    """Allows a number of changes of the disk."""
+    """Allows a number of changes of the disk, then raises PowerLostError."""
 
     def __init__(self, changes_left: int = NEVER) -> None:
         self.changes = 0
@@ -60,7 +61,7 @@ class LimitedFiles(UnsyncedFiles):
 
 
 def overflowed(directory: Path, chance: random.Random, base_offset: int) -> SegmentInfo:
-    """A segment of batches far apart, with aborted transactions; its indexes have no entries, as after their loss."""
+    """A segment of batches far apart, with aborted transactions; its indexes have no entries, as if they were lost."""
     directory.mkdir(parents=True)
     offset = base_offset + chance.choice([0, 0, 7, 3 << 30])
     log: list[Buffer] = []
@@ -128,7 +129,7 @@ def test_each_part_holds_what_fits_behind_its_base(tmp_path: Path, seed: int) ->
         data = path.read_bytes()
         places = {header.last_offset: position for position, header in iterate_headers(data)}
         assert all(offset - base <= MAX_RELATIVE_OFFSET for offset in places)
-        if following is not None:  # it would not have fitted
+        if following is not None:  # such an offset does not fit into an entry
             following_log = segment_path(directory, following, LOG_SUFFIX).read_bytes()
             _, header = next(iter(iterate_headers(following_log)))
             assert header.base_offset == following

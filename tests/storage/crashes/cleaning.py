@@ -21,9 +21,9 @@ class SteppedCleaning:
     def __init__(self) -> None:
         self._steps: Generator[None, None, None] | None = None
         self.groups = 0
-        """How many groups were swapped in."""
+        """The number of groups that were swapped in."""
         self.interrupted = 0
-        """How many rounds were ended by something else that happened to the log."""
+        """The number of rounds that another operation on the log ended."""
 
     @property
     def is_under_way(self) -> bool:
@@ -31,14 +31,14 @@ class SteppedCleaning:
         return self._steps is not None
 
     def step(self, directory: LogDirectory, key: Key, now_ms: int) -> None:
-        """The next step of the round that is under way, or the first of a new one."""
+        """Runs the next step of the current round, or the first of a new one."""
         if self._steps is None:
             self._steps = self._round(directory, key, now_ms)
         if next(self._steps, self) is self:
             self._steps = None
 
     def forget(self) -> None:
-        """The broker stops, or has died: what is under way ends as when its task is cancelled."""
+        """Ends the current round as when its task is cancelled, because the broker stops or has died."""
         steps, self._steps = self._steps, None
         if steps is not None:
             steps.close()

@@ -1,4 +1,4 @@
-"""The operations of a seeded history of a log directory, each beside the model of what must survive it."""
+"""The operations of a seeded history of a log directory, and for each the change of the model of what must survive."""
 
 import random
 from pathlib import Path
@@ -189,7 +189,7 @@ class History:
         self.epoch += 1
 
     def recreate(self) -> None:
-        """Deletes the topic and makes another one of that name."""
+        """Deletes the topic and creates another one of that name."""
         if SHORT_LIVED in self.directory.logs:
             model = self.models[SHORT_LIVED]
             self.being_deleted = SHORT_LIVED

@@ -1,8 +1,8 @@
-"""What a partition must hold after a crash: the model that the crash test compares with.
+"""The model of what a partition must have after a crash, which the crash test compares with.
 
-Owns: every batch that may be in the log, and what was promised about it. Never does: writing to a file of the log. The
-promise (docs/durability.md): everything acknowledged is there if the process dies, and everything below the last
-flushed offset if the power fails. Batches that are there are complete, in order and at their offsets.
+Owns: every batch that may be in the log, and what is guaranteed for it. Never does: writing to a file of the log. The
+guarantee (docs/durability.md): everything acknowledged survives if the process dies, and everything below the last
+flushed offset survives a power failure. Batches that survive are complete, in order and at their offsets.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class FoundBatch(NamedTuple):
 
 @dataclass
 class PartitionModel:
-    """One partition. Offsets of promises only rise, but for a truncation."""
+    """One partition. Guaranteed offsets only rise, except for a truncation."""
 
     topic_id: bytes
     is_compacted: bool = False
@@ -48,16 +48,16 @@ class PartitionModel:
     """A truncation that has not returned."""
     log_start_offset: int = 0
     start_may_rise: bool = False
-    """A removal of old segments is under way."""
+    """Whether old segments are being removed."""
     flushed_to: int = 0
     least_end_offset: int = 0
-    """An empty segment may say that the log ends behind its last batch."""
+    """Whether an empty segment may put the log end offset after the last batch."""
     may_lack_id: bool = False
-    """A power failure took the topic's id; the one given since has not been flushed."""
+    """Whether a power failure lost the topic id, and the new file has not been flushed."""
     former: dict[int, Record] = field(default_factory=dict)
-    """What the log had before a crash, if it is compacted: a copy of the replica may have it still, uncleaned."""
+    """The batches before a crash, if the log is compacted: a copy of the replica may still have them uncleaned."""
     last_sent: dict[int, tuple[bytes, StoredBatch]] = field(default_factory=dict)
-    """Producer id -> its last batch: as sent, and as stored."""
+    """Producer id -> its last batch as sent and as stored."""
 
     @property
     def end_offset(self) -> int:
@@ -72,7 +72,7 @@ class PartitionModel:
         self.last_sent = {key: sent for key, sent in self.last_sent.items() if sent[1].next_offset <= offset}
 
     def adopt(self, log: Log) -> None:
-        """The log as a crash has left it is what there is from now on; all of it is on the disk."""
+        """Takes the log after a crash as the new state. All of it is on the disk."""
         found = found_batches(log)
         if self.is_compacted:
             known = [*self.batches, *([] if self.pending is None else [self.pending])]
@@ -95,7 +95,7 @@ class PartitionModel:
 
 
 def found_batches(log: Log) -> list[FoundBatch]:
-    """Every batch in the segments' files; damage raises CorruptRecordError."""
+    """Every batch in the segments' files. Raises CorruptRecordError for damage."""
     found = []
     for segment in log.segments:
         for position, header, batch in segment.file.batches():
@@ -105,7 +105,7 @@ def found_batches(log: Log) -> list[FoundBatch]:
 
 
 def check_recovered(log: Log, model: PartitionModel, *, has_power: bool) -> None:
-    """Asserts that a log that was opened after a crash keeps the promise, and that all its parts agree."""
+    """Asserts that a log that was opened after a crash keeps the guarantee, and that all its files agree."""
     found = found_batches(log)
     _check_batches(log, model, found, has_power=has_power)
     check_parts(log, found, start=max(log.log_start_offset, model.log_start_offset))
@@ -143,7 +143,7 @@ def _check_batches(log: Log, model: PartitionModel, found: list[FoundBatch], *, 
         if not log.log_start_offset < stored.next_offset <= log.log_end_offset:
             continue
         if stored.next_offset <= model.log_start_offset and not has_power:
-            continue  # removed before; some of the removed segments are there again
+            continue  # removed before the crash; some of the removed segments exist again
         assert stored.first_offset >= promised, f"the batch at {stored.first_offset} is gone, {promised} were promised"
         later = min((b.header.base_offset for b in found if b.header.base_offset > stored.first_offset), default=-1)
         assert not has_power, f"the batch at {stored.first_offset} is gone without a power failure"
@@ -173,7 +173,8 @@ def _check_compacted(
 def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | None = None) -> None:
     """Asserts that indexes, epochs, producers and aborted transactions match the batches.
 
-    `start`: the log start before the crash, if it is known. Segments that were deleted and are back have no producers.
+    `start`: the log start before the crash, if it is known. Producers of deleted segments that exist again are not
+    known.
     """
     found = found_batches(log) if found is None else found
     for segment in log.segments:
@@ -183,10 +184,11 @@ def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | No
 
 
 def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
-    """Every entry points at a batch not behind the offset it names, and has the greatest timestamp so far.
+    """Asserts that every entry points to a batch that does not begin after the entry's offset, and has the maximum
+    timestamp up to there.
 
-    A time entry may name any offset of its batch: Kafka before 4 wrote the very record's, and a crash that tears the
-    last entry may make one of the other, which leads to the same batch.
+    A time entry may have any offset of its batch. Kafka before 4 wrote the offset of the record itself, and a crash
+    that damages the last entry may turn one form into the other, which leads to the same batch.
     """
     by_position = {batch.position: batch.header.base_offset for batch in batches}
     greatest: dict[int, int] = {}

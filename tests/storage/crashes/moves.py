@@ -26,7 +26,7 @@ NAMES = ("a", "b")
 
 
 class TwoDirectories:
-    """Two log directories of one broker with the part of ``LogDirectory`` that a history uses."""
+    """Two log directories of one broker, with the methods of ``LogDirectory`` that a history uses."""
 
     def __init__(self, directories: LogDirectories, assigned: dict[Key, bytes]) -> None:
         self.directories = directories
@@ -73,7 +73,7 @@ class TwoDirectories:
         return holder
 
     def open_log(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes) -> Log:
-        """Makes a partition in the directory that the metadata names, or in the one with the fewest."""
+        """Creates a partition in the directory that the metadata names, or in the one with the fewest partitions."""
         directory = self.directories.next_directory()
         named = self.assigned.get((topic, partition))
         directory = next((one for one in self.directories.online if one.directory_id == named), directory)
@@ -120,7 +120,7 @@ def directory_id(index: int) -> bytes:
 
 
 class MoveRun(CrashRun):
-    """A history in which partitions move; ``moved`` counts the moves that came to their end."""
+    """A history in which partitions move. ``moved``: the number of completed moves."""
 
     directory: Any  # TwoDirectories
 
@@ -134,7 +134,7 @@ class MoveRun(CrashRun):
         self.directory.flush(self.now_ms)
 
     def _start(self, disk: SimulatedDisk) -> Any:
-        # What a start on an image does to the metadata is nothing to the history.
+        # A start on a copy of the disk must not change the metadata of the history.
         assigned = self.assigned if disk is self.disk else dict(self.assigned)
         chance = random.Random(f"{self.seed}/{disk.operations}")
         started = TwoDirectories.start(disk, lambda topic: self.configs[topic], self.now_ms, assigned, chance)
@@ -158,7 +158,7 @@ class MoveRun(CrashRun):
         return [*super()._weighted_steps(), (self.move, 14), (self.give_up, 1)]
 
     def move(self) -> None:
-        """The next step of a move, or the first of a new one; at times all that remain."""
+        """Runs the next step of a move, or the first of a new one; sometimes all remaining steps."""
         key = self.chance.choice(sorted(self.moves) or sorted(self.directory.logs))
         if key not in self.moves:
             source = self.directory.holder(key)
@@ -172,7 +172,7 @@ class MoveRun(CrashRun):
         self._exchange(key)
 
     def _copy_something(self, move: ReplicaMove) -> bool:
-        """A chunk or a sync; False when neither is needed, or the rest may be copied in the last step."""
+        """Copies a chunk or syncs. Returns False if neither is needed, or if the last step may copy the rest."""
         chunk = move.next_chunk() if self.chance.random() < 0.8 else None
         if chunk is not None:
             move.append(chunk, self.now_ms)
@@ -199,10 +199,10 @@ class MoveRun(CrashRun):
             self.moves.pop(self.chance.choice(sorted(self.moves))).cancel(self.now_ms)
 
     def truncate(self) -> None:
-        """Nothing: only a follower is truncated, and it does not move (the copy would have to follow)."""
+        """Does nothing: only followers are truncated, and in this history they do not move."""
 
     def recreate(self) -> None:
-        """Deletes the topic, whose move ends, and makes another one of that name."""
+        """Deletes the topic, which ends its move, and creates another one of that name."""
         move = self.moves.pop(SHORT_LIVED, None)
         if move is not None:
             move.cancel(self.now_ms)

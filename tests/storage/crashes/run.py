@@ -33,7 +33,7 @@ EPOCH_OF_BROKER = 7
 
 
 class CrashRun(History):
-    """A history that is crashed. `points` counts the crashes that were looked at."""
+    """A history with crashes. `points`: the number of crashes that were checked."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class CrashRun(History):
         self.directory = self._start(self.disk)
 
     def run(self, steps: int = 40) -> None:
-        """Takes ``steps`` steps. An AssertionError gets a note with the line that replays it."""
+        """Runs ``steps`` steps. Adds the line that replays the run as a note to an AssertionError."""
         with self._replayed_by("start"):
             for key in (PLAIN, COMPACTED, SHORT_LIVED):
                 self._create(key)
@@ -70,7 +70,7 @@ class CrashRun(History):
             self.directory.abort()
 
     def _attempt(self, action: Callable[[], None]) -> None:
-        """Runs an operation. If it fails, the state that it leaves must be as safe as after a crash."""
+        """Runs an operation. If it fails, its state must be as safe as after a crash."""
         try:
             action()
         except (OSError, StorageError):
@@ -190,7 +190,7 @@ class CrashRun(History):
             self._send_again(directory)
 
     def _send_again(self, directory: LogDirectory) -> None:
-        """A producer that has not got its answer sends again: nothing is appended twice."""
+        """A producer without an answer sends its batch again, which must not be appended twice."""
         for key, log in directory.logs.items():
             model = self.models.get(key)
             if model is None or model.pending_truncation is not None:
@@ -200,12 +200,13 @@ class CrashRun(History):
                 if start <= stored.first_offset and stored.next_offset <= log.log_end_offset:
                     info = log.append_as_leader(sent, self.epoch, self.now_ms)
                     assert info.duplicate, f"{log}: a batch at {stored.first_offset} was appended twice"
-                    # Removed batches that are back may have its sequence numbers, from before the log forgot them.
+                    # Removed batches that exist again may have its sequence numbers, from before the log forgot the
+                    # producer.
                     is_back = log.log_start_offset < model.log_start_offset
                     assert info.first_offset == stored.first_offset or is_back
 
     def _go_on(self, directory: LogDirectory, image: SimulatedDisk, chance: random.Random) -> None:
-        """The recovered directory takes records, stops cleanly, and is the same after the next start."""
+        """Asserts that the recovered directory accepts records, stops cleanly, and is the same after the next start."""
         for log in directory.logs.values():
             data = encode_batch([Record(0, self.now_ms, b"k", b"after the crash", [])])
             log.append_as_leader(data, self.epoch, self.now_ms)
@@ -229,7 +230,7 @@ class CrashRun(History):
         self.directory.close(EPOCH_OF_BROKER)
 
     def restart(self) -> None:
-        """A clean stop and a start; in between nothing may be lost at all."""
+        """Stops cleanly and starts. Nothing may be lost."""
         self._stop()
         for model in self.models.values():
             model.flushed_to = model.end_offset
@@ -251,7 +252,7 @@ class CrashRun(History):
             self._resume_producers(key)
 
     def clean(self) -> None:
-        """A step of a round of the cleaner over the compacted partition, which is served; at times all that remain."""
+        """Runs a step of a cleaning round over the served compacted partition; sometimes all remaining steps."""
         if not self.cleaning.is_under_way:
             log, model = self.directory.logs[COMPACTED], self.models[COMPACTED]
             self._append(COMPACTED, self._batch(COMPACTED, 5, 20))
@@ -269,7 +270,7 @@ class CrashRun(History):
         return self.directory
 
     def crash(self) -> None:
-        """The history itself continues after a crash."""
+        """Crashes, and continues the history on the recovered directory."""
         self._crash(has_power=self.chance.random() < 0.5)
 
     def _crash(self, *, has_power: bool) -> None:
@@ -282,7 +283,7 @@ class CrashRun(History):
         self.directory = self._start_again(has_power=has_power)
         self._check_directory(self.directory, has_power=has_power)
         for key, log in self.directory.logs.items():
-            if key not in self.models:  # it was being made
+            if key not in self.models:  # it was being created
                 self.models[key] = PartitionModel(log.topic_id or bytes(16), is_compacted=key == COMPACTED)
             self.deleted_ids.discard(self.models[key].topic_id)
         for key in list(self.models):
@@ -301,7 +302,7 @@ class CrashRun(History):
                 self._create(key)
 
     def _start_again(self, *, has_power: bool) -> LogDirectory:
-        """Recovers. What a power failure took is gone, so that a crash here is judged as one, too."""
+        """Recovers. A crash during this is checked like a power failure, because that may have lost data already."""
         self.power_is_lost = not has_power
         directory = self._start(self.disk)
         self.power_is_lost = False

@@ -1,4 +1,4 @@
-"""The checkpoints of a directory with many partitions, in steps: what may happen in between."""
+"""The checkpoints of a directory with many partitions are written in steps: tests of what may happen in between."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def directory(tmp_path: Path) -> Iterator[LogDirectory]:
 
 
 def written(directory: LogDirectory) -> set[int]:
-    """The partitions of which the recovery points are on disk."""
+    """The partitions whose recovery points are on disk."""
     path = directory.path / RECOVERY_POINT_CHECKPOINT
     return {index for _, index in read_offset_checkpoint(directory.files, path)}
 

@@ -1,4 +1,4 @@
-"""Several log directories without a broker: what a start finds, half-done moves, failures; and what recovery reads."""
+"""Several log directories without a broker: what a start finds, interrupted moves, failures, reads of recovery."""
 
 import errno
 import random
@@ -40,7 +40,7 @@ def never_stray(topic: str, partition: int, topic_id: bytes | None) -> bool:
 
 
 def open_both(root: Path, files_for: Callable[[Path], Files] = lambda _: Files()) -> LogDirectories:
-    """Two directories, formatted; what is in them is found, not opened."""
+    """Two formatted directories. Their partitions are found, but not opened."""
     both = LogDirectories.open([root / "a", root / "b"], files_for)
     for number, directory in enumerate(both.online):
         if directory.meta is None:
@@ -113,7 +113,7 @@ def test_a_future_of_a_topic_that_is_gone_is_stray(tmp_path: Path) -> None:
 
 
 def test_what_is_not_opened_keeps_its_offsets(tmp_path: Path) -> None:
-    """After a clean stop a log is opened when it is needed; until then the checkpoints say what they said."""
+    """After a clean stop a log is opened on first use. Until then its offsets in the checkpoints stay."""
     both = open_both(tmp_path)
     log = fill(both.online[0])
     log.offsets.increment_log_start_offset(7)
@@ -137,7 +137,7 @@ def test_what_is_not_opened_keeps_its_offsets(tmp_path: Path) -> None:
 
 
 class CountingFiles(Files):
-    """Counts what is read of log files, by the byte."""
+    """Counts the bytes that are read from log files."""
 
     def __init__(self) -> None:
         self.read_of: dict[str, int] = {}
@@ -316,7 +316,7 @@ class Crash(BaseException):
 
 
 class CrashingFiles(Files):
-    """Dies before its nth operation that changes something."""
+    """Raises Crash before its nth operation that changes something."""
 
     left = 0
 
@@ -347,7 +347,7 @@ def assigned_to(directory_id: bytes, topic: str, partition: int) -> bytes:
 
 
 def test_a_crash_at_any_step_of_a_move_leaves_one_whole_log(tmp_path: Path) -> None:
-    """The metadata names the target just before the exchange, as ReplicaMoves sees to it."""
+    """The metadata names the target just before the exchange, as ReplicaMoves ensures."""
     at = 0
     is_done = False
     while not is_done:

@@ -68,7 +68,7 @@ def names(letter: str, count: int) -> list[str]:
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 9, 10])
 def test_copy_follows_a_truncation(both: LogDirectories, cut: int) -> None:
-    """The leader of epoch 4 lacks what follows ``cut``; the copy had it already."""
+    """The leader of epoch 4 does not have the records after ``cut``, which the copy already has."""
     log = replica(both)
     write(log, 3, *names("a", 10))
     move = begin(both)
@@ -97,7 +97,7 @@ def test_copy_follows_truncations_over_several_epochs(both: LogDirectories) -> N
 
 
 def test_copy_begins_again_if_the_replica_does(both: LogDirectories) -> None:
-    """The leader has deleted everything that the replica had."""
+    """The leader has deleted all records of the replica."""
     log = replica(both)
     write(log, 3, *names("a", 10))
     move = begin(both)
@@ -110,7 +110,7 @@ def test_copy_begins_again_if_the_replica_does(both: LogDirectories) -> None:
 
 @pytest.mark.parametrize("written_again", [0, 10])
 def test_chunk_of_before_a_truncation_is_undone(both: LogDirectories, written_again: int) -> None:
-    """A thread reads the chunk after the truncation: it gets other bytes than were chosen, or too few."""
+    """A thread reads the chunk after the truncation, and gets other bytes than those that were chosen, or too few."""
     log = replica(both)
     write(log, 3, *names("a", 5))
     move = begin(both)
@@ -141,7 +141,7 @@ def test_high_watermark_moves_along(both: LogDirectories) -> None:
 
 
 def test_interrupted_copy_waits_while_its_source_is_there(tmp_path: Path, both: LogDirectories) -> None:
-    """The controllers learned of the target, then the broker died: what was appended since is in the source alone."""
+    """The broker died after it had reported the target to the controllers. Later records are only in the source."""
     log = replica(both)
     write(log, 3, *names("a", 5))
     move = begin(both)
@@ -162,7 +162,7 @@ def test_interrupted_copy_waits_while_its_source_is_there(tmp_path: Path, both: 
 
 
 def test_interrupted_exchange_is_completed(tmp_path: Path, both: LogDirectories) -> None:
-    """The source has gone already: the copy is the only log."""
+    """The source was already removed: the copy is the only log."""
     log = replica(both)
     write(log, 3, *names("a", 5))
     move = begin(both)

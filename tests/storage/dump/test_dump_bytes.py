@@ -1,4 +1,4 @@
-"""``--bytes``: which bytes are which field; number decoders and tiered storage's records beside Kafka's tool."""
+"""``--bytes`` shows the bytes of each field. Number decoders and tiered storage, compared with Kafka's tool."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def test_every_byte_of_a_log_has_its_field(tmp_path: Path, dump: Dump) -> None:
     assert found.code == 0
     position = 0
     for field in fields(found.documents):
-        # One that holds others begins where they begin, or with their count.
+        # A field with inner fields begins where they begin, or with their count.
         assert field["at"] in (position, position - 1) or field["depth"], field
         if field["type"] in ("[]header", "header"):
             position = field["at"] + (field["type"] == "[]header")
@@ -116,7 +116,7 @@ def test_a_snapshot_is_taken_apart(tmp_path: Path, dump: Dump) -> None:
     assert by_name["crc"]["size"] == 4
 
 
-# Beside Kafka's tool ---------------------------------------------------------
+# Compared with Kafka's tool ---------------------------------------------------------
 
 
 @pytest.mark.java

@@ -1,4 +1,4 @@
-"""Damaged files: every flipped byte and every cut is found and named, with exit code 1."""
+"""Damaged files: every flipped byte and every truncation is found and reported, with exit code 1."""
 
 import shutil
 from pathlib import Path
@@ -47,7 +47,7 @@ def flipped(source: Path, target: Path, position: int, bit: int) -> None:
 
 
 def damage_of(path: Path) -> list[DumpFinding]:
-    """The corrupt places of a log, without the cost of a command."""
+    """The corrupt places of a log. Faster than the command."""
     return [found for found in dump_log(path, DEEP) if isinstance(found, DumpFinding) and found.is_corrupt]
 
 
@@ -61,7 +61,7 @@ def test_a_sound_partition_has_no_finding(partition: Path, dump: Dump) -> None:
 def test_every_flipped_byte_of_a_log_is_found(partition: Path) -> None:
     sound = (partition / f"{NAME}.log").read_bytes()
     last = max(position for position, _ in iterate_headers(sound))
-    # No CRC covers base offset and leader epoch, and behind the last batch nothing contradicts a greater one.
+    # No CRC covers base offset and leader epoch, and no later batch contradicts a higher one in the last batch.
     unprotected = {*range(last, last + 8), *range(last + 12, last + 16)}
     target = partition / "copy" / f"{NAME}.log"
     target.parent.mkdir()

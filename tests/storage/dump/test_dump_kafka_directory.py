@@ -1,4 +1,4 @@
-"""Every file that a real Kafka leaves in its log directory: equal lines from its tool and from ours."""
+"""Every file in the log directory of a real Kafka: its tool and ours print the same lines."""
 
 from pathlib import Path
 

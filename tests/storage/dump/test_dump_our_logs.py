@@ -1,4 +1,4 @@
-"""Segments that our log wrote: equal lines from Kafka's tool, and the flags."""
+"""Segments that our log wrote: Kafka's tool prints the same lines. Also the flags."""
 
 import random
 from pathlib import Path

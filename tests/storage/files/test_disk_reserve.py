@@ -1,4 +1,4 @@
-"""The reserve of a log directory, on a file system of one MiB that is really full."""
+"""The disk reserve of a log directory, on a file system of 1 MiB that is full."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Changes that stay in memory: seen as on a disk, while the disk stays as it was."""
+"""Changes that stay in memory are visible as on a disk, and the disk is unchanged."""
 
 import os
 import random
@@ -21,7 +21,7 @@ def tree(root: Path) -> dict[str, bytes | None]:
 
 
 def seen(files: Files, root: Path, below: str = "") -> dict[str, bytes | None]:
-    """The same through a file layer."""
+    """The same, read through a file layer."""
     found: dict[str, bytes | None] = {}
     for entry in files.list(root / below):
         name = os.path.join(below, entry.name)

@@ -1,4 +1,4 @@
-"""A simulated disk in a process that now and then has no file descriptor left."""
+"""A simulated disk in a process that sometimes has no file descriptor left."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ OFTEN = 0.05
 
 
 class ExhaustedDisk(SimulatedDisk):
-    """Opens of files and directories fail by chance while ``chance`` is set; ``refused`` counts them."""
+    """While ``chance`` is set, opens of files and directories fail at random. ``refused``: the number of failures."""
 
     chance: random.Random | None = None
     error = errno.EMFILE

@@ -1,4 +1,4 @@
-"""Crashes at every write point of everything that a log directory does: what was promised is there afterwards."""
+"""Crashes at every write point of all operations of a log directory: what is guaranteed survives."""
 
 import errno
 import random
@@ -29,7 +29,7 @@ def test_nothing_promised_is_lost_while_replicas_move_between_directories(tmp_pa
 
 @pytest.mark.ci
 def test_the_histories_have_what_they_are_about(tmp_path: Path) -> None:
-    """Rounds of the cleaner whose groups were swapped in, rounds that a move has ended, and moves."""
+    """The histories have cleaning rounds that swapped in groups, rounds that a move ended, and moves."""
     runs = [MoveRun(tmp_path / str(seed), seed, often=0) for seed in range(20, 30)]
     for run in runs:
         run.run()
@@ -44,7 +44,9 @@ def test_the_histories_have_what_they_are_about(tmp_path: Path) -> None:
 def test_a_disk_that_refuses_anything_once_costs_nothing_acknowledged(
     tmp_path: Path, seed: int, error: int, kind: type[CrashRun]
 ) -> None:
-    """One operation of the disk fails, whichever it is, a write after half of its bytes; what was answered is there."""
+    """One operation of the disk fails, each of them in turn, a write after half of its bytes. What was acknowledged
+    survives.
+    """
     run = kind(tmp_path, seed, often=0)
     run.disk.faults = {run.disk.operations + 20 + random.Random(seed).randrange(250): error}
     run.run(40)
@@ -53,7 +55,7 @@ def test_a_disk_that_refuses_anything_once_costs_nothing_acknowledged(
 @pytest.mark.parametrize("seed", range(200, 215))
 @pytest.mark.parametrize("kind", [CrashRun, MoveRun])
 def test_no_open_file_is_renamed_or_removed(tmp_path: Path, seed: int, kind: type[CrashRun]) -> None:
-    """Append, roll, retention, truncation, cleaning, moves, deletion, stop and start, as Windows would have them."""
+    """In append, roll, retention, truncation, cleaning, moves, deletion, stop and start, as Windows requires."""
     run = kind(tmp_path, seed, often=0, disk=StrictDisk)
     run.run(60)
     assert isinstance(run.disk, StrictDisk)

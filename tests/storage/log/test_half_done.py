@@ -1,7 +1,7 @@
-"""Every half-done state of a directory, and what opening it makes of it: the old log or the new one, never a mixture.
+"""Every intermediate state of a directory. Opening it gives the old log or the new one, never a mixture.
 
-The states are those between two renamings of the cleaner's exchange (LocalLog.replaceSegments), and
-what deletions leave. Kafka's own classes, given the same directories, come to the same segments and batches.
+The states are those between two renames of the cleaner's exchange (LocalLog.replaceSegments), and those that deletions
+leave. Kafka's own classes find the same segments and batches in the same directories.
 """
 
 import random
@@ -41,7 +41,7 @@ def batch(number: int, **fields: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Segments 0, 5, 10 and an active one, and beside them the `.cleaned` files that replace the first three."""
+    """A log with segments 0, 5, 10 and an active one, and the `.cleaned` files that replace the first three."""
     directory = tmp_path_factory.mktemp("half-done") / "t-0"
     log = Log.open(directory, CONFIG, now_ms=NOW)
     for number in range(12):
@@ -65,7 +65,7 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def renamings() -> list[tuple[str, str]]:
-    """The exchange step by step."""
+    """The renames of the exchange, step by step."""
     new = [f"{0:020d}{suffix}" for suffix in SEGMENT_SUFFIXES]
     old = [f"{base:020d}{suffix}" for base in BASES[:3] for suffix in SEGMENT_SUFFIXES]
     return [
@@ -103,7 +103,7 @@ def make_state(cleaned: Path, target: Path, name: str) -> Path:
 
 
 def describe(log: Log) -> str:
-    """As OpenLog.java does."""
+    """Describes a log as OpenLog.java does."""
     batches = found_batches(log)
     segments = []
     for base in log.segments.base_offsets:
@@ -114,11 +114,11 @@ def describe(log: Log) -> str:
 
 ALL = [*STATES, *LEFTOVERS]
 TAKEN_BACK = {f"taken back, {left} indexes left": left for left in (3, 2, 1)}
-"""A group that was staged, and then not wanted: its log is `.cleaned` again, not all of its indexes are gone."""
+"""A group that was staged and then dropped: its log is `.cleaned` again, and some of its indexes still exist."""
 
 
 def on_disk(directory: Path, target: Path) -> SimulatedDisk:
-    """The directory on a disk of its own, all of it durable."""
+    """The directory on a new simulated disk, completely durable."""
     disk = SimulatedDisk(target)
     disk.make_directory(target / "t-0")
     disk.sync_directory(target)
@@ -128,12 +128,12 @@ def on_disk(directory: Path, target: Path) -> SimulatedDisk:
 
 
 def open_on(disk: SimulatedDisk, root: Path) -> Log:
-    """Opens the log as after a kill, its recovery point at its end, as it is when a round begins."""
+    """Opens the log as after a kill. The recovery point is the log's end, as when a round begins."""
     return Log.open(root / "t-0", CONFIG, now_ms=NOW, files=disk, recovery_point=16)
 
 
 def half_done(cleaned: Path, root: Path, name: str) -> SimulatedDisk:
-    """A disk on which the process has died in that state: what it did since its last sync is not durable."""
+    """A disk on which the process died in that state. Operations since its last sync are not durable."""
     disk = on_disk(cleaned, root)
     done = renamings()[: STATES.get(name, 4)]
     for number, (source, target) in enumerate(done):
@@ -152,7 +152,7 @@ def half_done(cleaned: Path, root: Path, name: str) -> SimulatedDisk:
 
 @pytest.mark.parametrize("name", [*STATES, *TAKEN_BACK])
 def test_a_power_failure_while_it_is_opened_changes_nothing(cleaned: Path, tmp_path: Path, name: str) -> None:
-    """The process dies in a half-done state, and the next start is ended by a power failure at each write point."""
+    """The process dies in an intermediate state, and a power failure ends the next start at each write point."""
     chance = random.Random(name)
     outcomes = [describe(open_on(half_done(cleaned, tmp_path, state), tmp_path)) for state in (ALL[0], [*STATES][-1])]
     crash_at = 0
@@ -202,7 +202,7 @@ class OpenLog:
         )
 
     def open(self, directory: Path, *, is_clean: bool) -> str:
-        """Opens a directory's log with Kafka's classes; their answer."""
+        """Opens a directory's log with Kafka's classes; returns its description."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{directory} {str(is_clean).lower()}\n")

@@ -26,7 +26,7 @@ COMPLAINT = re.compile(r"mismatch|corrupt|invalid|does not match|Non-consecutive
 
 
 def fill(log: Log) -> int:
-    """Records in every codec, of plain, idempotent and transactional producers; how many batches."""
+    """Writes records in every codec, of all kinds of producers; returns the number of batches."""
     count = 0
     for number in range(300):
         codec = list(CompressionType)[number % 5]

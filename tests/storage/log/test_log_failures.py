@@ -1,4 +1,4 @@
-"""A disk that refuses: nothing is half done or lost, and the log continues when there is space again."""
+"""A disk that fails: no operation is done by half, nothing is lost, and the log continues once there is space again."""
 
 import errno
 from pathlib import Path

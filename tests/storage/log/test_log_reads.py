@@ -97,7 +97,7 @@ def test_a_topic_with_its_own_compression(tmp_path: Path, source: CompressionTyp
 
 
 def test_times_are_the_records_own(tmp_path: Path) -> None:
-    """Other brokers answered the timestamp or start of the batch, or an offset although no record was later."""
+    """Other brokers returned the timestamp or start of the batch, or an offset although no record was that late."""
     log = open_log(tmp_path, index_interval_bytes=1)
     log.append_as_leader(batch(NOW, NOW + 50, NOW + 20), 0, NOW)
     log.append_as_leader(batch(NOW + 10, NOW + 5, compression=CompressionType.GZIP), 0, NOW)
@@ -242,7 +242,7 @@ def test_flush_messages_keeps_what_is_not_synced_from_consumers(tmp_path: Path) 
 
 
 def test_sync_does_not_move_the_high_watermark_of_a_log_with_followers(tmp_path: Path) -> None:
-    """A sync shows unsynced records of a log that has no followers; the followers decide once there are some."""
+    """Without followers, a sync makes unsynced records visible. With followers, they determine the high watermark."""
     log = open_log(tmp_path, flush_messages=2)
     for _ in range(3):
         log.append_as_leader(batch(NOW), 0, NOW)

@@ -110,14 +110,14 @@ def test_recovery_checks_only_from_the_recovery_point_on(tmp_path: Path) -> None
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
-    data[-2] ^= 1  # damage that only reading the flushed segment would find
+    data[-2] ^= 1  # damage that is found only if the flushed segment is read
     path.write_bytes(data)
     log = reopen(tmp_path / "t-0", recovery_point=recovery_point)
     assert log.log_end_offset == 2
 
 
 def test_a_batch_that_lost_its_offset_with_a_page_is_cut_behind_the_recovery_point(tmp_path: Path) -> None:
-    """The base offset is not covered by the CRC: a torn page may turn it into 0 and leave the rest whole."""
+    """The base offset is not covered by the CRC: a lost page may turn it into 0 and leave the rest intact."""
     log = reopen(tmp_path / "t-0")
     for value in (b"a", b"b", b"c"):
         log.append_as_leader(batch(value), 0, NOW)

@@ -1,4 +1,4 @@
-"""A process without a free file descriptor: requests get an error, the log goes on, and no promise is broken."""
+"""A process without a free file descriptor: requests get an error, and the log continues without a loss."""
 
 import errno
 import random
@@ -82,7 +82,7 @@ def test_appends_rolls_and_flushes_go_on_and_what_was_flushed_survives(tmp_path:
     assert disk.open_files <= 4, "2 files of the log, the lock and nothing that was forgotten"
     image = disk.survivors(tmp_path / "image", chance, has_power=False)
     _, recovered = open_directory(tmp_path / "image", image)
-    found = values_of(recovered)  # of what was not flushed, a segment may be gone and a later one be there
+    found = values_of(recovered)  # among unflushed segments, one may be missing although a later one exists
     assert found == {offset: appended[offset] for offset in found}
     assert found.keys() >= set(range(flushed))
 
@@ -94,7 +94,7 @@ def check_text(failure: StorageError) -> None:
 
 
 class FailingSync(Files):
-    """A file system in user space without descriptors: the data of a failed sync may be lost."""
+    """Files whose syncs may fail, as on a file system in user space without descriptors. Their data may be lost."""
 
     error: OSError | None = None
 
@@ -118,7 +118,7 @@ def test_a_sync_that_finds_no_descriptor_has_failed(tmp_path: Path) -> None:
 
 
 def test_slow_readers_hold_half_of_the_files_and_others_read_into_memory(tmp_path: Path) -> None:
-    """Each answer that waits for its client kept a segment open: with enough of them, no descriptor was left."""
+    """Each answer that waits for its client used to keep a segment open, so many of them used up all descriptors."""
     directory = LogDirectory.open(tmp_path, max_open_files=8)
     large = LogConfig(segment_bytes=1 << 20)
     log = directory.open_log("t", 0, large, NOW)

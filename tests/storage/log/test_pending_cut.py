@@ -1,4 +1,4 @@
-"""A truncation is seen at once, and its waits for the disk may be on another thread."""
+"""A truncation takes effect at once. Its waits for the disk may run on another thread."""
 
 import itertools
 import threading
@@ -90,7 +90,7 @@ def test_only_the_other_thread_waits_for_the_disk(log: Log, files: WatchedFiles)
 
 
 def test_append_waits_until_the_files_are_cut(log: Log) -> None:
-    """A leader that was elected meanwhile appends: what was cut does not come back behind its batch."""
+    """A leader that was elected during the truncation appends. Truncated records do not return after its batch."""
     pending = log.begin_truncation(10)
     assert pending is not None
     log.append_as_follower(batch(10, b"another"), NOW_MS)
@@ -161,7 +161,7 @@ def produced(tmp_path: Path, files: WatchedFiles) -> Iterator[Log]:
 
 
 def assert_as_after_a_start(log: Log, tmp_path: Path) -> None:
-    """The producers are those that a start reads from the same bytes."""
+    """Asserts that the producers are those that a start reads from the same files."""
     copy = tmp_path / "copy-0"
     copy.mkdir()
     (copy / f"{0:020}.log").write_bytes(all_bytes(log))
@@ -173,7 +173,7 @@ def assert_as_after_a_start(log: Log, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, None], ids=["by-the-end", "some", "all"])
 def test_producers_are_replayed_in_steps(produced: Log, tmp_path: Path, steps: int | None) -> None:
-    """The marker is cut: its transaction is open again. Steps that are left are taken at the end."""
+    """The marker is truncated, so its transaction is open again. Remaining steps run at its completion."""
     pending = produced.begin_truncation(IN_TRANSACTION)
     assert pending is not None
     on_a_thread(pending.write)
@@ -188,7 +188,9 @@ def test_producers_are_replayed_in_steps(produced: Log, tmp_path: Path, steps: i
 
 
 def test_append_comes_after_all_steps(produced: Log, tmp_path: Path) -> None:
-    """A leader that was elected meanwhile checks a batch against what is left, not against what was cut."""
+    """A leader that was elected during the truncation checks a batch against the remaining records, not the truncated
+    ones.
+    """
     pending = produced.begin_truncation(IN_TRANSACTION)
     assert pending is not None
     on_a_thread(pending.write)
@@ -202,7 +204,7 @@ def test_append_comes_after_all_steps(produced: Log, tmp_path: Path) -> None:
 
 
 def test_cleaning_begins_after_all_steps(produced: Log) -> None:
-    """It keeps the last record of each producer, so that a start knows its sequence."""
+    """Cleaning needs the producers, because it keeps the last record of each, from which a start knows its sequence."""
     pending = produced.begin_truncation(IN_TRANSACTION)
     assert pending is not None
     round_ = LiveRound(produced, CleanableRange(0, 0), NOW_MS, UNLIMITED)
@@ -211,7 +213,7 @@ def test_cleaning_begins_after_all_steps(produced: Log) -> None:
 
 
 def test_leader_epoch_begins_after_all_steps(produced: Log) -> None:
-    """A leader asks for open transactions before it appends."""
+    """A new leader reads the open transactions before it appends."""
     assert produced.begin_truncation(IN_TRANSACTION) is not None
     produced.assign_epoch(4)
     assert produced.producer_state.first_undecided_offset == 0

@@ -1,4 +1,4 @@
-"""A topic's compression: the batch it stores, and the refusal of one that becomes too large."""
+"""compression.type of a topic: the stored batch, and the refusal of a batch that becomes too large."""
 
 from random import Random
 

@@ -72,7 +72,7 @@ def test_max_compaction_lag_rolls_compacted_logs_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("sizes", "removed"), [((0, 10, 10), 3), ((10, 0, 10), 3), ((10, 10, 0), 2), ((0, 0, 0), 2)])
 def test_retention_passes_segments_that_were_cleaned_empty(sizes: tuple[int, ...], removed: int) -> None:
-    """An empty active segment is the only one that stays."""
+    """Only an empty active segment stays."""
     facts = [RetentionSegment(10 * (index + 1), size, lambda: NOW_MS) for index, size in enumerate(sizes)]
     config = LogConfig(retention_ms=1000)
     later_ms = NOW_MS + 1001

@@ -1,4 +1,4 @@
-"""A log answers idempotent and transactional producers as Kafka's ProducerStateManager does, case by case."""
+"""A log checks batches of idempotent and transactional producers as Kafka's ProducerStateManager does, case by case."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def test_a_batch_sent_again_gets_its_old_offsets(log: Log) -> None:
         assert (again.first_offset, again.last_offset) == (first[number].first_offset, first[number].last_offset)
     assert log.log_end_offset == 12
     with refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER):
-        send(log, 0, 2)  # the sixth last: forgotten
+        send(log, 0, 2)  # the sixth last batch is forgotten
     with refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER):
         send(log, 10, 1)  # part of a batch is not a duplicate
 
@@ -112,7 +112,7 @@ def test_epochs(log: Log) -> None:
         send(log, 1, epoch=2)  # a new epoch begins at 0
     send(log, 0, epoch=2)
     with refused(ErrorCode.INVALID_PRODUCER_EPOCH):
-        send(log, 0, epoch=1)  # not even as a duplicate
+        send(log, 0, epoch=1)  # not accepted, not even as a duplicate
 
 
 def test_a_coordinator_is_not_asked_for_sequences(log: Log) -> None:
@@ -153,7 +153,8 @@ def test_transactional_rules(log: Log) -> None:
     end(log, ControlRecordType.COMMIT, coordinator_epoch=5)
     with refused(ErrorCode.TRANSACTION_COORDINATOR_FENCED):
         end(log, ControlRecordType.COMMIT, coordinator_epoch=4)
-    end(log, ControlRecordType.ABORT, epoch=1, coordinator_epoch=5)  # an empty transaction: allowed, no trace
+    # An empty transaction is allowed, and leaves no state.
+    end(log, ControlRecordType.ABORT, epoch=1, coordinator_epoch=5)
     assert log.aborted_transactions(0, log.log_end_offset) == []
     with refused(ErrorCode.INVALID_PRODUCER_EPOCH):
         end(log, ControlRecordType.COMMIT, epoch=0, coordinator_epoch=5)
@@ -166,7 +167,7 @@ def test_late_marker_does_not_end_the_next_transaction_of_version_2(log: Log) ->
         end(log, ControlRecordType.COMMIT, epoch=3, transaction_version=2)
     assert log.last_stable_offset == 0
     end(log, ControlRecordType.COMMIT, epoch=4, transaction_version=2)
-    end(log, ControlRecordType.COMMIT, epoch=4, transaction_version=2)  # repeated: its answer was lost
+    end(log, ControlRecordType.COMMIT, epoch=4, transaction_version=2)  # repeated, because its answer was lost
     assert log.last_stable_offset == log.log_end_offset == 3
     send(log, 0, epoch=4, transactional=True)
     with refused(ErrorCode.INVALID_PRODUCER_EPOCH):

@@ -16,20 +16,20 @@ from ..admin_port import AdminPort, admin_port
 
 @pytest.fixture(scope="module")
 def admin() -> Iterator[AdminPort]:
-    """An admin port with its broker."""
+    """An admin port and its broker."""
     with ControlledBroker("127.0.0.1", 0, None, {}) as broker, admin_port(broker) as asked:
         yield asked
 
 
 @pytest.fixture
 def port(admin: AdminPort) -> AdminPort:
-    """The port, with an empty broker that runs."""
+    """The port, with a running, empty broker."""
     admin.done("POST", "/reset", {"configs": {}})
     return admin
 
 
 def produced(bootstrap_servers: str, topic: str, value: bytes, **settings: Any) -> list[Any]:
-    """The errors of one record that confluent-kafka writes; the list has None for a success."""
+    """Writes one record with confluent-kafka; returns a list with its error, or with None for a success."""
     errors: list[Any] = []
     producer = Producer({"bootstrap.servers": bootstrap_servers, **settings})
     producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
@@ -141,7 +141,7 @@ def test_time_retention_and_compaction(port: AdminPort) -> None:
 
 
 def test_the_broker_stops_and_starts_on_its_port(port: AdminPort) -> None:
-    """The data outlives a kill; while the broker does not run, the port says so."""
+    """The data survives a kill. While the broker does not run, requests are refused with that reason."""
     servers = port.done("GET", "/")["bootstrap_servers"]
     port.done("POST", "/topics", {"name": "orders"})
     port.done("POST", "/topics/orders/records", {"records": [{"value": "one"}]})
@@ -228,7 +228,7 @@ def test_every_path_is_found_with_its_arguments() -> None:
 
 
 def test_clients_get_another_address_than_the_helpers() -> None:
-    """As with a published port of a container: the helpers do not need it."""
+    """As with a published port of a container. The helpers do not use the advertised address."""
     with ControlledBroker("127.0.0.1", 0, "localhost:1", {}) as broker, admin_port(broker) as asked:
         assert asked.done("GET", "/")["bootstrap_servers"] == "localhost:1"
         asked.done("POST", "/topics", {"name": "orders"})

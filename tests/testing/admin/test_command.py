@@ -14,7 +14,7 @@ from support.eventually import eventually
 
 
 def test_it_serves_until_sigterm(tmp_path: Path) -> None:
-    """The ready file has both addresses, and goes with the process."""
+    """The ready file has both addresses, and is removed when the process ends."""
     ready = tmp_path / "ready.json"
     command = [
         "test-broker",

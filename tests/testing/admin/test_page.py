@@ -1,4 +1,4 @@
-"""docs/testing-over-http.md: its commands work, and it names every path."""
+"""The commands in docs/testing-over-http.md work, and the page names every path."""
 
 import re
 import shutil
@@ -38,7 +38,7 @@ def block(language: str, heading: str, page: str = PAGE) -> str:
 
 
 def typed(commands: str, address: str, directory: Path) -> list[str]:
-    """The lines that the commands of a page print. All must succeed."""
+    """Runs the commands of a page, which must succeed; returns the lines that they print."""
     assert PAGE_ADDRESS in commands
     done = subprocess.run(
         ["sh", "-e", "-c", commands.replace(PAGE_ADDRESS, address).replace("curl -s", "curl -sS --fail-with-body")],

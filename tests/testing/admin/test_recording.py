@@ -1,4 +1,4 @@
-"""Recordings over the admin port: what clients in any language send, kept and replayed."""
+"""Recordings over the admin port: requests of clients in any language are recorded, stored and replayed."""
 
 from http.client import HTTPConnection
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""A leader's changes of its in-sync replicas are accepted or refused as by Kafka's ReplicationControlManager."""
+"""A leader's changes of its ISR are accepted or refused as by Kafka's ReplicationControlManager."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def broker(node_id: int, *, fenced: bool = False, stopping: bool = False) -> Bro
 
 
 def image_of(partition: PartitionImage = PARTITION, *others: BrokerRegistration) -> MetadataImage:
-    """Brokers 1 to 4, of which ``others`` are different, and one topic."""
+    """Brokers 1 to 4 and one topic. ``others``: brokers with other registrations."""
     topic = TopicImage("orders", TOPIC_ID, {0: partition})
     brokers = {one.broker_id: one for one in (*map(broker, (1, 2, 3, 4)), *others)}
     return MetadataImage(
@@ -44,7 +44,7 @@ def image_of(partition: PartitionImage = PARTITION, *others: BrokerRegistration)
 
 
 def asked(isr: dict[int, int], **changes: int) -> AlterPartitionRequest.PartitionData:
-    """A leader's wish. ``isr``: node id -> broker epoch."""
+    """A leader's request. ``isr``: node id -> broker epoch."""
     states = [AlterPartitionRequest.BrokerState(node_id, epoch) for node_id, epoch in isr.items()]
     partition = AlterPartitionRequest.PartitionData(0, leader_epoch=5, new_isr_with_epochs=states, partition_epoch=7)
     for name, value in changes.items():
@@ -60,7 +60,7 @@ def answer(
     epoch: int = 100,
     topic_id: bytes = TOPIC_ID,
 ) -> AlterPartitionResponse:
-    """The answer; the image has the change."""
+    """Decides a request and applies the change to the image; returns the answer."""
     controller = Controller(3000, ServerConfig.load(None, [], {}), lambda: bytes(16))
     request = AlterPartitionRequest(leader, epoch, [AlterPartitionRequest.TopicData(topic_id, [partition])])
     decision = alter_partition(image, request, Placer(image, controller))

@@ -65,7 +65,7 @@ def test_session_ends_after_its_timeout_and_not_before() -> None:
 
 
 def test_session_of_a_broker_that_may_stop_is_over() -> None:
-    """Its next start is taken at once; Apache Kafka's controllers let it wait."""
+    """Its next registration is accepted at once. Apache Kafka's controllers delay it."""
     sessions = BrokerSessions(9000)
     sessions.begin([1, 2], 0)
     sessions.end(1)

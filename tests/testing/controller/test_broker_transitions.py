@@ -1,4 +1,6 @@
-"""Leaders and ISRs when a broker is fenced, unfenced, or shuts down: the table of Kafka without eligible replicas."""
+"""Leaders and ISRs when a broker is fenced, unfenced, or shuts down: the rules of Kafka without eligible leader
+replicas.
+"""
 
 import pytest
 

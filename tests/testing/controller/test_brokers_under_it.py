@@ -1,4 +1,6 @@
-"""Brokers of ours, in processes of their own, under the embedded controller; clients notice no difference."""
+"""Brokers of ours in their own processes under the embedded controller. Clients notice no difference to a single
+broker.
+"""
 
 from pathlib import Path
 
@@ -19,7 +21,7 @@ TIMEOUT_S = 60
 
 
 def consume(cluster: OurCluster, topic: str, count: int) -> set[str]:
-    """The values that a new group reads."""
+    """Reads a topic in a new group; returns the values."""
     settings = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
     consumer = Consumer(settings)
     consumer.subscribe([topic])
@@ -86,7 +88,7 @@ def test_killed_broker_is_fenced_and_leads_again_after_a_start(tmp_path: Path) -
         cluster[2].start()
         back = cluster.partition("orders")
         assert (back.leader, back.isr) == (2, (2,))
-        assert back.leader_epoch >= before.leader_epoch + 2  # a busy machine may fence it once more
+        assert back.leader_epoch >= before.leader_epoch + 2  # on a busy machine it may be fenced once more
         assert consume(cluster, "orders", 1) == {"a"}
 
 
@@ -128,7 +130,7 @@ def test_controller_that_restarts_knows_everything(tmp_path: Path) -> None:
 
 
 def topics(cluster: OurCluster) -> list[str]:
-    """The names that the brokers show."""
+    """The topic names that the brokers return."""
     found = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=TIMEOUT_S).topics
     return list(found)
 

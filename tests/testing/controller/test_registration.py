@@ -1,4 +1,4 @@
-"""Registrations are accepted as by Kafka's ClusterControlManager, and replace an earlier incarnation."""
+"""Registrations are accepted as by Kafka's ClusterControlManager, and replace an earlier registration."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def request(**changes: Any) -> BrokerRegistrationRequest:
 def answer(
     image: MetadataImage, wanted: BrokerRegistrationRequest, *, has_session: bool = False
 ) -> BrokerRegistrationResponse:
-    """The answer; the image has the change."""
+    """Decides a request and applies the change to the image; returns the answer."""
     decision = register_broker(image, wanted, cluster_id="cluster", end_offset=END_OFFSET, has_session=has_session)
     for record in decision.records:
         replay(image, record, MetadataDelta())

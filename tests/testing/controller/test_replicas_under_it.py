@@ -1,4 +1,4 @@
-"""Partitions with several replicas, led and followed by brokers of ours under the embedded controller."""
+"""Partitions with several replicas on brokers of ours under the embedded controller."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The requests of brokers, by wire: registration, heartbeats, the metadata log, Envelopes, AlterPartition."""
+"""The requests of brokers over a socket: registration, heartbeats, the metadata log, Envelopes, AlterPartition."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -45,14 +45,14 @@ from odradek.testing.controller.embedded import EmbeddedController
 
 TIMEOUT_S = 60.0
 LONG_SESSION = {"broker.session.timeout.ms": 600_000}
-"""Brokers of these tests send a heartbeat only when a test says so."""
+"""So long that no session expires between the heartbeats that a test sends."""
 APPLIED = 1 << 40
-"""An offset that says that a broker has applied everything."""
+"""A metadata offset in heartbeats for a broker that has applied everything."""
 Answer = TypeVar("Answer", bound=Message)
 
 
 class WireBroker:
-    """Sends a broker's requests, one by one."""
+    """Sends the requests of a broker one by one."""
 
     def __init__(self, controller: EmbeddedController, node_id: int) -> None:
         self.node_id = node_id
@@ -107,7 +107,7 @@ class WireBroker:
         assert [one.error_code for one in response.topics] == [ErrorCode.NONE]
 
     async def alter(self, topic: str, isr: list[int]) -> AlterPartitionResponse.PartitionData:
-        """Asks for an ISR, with the epochs that are committed."""
+        """Requests an ISR with AlterPartition, with the committed epochs."""
         image = self.controller.image
         partition = partition_of(self.controller, topic)
         states = [AlterPartitionRequest.BrokerState(one, image.brokers[one].epoch) for one in isr]
@@ -217,7 +217,7 @@ async def test_preferred_leader_is_elected(tmp_path: Path) -> None:
 
 
 async def elect(broker: WireBroker) -> int:
-    """Asks for the preferred leader of the topic; the error code of its partition."""
+    """Requests the election of the topic's preferred leader; returns the error code of its partition."""
     request = ElectLeadersRequest(0, [ElectLeadersRequest.TopicPartitions("orders", [0])])
     response = await broker.enveloped(request, ElectLeadersResponse)
     return response.replica_election_results[0].partition_result[0].error_code

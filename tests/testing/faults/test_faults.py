@@ -1,4 +1,4 @@
-"""Faults of a broker under test, as unmodified clients meet them."""
+"""Injected faults of a broker, with unmodified clients."""
 
 import socket
 import struct
@@ -26,7 +26,7 @@ SEEDS = 40
 
 
 def ask(kafka: InProcessBroker, request: Message, version: int) -> Any:
-    """The answer to one request on its own connection; None if the connection closed instead."""
+    """Sends one request on its own connection; returns the answer, or None if the connection was closed."""
     response_class = api(request.API_KEY).response_class()
     with socket.create_connection((kafka.host, kafka.port), PATIENCE_S) as connection:
         connection.sendall(encode_request(request, version, 1, "raw"))
@@ -95,7 +95,7 @@ def test_an_error_that_no_client_repeats(kafka: InProcessBroker) -> None:
 
 @pytest.mark.kafka(topics="orders")
 def test_an_answer_that_is_lost(kafka: InProcessBroker) -> None:
-    """An idempotent producer sends again, and the broker knows the batch."""
+    """An idempotent producer sends the batch again, and the broker recognizes the duplicate."""
     fault = kafka.faults.disconnect("Produce", served=True)
     client = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True})
     client.produce("orders", b"one")
@@ -263,7 +263,7 @@ def test_waiting_for_a_fault_that_does_not_happen_says_what_came(kafka: InProces
 
 
 def test_clients_take_the_versions_that_are_announced(kafka: InProcessBroker) -> None:
-    """Fetch names topics up to version 12, and has ids from version 13 on."""
+    """Fetch has topic names up to version 12, and topic ids from version 13 on."""
     kafka.create_topic("orders")
     kafka.produce("orders", "one")
     named: list[str] = []

@@ -1,4 +1,4 @@
-"""Requests divided by what a fault names, and their answers joined."""
+"""Requests are divided into the items that a fault selects and the others, and their answers are joined."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ ORDERS, AGAIN = "q" * 22, "r" * 22
 def compare(
     recorded: Any, replayed: Any, minted: Minted | None = None, request: Any = None, ignore: tuple[str, ...] = ()
 ) -> list[str]:
-    """The differences of two answers to Fetch, one a line."""
+    """The differences of two answers to Fetch, one on each line."""
     comparison = Comparison(minted or Minted(), ignore, "Fetch")
     return [
         f"{path}: {one} / {other}" for path, one, other in comparison.differences(request or {}, recorded, replayed)

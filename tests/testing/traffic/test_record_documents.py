@@ -65,9 +65,8 @@ def test_batches_come_back(compression: CompressionType, seed: int) -> None:
     position = again_position = 0
     while position < len(data):
         first, second = read_header(data, position), read_header(again, again_position)
-        other = (
-            {"base_timestamp": 0, "batch_length": 0, "crc": 0} if first.is_log_append_time else {}
-        )  # it has no meaning
+        # The base timestamp has no meaning with LogAppendTime.
+        other = {"base_timestamp": 0, "batch_length": 0, "crc": 0} if first.is_log_append_time else {}
         assert first._replace(**other) == second._replace(**other), (seed, compression)
         assert decode_records(data, first, position) == decode_records(again, second, again_position)
         position += first.size_in_bytes

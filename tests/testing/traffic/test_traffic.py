@@ -1,4 +1,4 @@
-"""Traffic of real clients: recorded, looked at, kept in a file, replayed."""
+"""Traffic of real clients is recorded, inspected, stored in a file and replayed."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from odradek.testing.traffic.recording import RecordingFullError
 
 
 def produce(address: str, *values: str, **settings: Any) -> None:
-    """Writes records to the topic orders with librdkafka, one after the other."""
+    """Writes records to the topic orders with librdkafka one after another."""
     producer = Producer({"bootstrap.servers": address, "client.id": "shop", **settings})
     for value in values:
         producer.produce("orders", value.encode(), key=b"k")
@@ -37,7 +37,7 @@ def consume(address: str, count: int) -> list[bytes]:
 
 
 def a_session(kafka: InProcessBroker) -> Traffic:
-    """A producer and a member of a group."""
+    """Runs a producer and a member of a group."""
     with kafka.record() as traffic:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         admin.create_topics([NewTopic("orders", 2)])["orders"].result()
@@ -63,7 +63,7 @@ def test_what_clients_send_and_what_they_are_answered(kafka: InProcessBroker) ->
     assert partition["records"][0]["records"][0]["value"] == "one"
     assert served.response is not None
     assert served.response["responses"][0]["partitionResponses"][0]["baseOffset"] == 0
-    assert {one.client_id for one in traffic} == {"shop"}  # the requests of create_topic are not there
+    assert {one.client_id for one in traffic} == {"shop"}  # without the requests of create_topic
     assert traffic.requests("Fetch") == []
     assert len(str(traffic).splitlines()) == len(traffic)
 
@@ -129,7 +129,7 @@ def test_the_file_is_for_people_and_diff(kafka: InProcessBroker) -> None:
     assert produced["request"]["topicData"][0]["partitionData"][0]["records"][0]["records"][0]["key"] == "k"
     (answer,) = [line for line in lines if line.get("answer_to") == produced["number"]]
     assert list(answer) == ["answer_to", "api", "answer", "time"]
-    assert answer["answer"] is None  # with acks=0 there is none
+    assert answer["answer"] is None  # acks=0 has no answer
     assert "no answer expected" in str(traffic)
     kafka.reset()
     kafka.create_topic("orders")
