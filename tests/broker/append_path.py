@@ -1,7 +1,7 @@
-"""The broker's append path without sockets: frames into the dispatcher, answers as messages, a disk that a test stops.
+"""The broker's append path without sockets: frames are passed to the dispatcher, and a test can stop the disk.
 
-Everything is real from the frame to the file: Dispatcher, handlers, Partition, Log, GroupCommit. Only the connection is
-not: it keeps what it was answered.
+Everything from the frame to the file is real: Dispatcher, handlers, Partition, Log, GroupCommit. Only the connection is
+a substitute, which collects the answers.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class GatedFiles(Files):
 
 
 class AppendPath:
-    """A broker's partitions ``t-0``, ``t-1`` ... and all that leads to them. Use inside a running event loop."""
+    """A broker's partitions ``t-0``, ``t-1`` ... with the dispatcher before them. Use inside a running event loop."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class AppendPath:
         connection = cast("Connection", Caller(future, api_key, version))
         self.dispatcher.dispatch(connection, frame, owned)
         if not owned:
-            frame[:] = b"\xee" * len(frame)  # the receive buffer is used again
+            frame[:] = b"\xee" * len(frame)  # overwritten, as a receive buffer is reused
         return future
 
     def produce(
@@ -117,7 +117,7 @@ class AppendPath:
     def produce_received(
         self, batches: dict[int, bytes]
     ) -> "tuple[asyncio.Future[ProduceResponse | None], memoryview]":
-        """:meth:`produce` with a frame that is received as by a connection. Returns the frame, too."""
+        """Like :meth:`produce`, with a frame that arrives in pieces. Returns the frame, too."""
         data = [ProduceRequest.PartitionProduceData(index, batch) for index, batch in batches.items()]
         request = ProduceRequest(None, -1, 30_000, [ProduceRequest.TopicProduceData(name=TOPIC, partition_data=data)])
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -131,7 +131,7 @@ class AppendPath:
         self.directory.close(1)
 
     async def lose_power(self) -> None:
-        """Ends without a word: nothing more is written or synced."""
+        """Ends the broker without further writes and syncs."""
         self.timers.close()
         await self.group_commit.stop()
         self.directory.abort()
@@ -189,6 +189,6 @@ def only(response: ProduceResponse | None) -> ProduceResponse.PartitionProduceRe
 
 
 async def turns(count: int = 20) -> None:
-    """Lets everything happen that is due without the disk."""
+    """Lets the event loop run everything that does not wait for the disk."""
     for _ in range(count):
         await asyncio.sleep(0)

@@ -59,7 +59,7 @@ def test_a_deny_wins_over_every_allow() -> None:
 
 
 def test_removing_an_acl_takes_back_its_decisions() -> None:
-    """A removed ACL no longer decides, also where its decision was cached; an equal one with another id still does."""
+    """A removed ACL no longer decides, also if its decision was cached. An equal ACL with another id still decides."""
     prefixed = topic_acl(AclOperation.READ, name="ord", pattern=PREFIXED)
     authorizer = authorizer_of(prefixed, prefixed)
     for number in range(2):
@@ -89,7 +89,7 @@ def test_an_acl_with_unknown_numbers_decides_nothing() -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    """Names that clients invent do not make the cache grow without bound."""
+    """Requests with ever new names do not make the cache grow without bound."""
     authorizer = authorizer_of(topic_acl(AclOperation.READ))
     for number in range(CACHED_DECISIONS + 10):
         authorizer.allowed(ALICE, HERE, TOPIC, f"invented-{number}")
@@ -97,7 +97,7 @@ def test_the_cache_is_bounded() -> None:
 
 
 def random_order(seed: int) -> dict[str, Any]:
-    """Random ACLs and questions about them."""
+    """Random ACLs and authorization requests."""
     random = Random(seed)
     operations = [operation for operation in AclOperation if operation >= AclOperation.ALL]
     types = list(AclResourceType)[2:]
@@ -129,7 +129,7 @@ def random_order(seed: int) -> dict[str, Any]:
 
 
 def answers_of(order: dict[str, Any]) -> dict[str, list[bool]]:
-    """The answers of ours."""
+    """The decisions of our authorizer."""
     authorizer = authorizer_of(
         *(Acl(*acl) for acl in order["acls"]),
         super_users=tuple(user.strip() for user in order["super"].split(";") if user),
@@ -143,7 +143,7 @@ def answers_of(order: dict[str, Any]) -> dict[str, list[bool]]:
 
 @pytest.mark.java
 def test_random_decisions_equal_those_of_kafka() -> None:
-    """Random ACLs and questions get the answers of Kafka's own class. A failing seed is ``random_order(SEED)``."""
+    """For random ACLs and requests, the decisions equal those of Kafka's class. ``random_order(SEED)`` replays it."""
     with AclOracle() as oracle:
         for seed in range(200):
             order = random_order(seed)

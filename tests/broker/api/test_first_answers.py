@@ -1,4 +1,4 @@
-"""The first answers of a fresh broker that docs/differences.md describes: auto-creation, and the topic of offsets."""
+"""The first answers of a new broker that docs/differences.md describes: auto-creation, and the offsets topic."""
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest

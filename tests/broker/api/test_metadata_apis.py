@@ -1,6 +1,6 @@
-"""The handlers of the metadata APIs in cases without a comparable Kafka.
+"""The handlers of the metadata APIs in cases that cannot be compared with a Kafka.
 
-Creation on demand, listeners, versions that Kafka 4 no longer serves, disks that refuse.
+Auto-creation, listeners, versions that Kafka 4 no longer serves, failing disks.
 """
 
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ Name = MetadataRequest.MetadataRequestTopic
 
 
 class Asked:
-    """A broker that has nothing but metadata, and the way to ask it."""
+    """A broker that has only metadata, and functions that send it requests."""
 
     def __init__(self, metadata: MetadataService, *overrides: str) -> None:
         self.metadata = metadata
@@ -59,7 +59,7 @@ class Asked:
         )
 
     def ask(self, api: str, request: Message, version: int, listener: str = "PLAINTEXT") -> Any:
-        """The answer of a handler, as a client of that version reads it."""
+        """Calls a handler; returns its answer as a client of that version decodes it."""
         answer = self.answer_of(api, request, version, listener)
         return decode(type(answer), version, encode(answer, version))[0]
 
@@ -139,7 +139,7 @@ def test_all_topics_none_and_named(broker: Asked) -> None:
 
 
 def test_equal_lists_of_an_answer_are_one_object(broker: Asked) -> None:
-    """Twenty clients may ask for 15,000 partitions at once: three lists for each of them would take 50 MB."""
+    """Twenty clients may request 15,000 partitions at once. Three lists for each partition would take 50 MB."""
     broker.create("wide", partitions=500)
     for name in (None, [Name(name="wide")]):
         answer = broker.answer_of("metadata", MetadataRequest(name), 12)

@@ -1,6 +1,6 @@
-"""The metadata APIs answer what a real Kafka 4.3.1 answers: the same requests in the same order, put to both.
+"""The metadata APIs answer as a real Kafka 4.3.1 does: both get the same requests in the same order.
 
-Ids, ports and the cluster's name are each broker's own and are translated; everything else, sentences too, is equal.
+Ids, ports and the cluster id differ, and are translated. Everything else is equal, error messages too.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ def named(*names: str) -> list[MetadataRequest.MetadataRequestTopic]:
 
 
 def creations() -> list[tuple[Message, int]]:
-    """Creating and adding, in every way that can go wrong."""
+    """Requests that create topics and partitions, with every error."""
     topics = [
         Topic("plain", 3, 1),
         Topic("default", -1, -1),
@@ -117,7 +117,7 @@ def creations() -> list[tuple[Message, int]]:
 
 
 def alterations() -> list[tuple[Message, int]]:
-    """Configs set, deleted, extended, shortened; by the old API and the new one."""
+    """Requests that set, delete, append and subtract configs, by the old and the new API."""
     changes = [
         Changed(TOPIC, "plain", [Change("segment.ms", SET, "60000"), Change("cleanup.policy", APPEND, "compact")]),
         Changed(TOPIC, "configured", [Change("cleanup.policy", SUBTRACT, "compact"), Change("segment.ms", DELETE)]),
@@ -278,7 +278,7 @@ def elections_and_deletions() -> list[tuple[Message, int]]:
 
 
 def comparable(answer: Any) -> Any:
-    """An answer without what is each broker's own, lists in an order of their content."""
+    """An answer without the values that differ between brokers, with sorted lists."""
     if isinstance(answer, dict):
         return {key: comparable(value) for key, value in answer.items() if key not in OWN}
     if isinstance(answer, list):
@@ -288,7 +288,7 @@ def comparable(answer: Any) -> Any:
 
 
 def _is_offsets_topic(entry: Any) -> bool:
-    """Ours is there from the start, Kafka's from the first group on."""
+    """Whether an entry is the offsets topic. Ours exists from the start, Kafka's from the first group on."""
     return isinstance(entry, dict) and OFFSETS_TOPIC in (entry.get(key) for key in ("name", "topic", "resourceName"))
 
 
@@ -305,14 +305,14 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
 
 
 def compare(wire: Wire, ports: tuple[int, int], request: Message, version: int, again: bool) -> list[str]:
-    """The differences between the answers; with ``again`` Kafka may need some time to see its own changes."""
+    """The differences between the answers. With ``again``, compares until Kafka sees its own changes."""
     ours = comparable(wire.ask(ports[0], request, version))
 
     def found() -> list[str]:
         return list(differences(ours, comparable(wire.ask(ports[1], request, version))))
 
     if again:
-        with contextlib.suppress(AssertionError):  # all differences of all requests are shown together
+        with contextlib.suppress(AssertionError):  # the differences of all requests are reported together
             eventually("equal answers", lambda: not found(), patience_s=SEEN_WITHIN_S)
     return [f"{request.NAME} v{version} {one}" for one in found()]
 

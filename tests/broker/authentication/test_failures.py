@@ -1,4 +1,4 @@
-"""The delay of failed authentications: Kafka's at first, longer for an address that goes on."""
+"""The delay after failed authentications: Kafka's at first, longer for an address that continues."""
 
 from odradek.broker.authentication.failures import (
     FORGET_MS,

@@ -44,7 +44,7 @@ def test_a_good_token_names_the_client_and_ends_the_session() -> None:
 
 
 def test_a_refused_token_costs_a_second_message() -> None:
-    """The client gets JSON, and is refused with it once it has acknowledged; it may also try another token."""
+    """The client gets the error as JSON, and is refused after its acknowledgement. It may also send another token."""
     started = exchange()
     bad, good = (encode_client_initial(ClientInitial(text)) for text in (token(exp=NOW_S - 1), token()))
     error = b'{"status":"invalid_token"}'
@@ -74,7 +74,7 @@ def test_a_missing_scope_is_named() -> None:
     said = encode_client_initial(ClientInitial(token(scope=["read"])))
     assert exchange(**rules).respond(said, NOW_MS) == b'{"status":"insufficient_scope", "scope":"[read, write]"}'
     assert taken(token(scope=["write", " read "]), **rules)
-    assert not taken(token(scope="read write"), **rules)  # one scope of this name, as Kafka reads it
+    assert not taken(token(scope="read write"), **rules)  # a single scope, as in Kafka
     assert taken(token(scope="read"), required_scopes=("read",))
     assert not taken(token(scope=7))
 

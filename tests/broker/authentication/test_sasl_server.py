@@ -49,7 +49,7 @@ HANDSHAKE, TOKEN = SaslHandshakeRequest, SaslAuthenticateRequest
 
 
 class Accounts:
-    """Bob, and a token of bob's that expires."""
+    """The user bob, and a token of bob that expires."""
 
     def user(self, name: str) -> ScramAccount | None:
         return ScramAccount(BOB, "User:bob") if name == "bob" else None
@@ -173,7 +173,7 @@ def test_refusals_of_plain(data: bytes, sentence: str) -> None:
 
 
 def scram(asked: SaslServer, name: str, salted: bytes = SALTED, extensions: str = "", nonce: str = "") -> Outcome:
-    """The outcome of both messages of a client."""
+    """Sends both messages of a client; returns the outcome."""
     first = ClientFirst(name, "client", "", extensions)
     begun = token(asked, first.encode())
     if not isinstance(begun, SaslAnswer):
@@ -213,7 +213,7 @@ def test_scram_refuses_another_nonce() -> None:
 
 
 def test_a_decoy_can_not_be_opened_with_the_keys_that_it_has() -> None:
-    """Even a right proof for the decoy's stored key is refused."""
+    """Even a correct proof for the decoy's stored key is refused."""
     accounts = Accounts()
     accounts.decoy = lambda name: BOB  # type: ignore[method-assign]
     asked = SaslServer(
@@ -258,7 +258,7 @@ def test_renewals_keep_mechanism_and_principal() -> None:
 
 
 def test_random_frames_end_in_an_outcome_and_let_no_client_in() -> None:
-    """Seeded fuzzing before authentication: valid frames with changed bytes, lost ends, other orders."""
+    """Seeded fuzzing before authentication: valid frames with changed bytes, truncated, or in another order."""
     frames = [framed(ApiVersionsRequest("a", "1"), 3), framed(HANDSHAKE("PLAIN"), 1), framed(HANDSHAKE("PLAIN"), 0)]
     frames += [framed(HANDSHAKE("SCRAM-SHA-256"), 1), framed(TOKEN(plain.encode("alice", "x")), 2)]
     frames += [framed(TOKEN(ClientFirst("bob", "n").encode()), 1), framed(MetadataRequest(), 8)]

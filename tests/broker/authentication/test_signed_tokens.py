@@ -1,4 +1,4 @@
-"""Signed tokens: which Kafka takes and which it refuses (tried on a real one), and that no other text passes."""
+"""Signed tokens: those that Kafka accepts and refuses (tried on a real one). No other text is accepted."""
 
 import base64
 import json
@@ -60,7 +60,7 @@ def token(algorithm: str = "RS256", headers: Mapping[str, Any] | None = None, **
     good = {"sub": "alice", "aud": "kafka", "iss": "https://issuer", "iat": NOW_S - 100, "exp": NOW_S + 300, **claims}
     kept = {name: value for name, value in good.items() if value is not None}
     key = SIGNERS[algorithm]
-    # Signed through JWS, which looks at no claim.
+    # Signed through JWS, which does not check claims.
     payload = json.dumps(kept).encode()
     header = {"kid": key} if headers is None else dict(headers)
     return jwt.api_jws.encode(payload, PRIVATE[key], algorithm, headers=header)
@@ -124,7 +124,7 @@ def test_claims(is_taken: bool, claims: dict[str, Any]) -> None:
 
 
 def test_claims_that_are_not_configured_are_not_asked() -> None:
-    """As in Kafka, a token that names an audience is for others if no audience is configured."""
+    """As in Kafka, a token with an audience is refused if no audience is configured."""
     assert taken(token(aud=None, iss=None), TokenRules())
     assert taken(token(aud=None), TokenRules())
     assert not taken(token(), TokenRules())
@@ -165,7 +165,7 @@ def test_names_that_occur_twice_are_refused() -> None:
 
 
 def test_keys_of_a_jwks() -> None:
-    """Keys that can't verify are left out: of another use, with an algorithm of their own, private, small, broken."""
+    """Keys that can't verify tokens are ignored: for another use or algorithm, private, small, malformed."""
     small = rsa.generate_private_key(65537, 1024).public_key()
     unfit = [
         jwk("RSA", use="enc"),

@@ -1,4 +1,4 @@
-"""A guarded handler gets what is allowed, and the client gets one answer for all that it asked."""
+"""A guarded handler gets the allowed part of a request, and the client gets one answer for the whole request."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ NOW_MS = 1_795_000_000_000
 
 
 class Answered:
-    """The reply function of a request: keeps what it gets."""
+    """The reply function of a request, which collects the answers."""
 
     def __init__(self) -> None:
         self.responses: list[Any] = []
@@ -75,7 +75,7 @@ def appended(_broker: Any, request: ProduceRequest, _context: RequestContext, re
 
 
 def test_the_denied_part_is_answered_beside_the_served_one() -> None:
-    """A Produce to two topics, of which one is denied, appends to the other and names the error of the first."""
+    """A Produce to an allowed and a denied topic appends to the first, and answers the error of the second."""
     reply = Answered()
     guard()(ApiKey.PRODUCE, appended)(BROKER, produce(1, "theirs", "mine-1"), context(ApiKey.PRODUCE, 12), reply)
     [response] = reply.responses

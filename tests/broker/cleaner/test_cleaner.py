@@ -1,4 +1,4 @@
-"""The cleaner of a running broker, with its threads and processes, on directories and a clock of the test's own."""
+"""The cleaner of a broker with its threads and processes, on directories and a clock of the test."""
 
 import asyncio
 import random
@@ -39,7 +39,7 @@ class Clock:
     """Milliseconds since the epoch, moved by the test."""
 
     def __init__(self) -> None:
-        self.now_ms = clock_ms()  # segments that were cleaned empty go by their file's time
+        self.now_ms = clock_ms()  # retention of emptied segments uses the file's time
 
     def __call__(self) -> int:
         return self.now_ms
@@ -94,7 +94,7 @@ def is_cleaned(log: Log) -> bool:
 
 
 async def begun(log: Log) -> None:
-    """Waits until a round over the log is under way."""
+    """Waits until a round over the log has begun."""
     async with asyncio.timeout(60):
         while not is_cleaned(log):  # noqa: ASYNC110 nothing tells when a round has begun
             await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     directory: LogDirectory, cleaner: LogCleaner, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged, sound = topic(directory, "damaged", clock), topic(directory, "sound", clock)
-    directory.cleaner_offsets["sound", 0] = sound.segments.base_offsets[1]  # the damaged one is filthier
+    directory.cleaner_offsets["sound", 0] = sound.segments.base_offsets[1]  # the damaged log is dirtier, so it is first
     path = damaged.segments.first.path
     good = path.read_bytes()
     path.write_bytes(good[:5000] + bytes([good[5000] ^ 4]) + good[5001:])
@@ -275,7 +275,7 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
     before = log.size_in_bytes
     await cleaner.run_once()
     rewritten = log.size_in_bytes
-    read = 2 * before  # once for its keys, and once to be filtered
+    read = 2 * before  # read once for the keys, and once to filter
     clock.now_ms += 7
     answer = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
     assert answer.startswith("HTTP/1.1 200 OK\r\n")
@@ -322,7 +322,7 @@ async def test_a_taken_port_of_the_metrics_is_named(tmp_path: Path) -> None:
 async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_compacted(
     directory: LogDirectory, clock: Clock
 ) -> None:
-    """With 20,000 of them it held the event loop for 20 ms, at each of its two passes."""
+    """20,000 such logs used to block the event loop for 20 ms in each of the two passes."""
     cleaner = LogCleaner([directory], ServerConfig.load, clock, WorkerCode(), others_a_step=8)
     for number in range(40):
         directory.open_log(f"deleted-{number}", 0, LogConfig(), clock(), b"t" * 16)
@@ -344,7 +344,7 @@ async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_com
 async def test_others_have_their_turn_while_it_looks_at_many_logs(
     directory: LogDirectory, cleaner: LogCleaner, clock: Clock
 ) -> None:
-    """Looking for the filthiest log, and retention of compacted logs: both in small steps."""
+    """The search for the filthiest log and retention of compacted logs both run in small steps."""
     both = replace(COMPACT, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=HOUR_MS, segment_bytes=10_000)
     for number in range(4 * LOGS_A_STEP):
         directory.open_log(f"idle-{number}", 0, COMPACT, clock(), b"t" * 16)
@@ -370,7 +370,7 @@ async def test_others_have_their_turn_while_it_looks_at_many_logs(
 async def test_look_that_fails_unexpectedly_does_not_end_the_cleaner(
     directory: LogDirectory, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As with every other round: it is logged, and the next look starts from the beginning."""
+    """The failure is logged, and the next look starts from the beginning, as after any round."""
     topic(directory, "t", clock)
     bugs = [KeyError("a bug")]
 

@@ -1,4 +1,4 @@
-"""Starts brokers on one directory, one after the other, and changes their configs as requests do."""
+"""Starts brokers on one directory, one after another, and changes their configs with requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ SET = 0
 
 
 def run(tmp_path: Path, *works: Callable[[BrokerServer], Awaitable[None]], kill: bool = False) -> None:
-    """Starts a broker for each work, one after the other, on the same directory."""
+    """Starts a broker for each function, one after another, on the same directory."""
 
     async def body(work: Callable[[BrokerServer], Awaitable[None]]) -> None:
         keys = ["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'logs'}", "offsets.topic.num.partitions=1"]

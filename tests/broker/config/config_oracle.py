@@ -1,4 +1,4 @@
-"""Kafka's own classes, asked about configuration: one JVM for a list of questions (tests/java/ConfigOracle.java)."""
+"""Asks Kafka's own classes about configuration: one JVM for a list of questions (tests/java/ConfigOracle.java)."""
 
 import json
 import subprocess

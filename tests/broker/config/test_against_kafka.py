@@ -1,4 +1,4 @@
-"""Our configuration rules against Apache Kafka's own classes: the same questions, equal answers."""
+"""Our configuration rules give the same results as Apache Kafka's classes."""
 
 import random
 import subprocess
@@ -79,7 +79,7 @@ def test_every_key_takes_and_refuses_what_kafka_does() -> None:
         for table, keys in TABLES.items()
         for key, definition in keys.items()
         for text in [*TEXTS, *_edges(definition.validator or {})]
-        if definition.type not in ("CLASS", "PASSWORD")  # classes are not loaded here; Java shows no password
+        if definition.type not in ("CLASS", "PASSWORD")  # classes are not loaded here; Java hides passwords
     ]
     differences = []
     for question, theirs in zip(questions, ask(questions), strict=True):
@@ -90,13 +90,13 @@ def test_every_key_takes_and_refuses_what_kafka_does() -> None:
 
 
 def _edges(rule: Mapping[str, Any]) -> list[str]:
-    """Texts on both sides of what a rule allows."""
+    """Values just inside and outside the limits of a rule."""
     bounds = [bound for bound in (rule.get("min"), rule.get("max")) if isinstance(bound, int)]
     return [str(bound + step) for bound in bounds for step in (-1, 0, 1)] + [str(one) for one in rule.get("values", [])]
 
 
 def _same_refusal(key: str, ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    # Java names the first list entry or the null that its parser met, in words of its own; that both refuse is enough.
+    # Java's message has the first list entry or a null from its parser. It is enough that both refuse.
     return "error" in ours and "error" in theirs and key.startswith("controller.quorum.")
 
 
@@ -113,7 +113,7 @@ def test_properties_are_read_as_java_reads_them() -> None:
     ]
     chance = random.Random(4)
     pieces = ["a", "b", "=", ":", " ", "\t", "\n", "\r", "\r\n", "\\", "\\\n", "#", "!", "\\u0041", "\f", "é", "\\t"]
-    # Each ends in an entry: what Java makes of a lone backslash at the very end depends on its reader's buffer.
+    # Each ends with an entry: how Java reads a backslash at the very end depends on its buffer.
     made = ["".join(chance.choices(pieces, k=chance.randrange(1, 25))) + "\nz=1\nz=1\n" for _ in range(500)]
     texts = fixed + made
     for text, theirs in zip(texts, ask([{"ask": "properties", "text": text} for text in texts]), strict=True):

@@ -41,7 +41,7 @@ CLUSTER = {
     "log.retention.ms": "7200000",
     "message.max.bytes": "2000000",
     "leader.replication.throttled.rate": "5",
-    # Kafka writes this one itself where the feature eligible.leader.replicas.version is on (KIP-966).
+    # Kafka sets this one itself if the feature eligible.leader.replicas.version is enabled (KIP-966).
     "min.insync.replicas": "1",
 }
 BROKER = {
@@ -62,7 +62,7 @@ CHANGED = {
     "GROUP:set": "DYNAMIC_GROUP_CONFIG",
     "CLIENT_METRICS:set": "DYNAMIC_CLIENT_METRICS_CONFIG",
 }
-"""What each resource shows once its change has reached the broker."""
+"""Resource -> the configs that it shows once its change has reached the broker."""
 GROUP = {"consumer.session.timeout.ms": "50000", "share.auto.offset.reset": "earliest"}
 METRICS = {"interval.ms": "1000", "match": "client_id=a"}
 
@@ -107,7 +107,7 @@ def theirs(kafka: RealKafka) -> dict[str, list[dict[str, Any]]]:
 def server(kafka: RealKafka) -> ServerConfig:
     known = {key: value for key, value in kafka.properties().items() if key != "custom.plugin.key"}
     config = ServerConfig.load("".join(f"{key}={value}\n" for key, value in known.items()))
-    # Ours would refuse a key that Kafka doesn't know; how Kafka describes one is still worth comparing.
+    # Ours refuses a key that Kafka does not know. Kafka's description of one is still compared.
     return ServerConfig({**config.originals, "custom.plugin.key": "a value"}, dict(config._values), config._listeners)
 
 
@@ -152,7 +152,7 @@ def test_broker(theirs: dict[str, Any], server: ServerConfig) -> None:
 
 
 def test_what_is_left_out_is_as_in_the_file_of_a_kafka(theirs: dict[str, Any], kafka: RealKafka) -> None:
-    """A Kafka has these in its file, ours need not: equal sources and synonyms all the same."""
+    """A Kafka needs these keys in its file, ours does not. Sources and synonyms are still equal."""
     left_out = ("node.id", "process.roles", "offsets.topic.replication.factor", "transaction.state.log.min.isr")
     also_out = ("share.coordinator.state.topic.min.isr", "share.coordinator.state.topic.replication.factor")
     given = {

@@ -1,4 +1,4 @@
-"""docs/configuration.md, conf/server.properties and the table of effective keys are what the code does."""
+"""docs/configuration.md, conf/server.properties and the table of effective keys match the code."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every broker key that a request may set takes effect, now and after a restart, or is refused, or is named as idle.
+"""Every broker key that a request may set takes effect, now and after a restart, or is refused, or is listed as unused.
 
 One table for all keys that Kafka calls dynamic. An effect is checked in the part of the broker that uses the key, not
 in the stored config.
@@ -31,7 +31,7 @@ from .config_changes import alter, create, replace, run
 
 
 def of_log(field: str) -> Callable[[BrokerServer], object]:
-    """Reads a field from the log config of a topic that sets nothing itself."""
+    """Reads a field from the log config of a topic without configs of its own."""
     return lambda server: getattr(server.broker.partitions.get("t", 0).log.config, field)
 
 
@@ -47,7 +47,7 @@ def of_cleaner(field: str) -> Callable[[BrokerServer], object]:
 
 
 def of_config(key: str) -> Callable[[BrokerServer], object]:
-    """For what is read from the configuration in use each time."""
+    """Reads a key that the broker takes from its current configuration at each use."""
     return lambda server: server.broker.config[key]
 
 
@@ -124,7 +124,7 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "max.connections.per.ip": ("77", of_connections("_max_per_ip"), 77),
     "max.connections.per.ip.overrides": ("10.0.0.9:7", of_connections("_max_per_ip_overrides"), {"10.0.0.9": 7}),
     "message.max.bytes": ("777777", of_log("max_message_bytes"), 777_777),
-    # Kafka waits for as many replicas as there are at most: one. Another value would fail no Produce here either.
+    # Limited to the number of replicas, which is one, as in Kafka. A higher value would not fail a Produce here.
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
     "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
     "leader.replication.throttled.rate": ("77777", replication_rate(LEADER_KEYS.rate), 77_777),
@@ -138,14 +138,14 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     ),
     "unclean.leader.election.enable": ("true", unclean, True),
 }
-"""Key -> a value, where the broker uses it, and what it is there."""
+"""Key -> a value, the function that reads it where the broker uses it, and the expected result."""
 
 DYNAMIC = {key for key, definition in server_keys().items() if definition.update_mode != "read-only"}
 DYNAMIC |= set(dynamic_only_keys())
 REFUSED = {key for key in DYNAMIC if key in READ_AT_START or is_security(key)}
-"""Read at the start only, or not served."""
+"""Keys that are read only at the start, or not served."""
 IDLE = DYNAMIC - REFUSED - EFFECTS.keys()
-"""What tunes parts that this broker does not have: threads, tiered storage, share groups, replication."""
+"""Keys of parts that this broker does not have: threads, tiered storage, share groups, replication."""
 
 
 async def cleaner_looks(server: BrokerServer) -> None:
@@ -167,9 +167,9 @@ def test_what_is_called_dynamic_is_in_the_table() -> None:
 def test_every_key_with_effect_has_it_at_once_and_after_a_restart(tmp_path: Path, broker: str) -> None:
     texts = {key: text for key, (text, _, _) in EFFECTS.items()}
     if broker:
-        texts.pop("min.insync.replicas")  # Kafka allows it for all brokers only, while replicas may be eligible
+        texts.pop("min.insync.replicas")  # with eligible leader replicas, Kafka allows it only for all brokers
     else:
-        texts.pop("cordoned.log.dirs")  # a broker's own
+        texts.pop("cordoned.log.dirs")  # only for one broker
     expected = {key: EFFECTS[key][2] for key in texts}
 
     async def change(server: BrokerServer) -> None:
@@ -218,7 +218,7 @@ TOPIC_EFFECTS = {
     "segment.ms": ("7777777", "segment_ms", 7_777_777),
     "unclean.leader.election.enable": ("true", "unclean_leader_election_enable", True),
 }
-"""Key -> a value, the field that the topic's log goes by, and what it is there."""
+"""Key -> a value, the field of the topic's log config, and the expected value there."""
 TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE = {
     "follower.replication.throttled.replicas",
     "leader.replication.throttled.replicas",
@@ -228,7 +228,7 @@ TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE = {
     "remote.log.delete.on.disable",
     "remote.storage.enable",
 }
-"""A Kafka with one broker and without tiered storage takes these too, and does nothing; the last one it refuses."""
+"""A single Kafka without tiered storage accepts these, too, and they have no effect. It refuses the last one."""
 
 
 def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Path) -> None:

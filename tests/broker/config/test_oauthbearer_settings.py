@@ -1,4 +1,4 @@
-"""The configuration of OAUTHBEARER: what is read for each listener, and what stops the start."""
+"""The configuration of OAUTHBEARER: the keys of each listener, and the errors that stop the start."""
 
 import pytest
 
@@ -49,7 +49,9 @@ def test_a_listener_and_its_mechanism_have_keys_of_their_own() -> None:
 
 
 def test_unsecured_tokens_must_be_asked_for() -> None:
-    """Kafka takes them if no handler is named. Here a handler or an option of the module asks for them."""
+    """Kafka accepts unsecured tokens if no handler is configured. Here a handler or an option of the module must enable
+    them.
+    """
     said = refusal()
     assert f"{HANDLER} is not set, so no class would check tokens" in said
     assert settings(f"{HANDLER}={UNSECURED_HANDLER}").jwks is None

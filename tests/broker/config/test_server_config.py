@@ -201,13 +201,13 @@ def test_dynamic_configs_stand_above_the_file_and_bad_ones_are_left_out() -> Non
         {"log.retention.ms": "1000", "message.max.bytes": "6"}, {"message.max.bytes": "7", "num.partitions": "many"}
     )
     assert (now["log.retention.ms"], now["message.max.bytes"], now["num.partitions"]) == (1000, 7, 4)
-    assert now["log.retention.hours"] == 168  # as in Kafka: the stronger log.retention.ms puts the weaker key aside
+    assert now["log.retention.hours"] == 168  # as in Kafka, log.retention.ms takes precedence over the other key
     assert now.listeners == config.listeners
     assert config["message.max.bytes"] == 5
 
 
 def test_internal_topics_of_a_cluster_have_the_replicas_of_kafkas() -> None:
-    """One broker alone keeps one copy of its internal topics; a broker of a cluster has Apache Kafka's defaults."""
+    """A single broker has one replica of its internal topics. A broker of a cluster has Apache Kafka's defaults."""
     cluster = "process.roles=broker\ncontroller.quorum.voters=3000@h:1\ncontroller.listener.names=C\nnode.id=1\n"
     names = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
     alone, member = ServerConfig.load("", [], {}), ServerConfig.load(cluster, [], {})

@@ -35,7 +35,7 @@ BAD = [
 
 
 def store(broker: InProcessBroker) -> None:
-    """Writes the bad configs into the metadata log, past all checks."""
+    """Writes the invalid configs into the metadata log without checks."""
     assert broker._running is not None
     metadata = broker._running.server.broker.own_metadata
 

@@ -1,4 +1,4 @@
-"""Adding partitions: Kafka's rules, codes and sentences."""
+"""Adding partitions: Kafka's rules, error codes and messages."""
 
 import pytest
 

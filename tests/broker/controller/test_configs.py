@@ -1,4 +1,4 @@
-"""Altering configs: operations, refusals, and that each resource stands or falls alone."""
+"""Altering configs: operations and refusals. An error of one resource does not affect others."""
 
 import pytest
 
@@ -285,7 +285,7 @@ def test_broker_of_a_cluster_decides_loggers_and_its_own_mistakes_and_leaves_the
     assert codes[:4] == [
         ErrorCode.INVALID_REQUEST,
         ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_SERVER_ERROR,  # the controllers have not answered it
+        ErrorCode.UNKNOWN_SERVER_ERROR,  # the controllers have not answered this request yet
         ErrorCode.NONE,
     ]
     assert all(codes[4:])

@@ -1,4 +1,4 @@
-"""Delegation tokens: who may renew and expire them, and to which moment. All times are ms of an invented clock."""
+"""Delegation tokens: which principals may renew and expire them, and until when. Times are ms of a test clock."""
 
 import base64
 import hashlib
@@ -112,7 +112,7 @@ def test_owner_and_renewers_move_the_expiry_up_to_the_latest_time() -> None:
 
 
 def test_an_expired_token_can_only_be_removed() -> None:
-    """It is valid through the moment of its expiry. It is removed by its owner, or by the broker."""
+    """It is still valid at its expiry time. Its owner or the broker removes it."""
     world = World()
     made = [world.create(CreateDelegationTokenRequest()) for _ in range(2)]
     world.now_ms = 5_100
@@ -157,7 +157,7 @@ def test_nothing_shows_an_hmac_or_the_key() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_index_of_hmacs_follows_the_image(seed: int) -> None:
-    """After random changes by random users the index names each token of the image and no other."""
+    """After random changes by random users, the index has exactly the tokens of the image."""
     random = Random(seed)
     world, digests = World(), [b"never"]
     for _ in range(200):

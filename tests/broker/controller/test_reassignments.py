@@ -1,4 +1,4 @@
-"""Reassignments in the image of a directory that comes from a cluster: what ends at once, what stays under way."""
+"""Reassignments in the image of a directory from a cluster: those that end at once, and those that stay in progress."""
 
 import pytest
 
@@ -15,7 +15,7 @@ TOPIC_ID = b"t" * 16
 
 
 def cluster(replicas: list[int], isr: list[int], leader: int = 1) -> MetadataImage:
-    """This broker (1) with others of which the directory tells."""
+    """This broker (1) and the other brokers in the metadata of the directory."""
     image = started(controller(), 2, 3)
     directories = [DIRECTORY if one == 1 else directory_of(one) for one in replicas]
     partition = PartitionRecord(
@@ -28,7 +28,7 @@ def cluster(replicas: list[int], isr: list[int], leader: int = 1) -> MetadataIma
 def alter(
     image: MetadataImage, to: list[int] | None, *overrides: str, allow: bool = True
 ) -> tuple[int, str | None, PartitionImage]:
-    """Carries a plan out; the partition's error and sentence, and what it is afterwards."""
+    """Requests a reassignment; returns the error code, the message and the partition afterwards."""
     request = AlterPartitionReassignmentsRequest(5000, allow, [Topic("t", [Partition(0, to)])])
     response = carry_out(image, alter_reassignments(image, request, controller(*overrides)))
     [answer] = response.responses[0].partitions

@@ -1,4 +1,4 @@
-"""Creating and deleting topics: Kafka's rules, codes and sentences."""
+"""Creating and deleting topics: Kafka's rules, error codes and messages."""
 
 import pytest
 

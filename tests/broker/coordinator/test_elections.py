@@ -1,7 +1,8 @@
-"""Two brokers take turns in leading one partition of ``__consumer_offsets``: seeded, in virtual time, by the handlers.
+"""Two brokers alternately lead one partition of ``__consumer_offsets``: seeded, in virtual time, through the handlers.
 
-The log is shared. What the in-sync replicas lack may be lost when the other broker is elected. Replicas are switched at
-once, coordinators hear of it later. Clients ask either broker. A seed that fails is replayed with ``-k "[SEED]"``.
+The log is shared. Records that the in-sync replicas do not have may be lost when the other broker is elected. An
+election affects the replicas at once, and the coordinators later. Clients send requests to either broker. A seed that
+fails is replayed with ``-k "[SEED]"``.
 """
 
 from collections import Counter
@@ -44,7 +45,7 @@ class SharedLog(MemoryLog):
         self.acks: list[tuple[int, Callable[[ErrorCode], None]]] = []
 
     def replicate(self, offset: int) -> None:
-        """The in-sync replicas have everything before ``offset``."""
+        """The in-sync replicas have replicated everything before ``offset``."""
         self.high_watermark = max(offset, self.high_watermark)
         reached = [ack for end, ack in self.acks if end <= self.high_watermark]
         self.acks = [(end, ack) for end, ack in self.acks if end > self.high_watermark]
@@ -52,7 +53,7 @@ class SharedLog(MemoryLog):
             ack(ErrorCode.NONE)
 
     def elect(self, leader: int, kept_end: int) -> None:
-        """``leader`` leads from now on. Another one than before has the log up to ``kept_end`` at least."""
+        """Elects ``leader``. If it is another broker than before, its log ends at ``kept_end`` or later."""
         if leader != self.leader:
             kept = [batch for batch in self.batches if _end_offset(batch) <= max(kept_end, self.high_watermark)]
             self.batches = kept
@@ -70,7 +71,7 @@ def _end_offset(batch: bytes) -> int:
 
 
 class LedLog:
-    """The shared log as one broker has it: unusable while the other broker leads."""
+    """The shared log as one broker sees it: unusable while the other broker leads."""
 
     def __init__(self, shared: SharedLog, broker: int) -> None:
         self.shared = shared
@@ -109,7 +110,7 @@ class LedLog:
 
 
 class TwoBrokers:
-    """Both brokers, their clients, and what was acknowledged."""
+    """Both brokers, their clients, and the acknowledged commits."""
 
     def __init__(self) -> None:
         self.timers = VirtualTimers()
@@ -135,7 +136,9 @@ class TwoBrokers:
         return f"uuid-{self.sent}"
 
     def elect(self, leader: int, kept_end: int) -> None:
-        """Switches the replicas. The coordinators hear of it by :meth:`hear`, and of the election before by now."""
+        """Switches the replicas. The coordinators first learn of the previous election, and of this one by
+        :meth:`hear`.
+        """
         self.hear()
         self.log.elect(leader, kept_end)
         self._hear_of_election()
@@ -147,12 +150,12 @@ class TwoBrokers:
         self.to_hear.append(lambda: self.coordinators[leader].elect(0, log, in_turns=True))
 
     def hear(self) -> None:
-        """Both coordinators follow the last election."""
+        """Both coordinators learn of the last election."""
         while self.to_hear:
             self.to_hear.pop()()
 
     def send(self, broker: int, api: ApiKey, version: int, request: Any, answered: Callable[[Any], None]) -> None:
-        """Sends a request by its handler, and counts its answers."""
+        """Sends a request to its handler, and counts its answers."""
         self.sent += 1
         number = self.sent
         self.unanswered[number] += 1
@@ -194,7 +197,7 @@ class TwoBrokers:
         self.send(broker, ApiKey.OFFSET_COMMIT, 7, request, answered)
 
     def fetch(self, broker: int, group: str) -> None:
-        """Reads the offset of a group. It is never before one that was acknowledged before the request."""
+        """Fetches the offset of a group. It must not be lower than one that was acknowledged before the request."""
         at_least = self.acknowledged[group]
 
         def answered(response: Any) -> None:
@@ -209,7 +212,7 @@ class TwoBrokers:
         self.send(broker, ApiKey.OFFSET_FETCH, 5, request, answered)
 
     def join(self, broker: int) -> None:
-        """Joins a group; the request is parked until the rebalance begins."""
+        """Joins a group. The request waits until the rebalance begins."""
         protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
         request = messages.JoinGroupRequest("j", 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
 
@@ -219,7 +222,7 @@ class TwoBrokers:
         self.send(broker, ApiKey.JOIN_GROUP, 3, request, answered)
 
     def settle(self) -> None:
-        """Everything is replicated and heard of, and every parked request has its time."""
+        """Replicates everything, informs both coordinators, and lets the time of every waiting request pass."""
         self.hear()
         self.log.replicate(self.log.next_offset)
         for _ in range(10):

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker serves a group, and what is refused."""
+"""FindCoordinator: the broker that serves a group, and refused requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A coordinator's appends to a partition whose in-sync replicas are too few."""
+"""A coordinator's appends to a partition with fewer in-sync replicas than min.insync.replicas."""
 
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ LEADER, FOLLOWER, EPOCH = 1, 2, 7
 
 @pytest.fixture
 def partition(tmp_path: Path) -> Partition:
-    """A partition of two replicas that wants both of them in sync; the follower is not."""
+    """A partition of two replicas with min.insync.replicas 2, whose follower is not in sync."""
     log = Log.open(tmp_path / "p-0", LogConfig(), now_ms=0)
     log.offsets.set_high_watermark(0)
     led = Partition("p", bytes(16), 0, 0, partial(_same, log), cast(GroupCommit, None), WriterThreads())
@@ -67,7 +67,7 @@ def test_transactions_are_refused_below_the_minimum_isr_before_the_append(partit
 
 
 def test_groups_are_appended_below_the_minimum_isr_and_wait(partition: Partition) -> None:
-    """``CoordinatorPartitionWriter`` appends with acks=1, and the high watermark stands still."""
+    """``CoordinatorPartitionWriter`` appends with acks=1, and the high watermark does not advance."""
     log = PartitionLog(partition, ACKS_LEADER)
     outcomes: list[ErrorCode] = []
     assert log.append(batch(), 0) == 0

@@ -1,4 +1,4 @@
-"""A group is in Kafka's partition for it, and names come in the order of Java's hash maps."""
+"""A group is in the same partition as in Kafka, and names are in the order of Java's hash maps."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from odradek.protocol.java_hash import in_hash_map_order, java_hash_code
         ("spurs", 109657593),
         ("polygenelubricants", -(2**31)),
         ("grüße", 98768023),
-        # Outside the basic plane a character is two UTF-16 units.
+        # A character outside the Basic Multilingual Plane is two UTF-16 units.
         ("\U0001f600", 0xD83D * 31 + 0xDE00),
     ],
 )
@@ -24,7 +24,7 @@ def test_java_hash_code(text: str, code: int) -> None:
 
 def test_partition_of_a_group() -> None:
     assert partition_for("spurs", 50) == 43
-    # Integer.MIN_VALUE has no absolute value: Kafka takes 0.
+    # Integer.MIN_VALUE has no absolute value: Kafka uses 0.
     assert partition_for("polygenelubricants", 50) == 0
     assert partition_for("", 50) == 0
 

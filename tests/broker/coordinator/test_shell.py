@@ -1,4 +1,4 @@
-"""The shell around the core: loading, several partitions, what is not served."""
+"""The shell around the core of the coordinator: loading, several partitions, requests that are not served."""
 
 import logging
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def test_resigning_answers_parked_requests() -> None:
 
 
 def test_a_failed_sync_of_the_log_is_told_to_all_who_wait_and_serves_nothing_further() -> None:
-    """A commit, a read behind it, a follower's assignment that a leader's brought, and a member that is parked."""
+    """The waiting requests are a commit, a fetch after it, a SyncGroup of a follower, and a JoinGroup."""
     harness = Harness()
     protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
     join = messages.JoinGroupRequest("g", 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
@@ -160,7 +160,7 @@ def test_a_failure_that_no_check_foresaw_stops_only_its_partition(
 
 
 def test_a_marker_for_a_partition_that_failed_to_load_is_kept_for_later() -> None:
-    """NOT_COORDINATOR would mean that the partition is gone, and the transaction would end without its offsets."""
+    """After NOT_COORDINATOR, which means that the partition does not exist, the transaction would lose its offsets."""
     harness = Harness()
     _append(harness, b"", b"")
     harness.start()
@@ -184,7 +184,9 @@ def test_negative_partitions_in_a_log_are_offsets_like_others() -> None:
 
 
 def test_a_group_record_that_contradicts_itself_is_served_as_far_as_it_goes() -> None:
-    """Members without a protocol, one of them twice, and a leader that is not there: Kafka serves them too."""
+    """The record has members without a protocol, a duplicate member, and a leader that is not a member. Kafka serves
+    it, too.
+    """
     harness = Harness()
     member = GroupMetadataValue.MemberMetadata
     members = [member(name, "i", "c", "h", 10_000, 10_000, b"", b"") for name in "aa"]
@@ -203,7 +205,7 @@ def test_a_group_record_that_contradicts_itself_is_served_as_far_as_it_goes() ->
 
 
 def test_static_members_that_stay_away_are_not_waited_for_in_a_busy_loop() -> None:
-    """A member may say, and a log may hold, a rebalance timeout of 0."""
+    """A member may send, and a log may have, a rebalance timeout of 0."""
     harness = Harness()
     member = GroupMetadataValue.MemberMetadata
     members = [member(name, name, "c", "h", timeout_ms, 60_000, b"", b"") for name, timeout_ms in (("a", 0), ("b", -5))]

@@ -1,4 +1,4 @@
-"""The answers to requests whose handlers failed, against those of Kafka's own request classes."""
+"""The answers to requests whose handlers failed equal those of Kafka's own request classes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +39,7 @@ def served() -> Iterator[tuple[int, int]]:
 def random_request(api_key: int, version: int, instance: int) -> Message:
     cls: type[Message] = api(api_key).request_class()
     request = random_message(cls, version, seed_of(cls.NAME, version, instance), unknown_tags=False)
-    # Kafka keeps these two in hash maps: what is named twice has one answer.
+    # Kafka stores these two in hash maps: a duplicate name has one answer.
     if isinstance(request, ProduceRequest):
         for produced in request.topic_data:
             produced.partition_data = list({one.index: one for one in produced.partition_data}.values())
@@ -81,7 +81,9 @@ def test_every_served_version_can_be_answered() -> None:
 
 
 def in_order(response: Message) -> Message:
-    """Kafka keeps two requests by partition in hash maps: answers come in any order, none for topics without any."""
+    """Sorts answers: Kafka stores two requests by partition in hash maps, and answers in any order, without empty
+    topics.
+    """
     if isinstance(response, ProduceResponse):
         response.responses = [topic for topic in response.responses if topic.partition_responses]
         response.responses.sort(key=lambda topic: (topic.name, topic.topic_id))
@@ -95,7 +97,7 @@ def in_order(response: Message) -> Message:
             for topic in marker.topics:
                 topic.partitions.sort(key=lambda partition: partition.partition_index)
     elif isinstance(response, AlterUserScramCredentialsResponse):
-        users = {result.user: result for result in response.results}  # a set of names in Kafka
+        users = {result.user: result for result in response.results}  # in Kafka a set of names
         response.results = [users[name] for name in sorted(users)]
     return response
 

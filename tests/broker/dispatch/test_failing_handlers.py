@@ -23,7 +23,7 @@ from odradek.testing.in_process import InProcessBroker
 
 PATIENCE_S = 60.0
 VERSION = 4
-"""Of Heartbeat and ListGroups: with flexible headers."""
+"""The versions of Heartbeat and ListGroups; both have flexible headers."""
 Answer = Callable[[Any], None]
 
 

@@ -1,4 +1,4 @@
-"""A client that pipelines thousands of small requests shares the loop with the others, and is answered in order."""
+"""A client that pipelines thousands of small requests shares the event loop with others, and is answered in order."""
 
 import asyncio
 import struct
@@ -13,7 +13,7 @@ MANY = 40 * FRAMES_A_TURN
 
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, correlation_ids: range) -> list[int]:
-    """Sends ApiVersions requests all at once; the correlation ids of the answers in the order in which they come."""
+    """Sends ApiVersions requests all at once; returns the correlation ids of the answers in their order."""
     writer.write(b"".join(encode_request(ApiVersionsRequest(), 0, number, "c") for number in correlation_ids))
     answered = []
     for _ in correlation_ids:

@@ -1,4 +1,4 @@
-"""Small and large requests take one way to their handler: same answers to failures, same entry in the log of stalls."""
+"""Small and large requests take the same path to their handler: equal answers to failures, equal lines about stalls."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGrou
 
 
 class ConnectionAlone:
-    """A connection without a socket, whose work is done at once."""
+    """A connection without a socket, which runs all work at once."""
 
     client_host, client_port, listener_name, connection_id = "127.0.0.1", 1, "PLAINTEXT", 1
     principal = "User:ANONYMOUS"
@@ -46,7 +46,7 @@ class ConnectionAlone:
 
 
 def serve(count: int, handler: Any) -> tuple[Dispatcher, ConnectionAlone]:
-    """Has a request of ``count`` names served by a handler."""
+    """Lets a handler serve a request of ``count`` names."""
     dispatcher = Dispatcher(None, time.monotonic, ServerConfig.load(None, [], {}))
     dispatcher.override_handlers({ApiKey.DESCRIBE_GROUPS: handler})
     names = [f"group-{number:06}" for number in range(count)]

@@ -21,7 +21,7 @@ def names(keys: Set[int]) -> set[str]:
 
 
 def listed(heading: str) -> set[str]:
-    """The APIs in the first column of the table with a heading."""
+    """The APIs in the first column of the table under a heading."""
     table = DOCS.read_text().partition(f"| {heading} |")[2].partition("\n\n")[0]
     return {name for row in table.splitlines()[2:] for name in re.findall(r"\w+", row.split("|")[1])}
 
@@ -38,7 +38,7 @@ def test_the_documentation_lists_what_is_refused() -> None:
 
 @pytest.mark.parametrize("api_key", SERVED, ids=SERVED.get)
 def test_a_handler_says_what_it_takes(api_key: int) -> None:
-    """The dispatcher calls handlers as ``Any``: only with these types mypy checks what they do."""
+    """The dispatcher calls handlers as ``Any``, so mypy only checks handlers with these types."""
     broker, request, context = list(get_type_hints(handler(api_key)).values())[:3]
     assert (broker, context) == (Broker, RequestContext)
     request_class = api(api_key).request_class()

@@ -25,7 +25,7 @@ NOTHING = AppendToCopy(b"", 0, 0)
 
 
 class Followed:
-    """A copy of ``t-0`` in leader epoch 3, as its fetcher fills it. Use inside a running event loop."""
+    """A replica of ``t-0`` that follows in leader epoch 3. Use inside a running event loop."""
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
         path = AppendPath(directory, LogConfig(), files=files)
@@ -41,7 +41,7 @@ class Followed:
         self.copy = Copy(TOPIC, followed, self.log, path.group_commit, self.partition.notify)
 
     def append(self, count: int, high_watermark: int) -> int:
-        """Takes one batch and the high watermark that the leader has told; the size of the batch."""
+        """Appends one batch and applies the leader's high watermark; returns the size of the batch."""
         builder = BatchBuilder(partition_leader_epoch=EPOCH)
         builder.move_to(self.log.log_end_offset)
         for _ in range(count):
@@ -98,7 +98,7 @@ async def test_old_clients_and_followers_are_sent_to_the_leader(followed: Follow
 
 
 async def test_fetch_that_waits_ends_when_the_high_watermark_moves(followed: Followed) -> None:
-    """The records come first, and do not end it: consumers do not see them yet."""
+    """The records arrive first, and do not end the fetch: consumers do not see them yet."""
     done = asyncio.Event()
     FetchWait([followed.partition], 1, 600_000, followed.timers.schedule, done.set)
     followed.append(2, 0)
@@ -127,7 +127,7 @@ async def test_truncation_and_another_leader_end_waits(followed: Followed) -> No
 
 
 async def test_event_loop_goes_on_while_a_truncation_waits_for_the_disk(tmp_path: Path) -> None:
-    """Consumers read what is left; the next records are appended after that."""
+    """Consumers read the remaining records. The next records are appended after the truncation."""
     files = GatedFiles()
     followed = Followed(tmp_path, files)
     followed.append(2, 2)

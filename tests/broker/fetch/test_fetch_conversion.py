@@ -1,4 +1,4 @@
-"""Fetch 0 to 3 read batches as messages of the old formats, past control batches, within limits."""
+"""Fetch 0 to 3 return batches as messages of the old formats, without control batches, within limits."""
 
 import asyncio
 from pathlib import Path
@@ -33,14 +33,14 @@ def open_log(path: Path, compression_type: str = "producer") -> Log:
 
 
 def append(log: Log, value: bytes, compression: CompressionType = CompressionType.NONE) -> bytes:
-    """Appends one record; the batch as it is stored."""
+    """Appends one record; returns the stored batch."""
     batch = encode_batch([Record(0, NOW, None, value, [])], compression=compression)
     offset = log.append_as_leader(batch, 0, NOW).first_offset
     return encode_batch([Record(offset, NOW, None, value, [])], base_offset=offset, compression=compression)
 
 
 def append_transaction(log: Log, markers: int) -> None:
-    """A transactional record and its marker, then transactions of which only the markers are there."""
+    """Appends a transactional record and its marker, then markers of transactions without records."""
     batch = encode_batch(
         [Record(0, NOW, None, b"t", [])], producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
     )
@@ -52,7 +52,7 @@ def append_transaction(log: Log, markers: int) -> None:
 
 
 async def read_all(log: Log, offsets: list[int], max_bytes: int, magic: int) -> list[PartitionRead]:
-    """One pass over as many partitions, which have the same log."""
+    """Runs one read pass over several partitions with the same log."""
     partitions = Partitions()
     for index in range(len(offsets)):
         commit = GroupCommit([], LoopTimers(asyncio.get_running_loop()), lambda: NOW)

@@ -1,4 +1,4 @@
-"""A follower's fetch on the leader's side: what it replicates, and when it is answered."""
+"""The fetch of a follower at the leader: its records, and when it is answered."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -77,7 +77,7 @@ def fetch(
     broker_epoch: int = BROKER_EPOCH,
     last_epoch: int = -1,
 ) -> FetchRequest:
-    """The follower has everything below these offsets, and waits for ten minutes. ``session``: its id and epoch."""
+    """A fetch of the follower from these offsets, which waits for ten minutes. ``session``: its id and epoch."""
     partitions = [
         FetchRequest.FetchPartition(
             index,
@@ -106,7 +106,7 @@ def sizes(response: FetchResponse) -> dict[int, int]:
 
 
 async def test_waiting_fetch_is_answered_by_an_append(path: AppendPath) -> None:
-    """The answer has the new batch as soon as the leader has it; the producer waits until the follower asks on."""
+    """The answer has the new batch as soon as the leader has it. The producer waits until the follower's next fetch."""
     waiting = path.send(ApiKey.FETCH, VERSION, fetch({0: 0, 1: 0}))
     await turns()
     assert not waiting.done()
@@ -120,7 +120,8 @@ async def test_waiting_fetch_is_answered_by_an_append(path: AppendPath) -> None:
 
 
 async def test_append_during_the_read_of_a_fetch_answers_it(path: AppendPath) -> None:
-    """A fetch completes a write to partition 1; the producer's next write goes to partition 0, which was read before.
+    """A fetch completes a write to partition 1. The producer's next write is to partition 0, which the fetch has
+    already read.
 
     Producers pipeline their requests, and the next one is served as soon as one is answered.
     """
@@ -139,7 +140,7 @@ async def test_append_during_the_read_of_a_fetch_answers_it(path: AppendPath) ->
 
 
 async def open_session(path: AppendPath) -> int:
-    """A session of both partitions, which are empty: its id after a second fetch, which has no news."""
+    """Opens a session of both partitions, which are empty, and fetches once more without changes; returns its id."""
     first = await path.send(ApiKey.FETCH, VERSION, fetch({0: 0, 1: 0}, (0, 0), wait_ms=0))
     assert await answered(path, fetch({}, (first.session_id, 1), wait_ms=0)) == {}
     return int(first.session_id)
@@ -156,7 +157,7 @@ def follower_of(path: AppendPath, index: int) -> Follower:
 
 
 async def test_fetch_notes_the_time_of_partitions_with_nothing_new(path: AppendPath, clock: Clock) -> None:
-    """A follower that has all of an idle partition is caught up at each of its fetches."""
+    """A follower with all records of an idle partition is caught up at each of its fetches."""
     session_id = await open_session(path)
     clock.now_ms = 5_000
     assert await answered(path, fetch({}, (session_id, 2), wait_ms=0)) == {}
@@ -176,7 +177,7 @@ async def test_append_to_an_idle_partition_answers_a_waiting_fetch(path: AppendP
 
 
 async def test_idle_partition_is_read_again_where_something_has_changed(path: AppendPath) -> None:
-    """An earlier incarnation of the follower's broker, a later leader epoch, another start of the log."""
+    """Changes are another broker epoch of the follower, a later leader epoch, and another log start offset."""
     session_id = await open_session(path)
     stale = await path.send(ApiKey.FETCH, VERSION, fetch({}, (session_id, 2), broker_epoch=BROKER_EPOCH - 1))
     assert codes(stale) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER, 1: ErrorCode.NOT_LEADER_OR_FOLLOWER}
@@ -191,7 +192,7 @@ async def test_idle_partition_is_read_again_where_something_has_changed(path: Ap
 
 
 async def test_follower_that_has_appended_all_moves_the_high_watermark(path: AppendPath) -> None:
-    """The fetch after an append needs no read; its answer tells the high watermark that it has moved."""
+    """The fetch after an append reads nothing. Its answer has the high watermark that it has advanced."""
     session = await open_session(path)
     for offset in range(3):
         waiting = path.send(
@@ -263,7 +264,7 @@ def codes(response: FetchResponse) -> dict[int, int]:
 
 
 async def test_election_answers_the_fetches_that_wait(path: AppendPath) -> None:
-    """The follower's next fetch has the new partition: its writes do not wait for the end of a fetch without it."""
+    """The follower's next fetch has the new partition, so its writes do not wait for the end of a fetch without it."""
     due: list[Callable[[], None]] = []
     leaders = Leaders(
         LEADER,

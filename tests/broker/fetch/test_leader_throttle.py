@@ -67,7 +67,7 @@ async def test_only_a_follower_out_of_sync_is_throttled(tmp_path: Path, throttle
 
 
 async def test_throttled_follower_goes_on_once_the_rate_has_fallen(tmp_path: Path) -> None:
-    """Its fetches count for the ISR all the same: it is alive."""
+    """Its fetches still count for the ISR."""
     led = Led(tmp_path, "*")
     led.leading.copied(10 * RATE_BYTES_S)
     led.now_ms += 9_999

@@ -7,7 +7,7 @@ from odradek.broker.groups.core import GroupCore
 
 
 def check_books(core: GroupCore) -> None:
-    """Every classic group is consistent in itself, and a Stable one equals its last stored state."""
+    """Asserts that every classic group is consistent, and that a Stable one equals its last stored state."""
     for group in core.groups.values():
         members = group.members
         assert group.awaiting_join_count == sum(member.join_token is not None for member in members.values())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Member:
-    """A consumer: at most one request under way, one step after the other."""
+    """A consumer, with at most one request in flight and one step at a time."""
 
     name: str
     group_id: str

@@ -1,6 +1,6 @@
-"""Scripts of events for the group coordinator, with what they lead to beside them.
+"""Scripts of events for the group coordinator, with the expected results.
 
-A script is a text of blocks: commands, a line ``----``, what they led to, an empty line. Commands:
+A script is a text of blocks: commands, a line ``----``, their results, an empty line. Commands:
 
     a: JoinGroup 9 group_id=g session_timeout_ms=10000 protocols=range:x   client a sends JoinGroup version 9
     wait 3000                  virtual milliseconds pass
@@ -8,13 +8,13 @@ A script is a text of blocks: commands, a line ``----``, what they led to, an em
     hold / release             appends are not durable until released
     crash / crash loading      the broker starts again from the log; "loading": before it has read it
     config group_max_size=2    starts again from an empty log with other settings
-    state g                    the group as it is
-    timers                     how long until the next timer
+    state g                    shows the group
+    timers                     shows the time until the next timer
 
 Values: ``protocols=name:metadata,…``, ``assignments=member:bytes,…``, ``members=member,/instance,member/instance``,
 ``topics=t:0@5;u:0@7/metadata`` (commits), ``topics=t:0,1`` (other requests; ``*``: null), ``groups=g=t:0,1+h=*``
-(OffsetFetch from version 8 on). ``#t`` in the place of a topic's name is its id.
-What it led to: ``a < …`` an answer with the fields that are not at their default, ``log: …`` a record appended.
+(OffsetFetch from version 8 on). ``#t`` instead of a topic's name is its id.
+Results: ``a < …`` an answer with the fields that do not have their default, ``log: …`` an appended record.
 """
 
 import os
@@ -38,7 +38,7 @@ _API = re.compile(r"(\w+): (\w+) (\d+) ?(.*)")
 
 
 def run_script(path: Path) -> tuple[str, str]:
-    """Runs a script: its text, and the text with what really happened. The variable makes it rewrite the file."""
+    """Runs a script; returns its text, and the text with the actual results. The variable makes it rewrite the file."""
     text = path.read_text()
     result = play_script(text, ScriptPlayer())
     if os.environ.get(REWRITE_VARIABLE):
@@ -48,7 +48,7 @@ def run_script(path: Path) -> tuple[str, str]:
 
 
 def play_script(text: str, player: "ScriptPlayer") -> str:
-    """Plays all commands; the script with what they led to."""
+    """Plays all commands; returns the script with the actual results."""
     blocks = []
     for block in text.rstrip("\n").split("\n\n"):
         commands = block.partition("\n----")[0]
@@ -74,7 +74,7 @@ class ScriptPlayer:
         self._harness.log.on_append = lambda records: self._lines.extend(map(describe_record, records))
 
     def stored_records(self) -> list[tuple[bytes, bytes | None]]:
-        """Keys and values as they stand in the log."""
+        """The keys and values in the log."""
         return [
             (record.key or b"", record.value)
             for batch in self._harness.log.batches
@@ -82,14 +82,14 @@ class ScriptPlayer:
         ]
 
     def send(self, harness: Harness, client: str, api_key: ApiKey, version: int, request: Any) -> None:
-        """Sends a request; to be extended."""
+        """Sends a request. Subclasses may extend this."""
         harness.send(client, api_key, version, request)
 
     def take_answer(self, client: str, response: Any) -> None:
-        """Sees each answer; to be extended."""
+        """Gets each answer. Subclasses may extend this."""
 
     def play(self, line: str) -> list[str]:
-        """One command; what it led to."""
+        """Plays one command; returns its results."""
         self._lines = []
         harness = self._harness
         word, _, rest = line.partition(" ")
@@ -147,7 +147,7 @@ def _describe_group(harness: Harness, group_id: str) -> str:
 
 
 def describe(structure: Structure) -> str:
-    """The fields that are not at their default, in one line."""
+    """The fields that do not have their default, in one line."""
     default = type(structure)()
     parts = []
     for name in structure.__slots__:

@@ -1,12 +1,12 @@
 """A seeded simulation: consumers of a group coordinator join, commit, crash and restart; so does the broker.
 
-A seed determines the run, to the byte. After every step the coordinator's state is checked, and its promises:
+A seed determines the run, to the byte. After every step the coordinator's state and these guarantees are checked:
 
 - a partition has at most one owner in a generation;
-- a committed offset is the last one answered as committed (after a crash, an unanswered commit may be there or not);
-- a restart restores what was durable before it;
+- a committed offset is the last acknowledged one (after a crash, an unacknowledged commit may be kept or lost);
+- a restart restores the durable state;
 - a Stable group equals its last stored state;
-- at the end, when nothing fails any more, every member is in a generation and every partition has an owner.
+- at the end, without further failures, every member is in a generation and every partition has an owner.
 """
 
 from collections import defaultdict
@@ -237,7 +237,7 @@ class GroupSimulator(Simulation):
     def _send_commit(
         self, name: str, identity: tuple[str, str, int], instance_id: str | None, partition: int, answered: Any
     ) -> None:
-        """Commits, and remembers what may now be stored."""
+        """Commits, and notes which offsets may now be stored."""
         group_id, member_id, generation_id = identity
         self._next_offset += 1
         offset = self._next_offset
@@ -247,11 +247,11 @@ class GroupSimulator(Simulation):
         def on_answer(response: messages.OffsetCommitResponse) -> None:
             [result] = response.topics[0].partitions
             if result.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
-                pass  # it was not stored in time: it may count yet
+                pass  # it was not stored in time, but may still take effect
             elif result.error_code:
                 self.uncertain[key].remove(offset)
             else:
-                # The log has one order, so those before it count no more.
+                # Commits before it in the log have no effect any more.
                 self.uncertain[key] = [other for other in self.uncertain[key] if other > offset]
                 self.committed[key] = offset
             answered(result)
@@ -279,7 +279,7 @@ class GroupSimulator(Simulation):
                 leave = messages.LeaveGroupRequest(group_id=group_id, members=identities)
                 self.harness.send("zombie", ApiKey.LEAVE_GROUP, 5, leave, lambda _: None)
             case 3:
-                # A commit without a member: taken while the group is empty, refused otherwise.
+                # A commit without a member is accepted while the group is empty, and refused otherwise.
                 no_member = (group_id, "", -1)
                 self._send_commit("zombie", no_member, None, self.random.randrange(PARTITIONS), lambda _: None)
 
@@ -308,7 +308,7 @@ class GroupSimulator(Simulation):
         self._restart(self.harness.log.compact)
         for member in self.members:
             if member.waiting:
-                # Its connection broke: whatever it waited for, it starts from its member id.
+                # Its connection was lost: it joins again with its member id.
                 member.waiting = False
                 member.join_again()
         self._settle_uncertain()
@@ -328,7 +328,7 @@ class GroupSimulator(Simulation):
         check_books(self.harness.core)
 
     def _check_offsets(self) -> None:
-        """Through the API, when nothing is under way."""
+        """Checks committed offsets through the API, while no request is in flight."""
         for group_id in GROUPS:
             group = messages.OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
             request = messages.OffsetFetchRequest(groups=[group])

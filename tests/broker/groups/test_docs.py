@@ -1,4 +1,4 @@
-"""docs/groups.md has the transitions that the code has."""
+"""docs/groups.md has the same state transitions as the code."""
 
 import re
 from pathlib import Path

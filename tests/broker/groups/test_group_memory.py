@@ -1,4 +1,4 @@
-"""The memory of members of classic groups is counted and bounded, whatever becomes of them."""
+"""The memory of members of classic groups is counted and bounded, however they leave."""
 
 import gc
 
@@ -15,12 +15,12 @@ from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 NOW_MS = 1_700_000_000_000
 OLDER_REQUEST = ErrorCode.REBALANCE_IN_PROGRESS
-"""The answer to the JoinGroup of the same member that was waiting; the new one waits now."""
+"""The error of a member's waiting JoinGroup when it sends another one, which then waits."""
 LIMITS = GroupCoordinatorConfig(group_members_max_bytes=100_000, groups_members_max_bytes=250_000)
 
 
 class Coordinator:
-    """A core of its own, and the answers that it gave."""
+    """A coordinator core and its answers."""
 
     def __init__(self, memory: GroupMemory | None = None) -> None:
         ids = iter(range(1_000_000))
@@ -28,7 +28,7 @@ class Coordinator:
         self.answers: list[JoinGroupResponse] = []
 
     def join(self, group_id: str, size: int, member_id: str = "", version: int = 3) -> ErrorCode | None:
-        """A JoinGroup with metadata of ``size`` bytes; its error if it was refused at once, None if it waits."""
+        """Sends a JoinGroup with metadata of ``size`` bytes; returns its error, or None if it waits."""
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", bytes(size))
         request = JoinGroupRequest(group_id, 30_000, 30_000, member_id, None, "consumer", [protocol])
         context = RequestContext(11, version, "client", "127.0.0.1", "PLAINTEXT", 0, NOW_MS)
@@ -71,7 +71,7 @@ def test_all_groups_have_a_limit_and_members_stay() -> None:
     assert there.join("b", 90_000) is None
     assert here.join("c", 90_000) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     [member] = here.core.groups["a"].members
-    assert here.join("a", 90_000, member) is OLDER_REQUEST  # asks for no more than it has
+    assert here.join("a", 90_000, member) is OLDER_REQUEST  # needs no more memory than it has
     del there.core.groups["b"]
     assert here.join("c", 90_000) is None
 

@@ -1,4 +1,4 @@
-"""Requests for many partitions, members and groups: served in portions, answered as a whole, in bounded steps."""
+"""Requests for many partitions, members and groups are served in bounded steps, and answered as a whole."""
 
 import random
 from typing import Any

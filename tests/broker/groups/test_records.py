@@ -1,4 +1,4 @@
-"""The records of ``__consumer_offsets``: to bytes and back, old and foreign ones, as Kafka's own tools read them."""
+"""The records of ``__consumer_offsets``: encoding and decoding, old and unknown ones, compared with Kafka's tools."""
 
 import json
 
@@ -88,7 +88,7 @@ def test_two_members_with_one_instance_id_are_refused() -> None:
 
 
 def _history() -> list[tuple[bytes, bytes | None]]:
-    """The records of a life: a group that forms, commits, empties and is deleted."""
+    """The records of a group that forms, commits, becomes empty and is deleted."""
     player = ScriptPlayer()
     timeouts = "session_timeout_ms=10000 rebalance_timeout_ms=60000 protocol_type=consumer"
     for line in (
@@ -136,7 +136,7 @@ def test_kafkas_own_formatters_read_what_we_write() -> None:
     [member] = groups[1]["value"]["data"]["members"]
     assert (member["memberId"], member["groupInstanceId"], member["assignment"]) == ("i1-1", "i1", "QQ==")
     assert [line["value"] for line in shown].count(None) == 3
-    # Kafka's serde, which its coordinator loads with, gives back our bytes exactly.
+    # Kafka's serde, with which its coordinator loads, encodes to exactly our bytes.
     assert [(line["keyBytes"], line["valueBytes"]) for line in shown] == [
         (key.hex(), None if value is None else value.hex()) for key, value in records
     ]

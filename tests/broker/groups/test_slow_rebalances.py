@@ -1,4 +1,4 @@
-"""A rebalance that takes long says in the broker's log which members it waits for, and since when."""
+"""A long rebalance is logged, with the members that it waits for, and since when."""
 
 import logging
 from typing import Any
@@ -18,7 +18,7 @@ SESSION_TIMEOUT_MS = 45_000
 
 
 class Watched:
-    """A coordinator, and what the watch says of it."""
+    """A coordinator, and the log lines of the watch."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         config = GroupCoordinatorConfig(offsets_topic_num_partitions=1, group_initial_rebalance_delay_ms=0)
@@ -34,7 +34,7 @@ class Watched:
         return [record.getMessage() for record in self._caplog.records if record.name.endswith("rebalance_watch")]
 
     def join(self, client: str, member_id: str = "") -> str:
-        """A JoinGroup of the time before member ids had to be asked for; the member id if it is answered."""
+        """Sends a JoinGroup of an old version, which needs no member id; returns the member id if it is answered."""
         protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
         request = messages.JoinGroupRequest(
             "orders", SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS, member_id, None, "consumer", [protocol]
@@ -45,7 +45,7 @@ class Watched:
         return str(answered[0].member_id) if answered else ""
 
     def heartbeat(self, client: str, member_id: str, epoch: int, owned: list[int] | None) -> Any:
-        """A heartbeat of the consumer protocol; its answer."""
+        """Sends a heartbeat of the consumer protocol; returns the answer."""
         partitions = None
         if owned is not None:
             partitions = [ConsumerGroupHeartbeatRequest.TopicPartitions(b"t" * 16, owned)] if owned else []

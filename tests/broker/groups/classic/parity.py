@@ -1,7 +1,7 @@
-"""The scripts of the group coordinator, put to a real Kafka as well: the same questions, the same answers.
+"""Plays the scripts of the group coordinator to a real Kafka, too, and compares the answers.
 
-Ids that each broker makes itself (members, topics) are translated; groups get the script's name as a prefix, so that
-scripts share a broker. A script that needs virtual time, crashes or other settings is none of this module's.
+Ids that each broker generates (members, topics) are translated. Group ids get the script's name as a prefix, so that
+scripts share a broker. Scripts that need virtual time, crashes or other configs are not played.
 """
 
 import base64
@@ -38,7 +38,7 @@ LONGEST_MS = 1_800_000
 """The default of ``group.max.session.timeout.ms``."""
 
 Answered = tuple[str, str, Any, Any]
-"""Request, client, our answer, the real one's."""
+"""Request, client, our answer, Kafka's answer."""
 
 
 def is_suitable(path: Path) -> bool:
@@ -48,7 +48,7 @@ def is_suitable(path: Path) -> bool:
 
 
 def create_topics(wire: Wire, port: int) -> dict[str, str]:
-    """Creates the scripts' topics in the real broker; its topic ids by ours."""
+    """Creates the scripts' topics in the real broker; returns our topic id -> its topic id."""
     topics = [CreateTopicsRequest.CreatableTopic(name, count, 1) for name, count in TOPICS.items()]
     body = wire.ask(port, CreateTopicsRequest(topics=topics, timeout_ms=30_000), 7)["body"]
     assert [topic["errorCode"] for topic in body["topics"]] == [0, 0]
@@ -56,7 +56,7 @@ def create_topics(wire: Wire, port: int) -> dict[str, str]:
 
 
 def wait_for_coordinators(wire: Wire, port: int) -> None:
-    """Has the offsets topic created, and waits until every partition of it is served."""
+    """Makes the broker create the offsets topic, and waits until it serves every partition of it."""
     one_for_each = {partition_for(f"ready-{index}", 50): f"ready-{index}" for index in range(2_000)}
     assert len(one_for_each) == 50
 
@@ -73,7 +73,7 @@ def _uuid_text(uuid: bytes) -> str:
 
 
 class ParityPlayer(ScriptPlayer):
-    """Plays a script to our coordinator and to a real broker, and keeps what both answered."""
+    """Plays a script to our coordinator and to a real broker, and collects the answers of both."""
 
     def __init__(self, wire: Wire, port: int, prefix: str, topic_ids: dict[str, str]) -> None:
         super().__init__()
@@ -88,7 +88,9 @@ class ParityPlayer(ScriptPlayer):
         self.commands: list[str] = []
 
     def send(self, harness: Harness, client: str, api_key: ApiKey, version: int, request: Message) -> None:
-        """To both. A client whose request is parked opens another connection: Kafka serves each in order."""
+        """Sends a request to both. A client with a waiting request opens another connection, because Kafka serves each
+        in order.
+        """
         connection = next(name for name in self._connections(client) if name not in self._busy)
         self._busy.add(connection)
 
@@ -107,10 +109,10 @@ class ParityPlayer(ScriptPlayer):
         return (f"{self._prefix}{client}{number}" for number in range(100))
 
     def _wait_until_parked(self, harness: Harness, group_id: str) -> None:
-        """Until the real group looks as ours does with the parked request."""
+        """Waits until the real group has the same state as ours with the waiting request."""
         group = harness.core.groups[group_id]
         if group.previous_state is GroupState.EMPTY:
-            return  # the real group's initial delay of 0 ms may be over, ours has to be waited for
+            return  # the initial delay of 0 ms may already be over in the real group, ours has to fire
         request = DescribeGroupsRequest(groups=[self._prefixed(group_id)])
         seen: list[Any] = []
 
@@ -121,7 +123,7 @@ class ParityPlayer(ScriptPlayer):
         eventually(lambda: f"the real group as ours: {group}, not {seen}", looks_as_ours)
 
     def take_answer(self, client: str, response: Message) -> None:
-        """Ours has answered: so shall the real one."""
+        """Ours has answered: takes the answer of the real broker, too."""
         request, version, connection = self._requests.pop(id(response))
         answer = self._wire.receive(self._port, connection)
         assert "body" in answer, f"the real broker gave {answer} to {request.NAME} of {client}"
@@ -147,7 +149,7 @@ class ParityPlayer(ScriptPlayer):
                 self.play("wait 0")
 
     def answered(self) -> list[Answered]:
-        """The answers of both, with our ids in the real broker's answers. All ids are known by now."""
+        """The answers of both, with our ids in the real broker's answers. Call it when all ids are known."""
         back = {real: our for our, real in self._real_ids.items()}
         return [
             (name, client, _comparable(ours), _comparable(_translated(real, back, self._prefix)))
@@ -155,7 +157,7 @@ class ParityPlayer(ScriptPlayer):
         ]
 
     def _translate_request(self, structure: Structure) -> None:
-        """Puts the real broker's ids in the place of ours; our coordinator has read the request already."""
+        """Replaces our ids by the real broker's. Our coordinator has already read the request."""
         for name in structure.__slots__:
             value = getattr(structure, name)
             if name == "topic_id" and value != bytes(16):
@@ -191,7 +193,7 @@ def _translated(json: Any, ids: dict[str, str], prefix: str, key: str = "") -> A
 
 
 def _comparable(json: Any) -> Any:
-    """Without what each broker says in its own words, and with lists in one order."""
+    """An answer without texts that differ between brokers, with sorted lists."""
     if isinstance(json, dict):
         return {name: _comparable(value) for name, value in json.items() if name not in _OF_THE_BROKER}
     if isinstance(json, list):
@@ -200,7 +202,7 @@ def _comparable(json: Any) -> Any:
 
 
 def differences(answered: list[Answered]) -> Iterator[str]:
-    """One line for each answer that is not the same."""
+    """One line for each answer that differs."""
     for name, client, ours, real in answered:
         if ours != real:
             yield f"{name} of {client}:\n  ours {ours}\n  real {real}"
@@ -209,9 +211,9 @@ def differences(answered: list[Answered]) -> Iterator[str]:
 class RandomScript:
     """Random commands of two members, one of them static, that react to their answers.
 
-    Two, because Kafka chooses the next leader of three by chance. Sessions and rebalances are as long as Kafka allows:
-    in the real broker they end by its clock, in ours never. A rebalance often waits for a member that never comes back
-    (a client that joined again as a new member), so a shorter time would be over on a busy machine.
+    Two, because Kafka chooses the next leader of three at random. Session and rebalance timeouts are the longest that
+    Kafka allows: in the real broker they end by its clock, in ours never. A rebalance often waits for a member that
+    never returns (a client that joined again as a new member), so a shorter timeout could end on a busy machine.
     """
 
     def __init__(self, seed: int) -> None:
@@ -219,7 +221,7 @@ class RandomScript:
         self._known: dict[str, list[tuple[str, int]]] = {"a": [("", -1)], "s": [("", -1)]}
 
     def learn(self, client: str, response: Message) -> None:
-        """Remembers member id and generation of a JoinGroup's answer."""
+        """Takes member id and generation from a JoinGroup's answer."""
         if isinstance(response, JoinGroupResponse) and response.member_id:
             self._known[client] = [*self._known[client][-2:], (response.member_id, response.generation_id)]
 

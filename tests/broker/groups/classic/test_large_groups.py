@@ -30,7 +30,7 @@ def _sync(harness: Harness, joined: dict[str, Any], client: str) -> None:
 
 
 def _answers_of_turns(harness: Harness) -> list[int]:
-    """Fires timers until every member has an answer; how many each turn gave."""
+    """Fires timers until every member has an answer; returns the number of answers of each turn."""
     counts = [len(harness.answers)]
     while len(harness.answers) < MEMBERS:
         before = len(harness.answers)

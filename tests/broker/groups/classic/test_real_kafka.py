@@ -1,4 +1,4 @@
-"""The scripts that need no virtual time, to a real Kafka: it answers as ours does."""
+"""A real Kafka answers the scripts without virtual time as ours does."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scripts of events with what they lead to: read the scripts. ODRADEK_REWRITE_SCRIPTS=1 writes what happens now."""
+"""Scripts of events with the expected results (see the scripts). ODRADEK_REWRITE_SCRIPTS=1 updates the results."""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""Groups to assign, generated from a seed: what happens to a group between one assignment and the next.
+"""Groups to assign, generated from a seed, with the changes between one assignment and the next.
 
 Each history starts with a group that owns nothing. Members join, leave, change their subscription, become static.
-Topics are created, deleted and grow. Each round starts from the last assignment, so that stickiness is tested too.
+Topics are created, deleted and extended. Each round starts from the last assignment, so that stickiness is tested,
+too.
 """
 
 import base64
@@ -43,7 +44,7 @@ class Question:
     topics: Topics
 
     def answer(self) -> GroupAssignment | None:
-        """Ours; None when refused."""
+        """Our assignment; None if it is refused."""
         try:
             return ASSIGNORS[self.assignor](self.spec, self.topics)
         except PartitionAssignorError:
@@ -84,7 +85,7 @@ def readable(assignment: GroupAssignment | None) -> dict[str, Any]:
 
 
 class History:
-    """A group, and what happens to it."""
+    """A group and its changes."""
 
     def __init__(self, seed: int, members: int = 12, topics: int = 9, partitions: int = 40) -> None:
         self._random = random.Random(seed)
@@ -97,7 +98,7 @@ class History:
         self._members: dict[str, MemberSpec] = {}
 
     def questions(self, rounds: int) -> Iterator[Question]:
-        """The rounds in order; each starts from the assignment of the one before."""
+        """The rounds in order. Each starts from the assignment of the previous one."""
         for _ in range(rounds):
             for _ in range(self._random.randint(1, 4)):
                 self._change()

@@ -11,7 +11,7 @@ from .simulated_consumer import SimulatedConsumer, TopicPartition
 def check_calm(
     group: ConsumerGroup | None, living: Sequence[SimulatedConsumer], topics_by_id: Mapping[bytes, TopicImage]
 ) -> None:
-    """Each living consumer of a group is at its target, and the targets have all partitions, each once."""
+    """Asserts that each consumer has reached its target, and that the targets have each partition exactly once."""
     topic_names = {topic_id: topic.name for topic_id, topic in topics_by_id.items()}
     if not living:
         assert group is None or group.state is ConsumerGroupState.EMPTY, f"{group} without a living member"
@@ -35,7 +35,9 @@ def check_calm(
 
 
 def check_owners(group: ConsumerGroup, consumers: Iterable[SimulatedConsumer]) -> None:
-    """A partition has one owner and one reader, and the group's epochs of partitions are those of their owners."""
+    """Asserts that a partition has one owner and one reader, and that the group's partition epochs are those of their
+    owners.
+    """
     owned: dict[TopicPartition, int] = {}
     for member in group.members.values():
         assert member.member_epoch <= group.group_epoch
@@ -51,7 +53,7 @@ def check_owners(group: ConsumerGroup, consumers: Iterable[SimulatedConsumer]) -
     }
     readers: dict[TopicPartition, SimulatedConsumer] = {}
     for consumer in consumers:
-        # Who was put out and does not know it yet reads on: its commits are refused.
+        # A removed member that does not know it yet continues to read, but its commits are refused.
         if consumer.owned and consumer.group_id == group.group_id and consumer.member_id in group.members:
             for partition in consumer.owned:
                 other = readers.setdefault(partition, consumer)

@@ -24,7 +24,7 @@ def config(**settings: Any) -> GroupCoordinatorConfig:
 
 @dataclass
 class World:
-    """A coordinator, and the epochs and partitions of the members that it knows."""
+    """A coordinator, and the epochs and partitions of its members."""
 
     harness: Harness
 
@@ -46,7 +46,7 @@ class World:
         return self.heartbeat(who, 0, topic_partitions=[], **given)
 
     def report(self, who: str, **fields: Any) -> Any:
-        """A heartbeat with the partitions that the member owns, which are its last assignment."""
+        """A heartbeat with the owned partitions of the member, which are its last assignment."""
         partitions = [
             ConsumerGroupHeartbeatRequest.TopicPartitions(topic, indexes)
             for topic, indexes in self.owned.get(who, {}).items()

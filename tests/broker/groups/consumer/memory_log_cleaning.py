@@ -6,7 +6,7 @@ from support.groups.harness import START_MS, MemoryLog
 
 
 def clean(log: MemoryLog) -> None:
-    """Keeps the last record of each key, and no tombstone. Without it long runs only load."""
+    """Keeps the last record of each key, without tombstones. Otherwise long runs would spend their time loading."""
     end = log.next_offset
     last = {record.key: record for batch in log.batches for record in iterate_records(batch)}
     log.batches.clear()

@@ -1,7 +1,7 @@
 """A consumer of the consumer protocol (KIP-848), as a client behaves: it joins, heartbeats, reconciles, commits.
 
-It revokes what it must, after some time, and reports that before it takes anything over. It owns the partitions that
-the application reads now. One request at a time is under way. Everything random is decided by the simulator.
+It revokes partitions after some time, and reports that before it takes over others. It owns the partitions that the
+application reads now. It has one request in flight at a time. The simulator makes all random decisions.
 """
 
 import re
@@ -19,7 +19,7 @@ SESSION_MS = 2_000
 REBALANCE_MS = 4_000
 
 ABANDONS = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
-"""All is lost: the consumer gives everything up and joins again under the id that it has."""
+"""Fatal errors: the consumer gives up all partitions and joins again with the same id."""
 GIVES_UP = (
     ErrorCode.FENCED_INSTANCE_ID,
     ErrorCode.GROUP_MAX_SIZE_REACHED,
@@ -90,12 +90,12 @@ class SimulatedConsumer:
         self.abandon()
 
     def crash(self) -> None:
-        """Gone without a word."""
+        """Dies without a request."""
         self.alive = self.waiting = False
         self.abandon()
 
     def abandon(self) -> None:
-        """Owns nothing any more and is to join again."""
+        """Gives up all partitions and will join again."""
         self.epoch = 0
         self.owned = set()
         self.assigned = set()
@@ -104,7 +104,7 @@ class SimulatedConsumer:
         self.must_acknowledge = self.telling = False
 
     def leave(self, for_a_while: bool) -> None:
-        """Closes: for good, or as a static member that will be back."""
+        """Closes for ever, or as a static member that will return."""
         epoch = -2 if for_a_while else -1
         request = consumer_groups.ConsumerGroupHeartbeatRequest(
             group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
@@ -121,7 +121,7 @@ class SimulatedConsumer:
     # --- the protocol
 
     def heartbeat(self) -> None:
-        """Says what has changed since the last one that was answered; everything when it joins."""
+        """Sends the changes since the last answered heartbeat, or everything when it joins."""
         joins = self.epoch == 0
         request = consumer_groups.ConsumerGroupHeartbeatRequest(
             group_id=self.group_id,
@@ -137,7 +137,7 @@ class SimulatedConsumer:
         request.subscribed_topic_regex = (subscription.regex or "") if is_new else None
         request.topic_partitions = None
         if self.must_acknowledge and self.owned == self.assigned:
-            # Also if its partitions did not change: the coordinator waits for the confirmation.
+            # Also if its partitions have not changed: the coordinator waits for the confirmation.
             self.must_acknowledge = False
             self.told = None
         if joins or told != self.told:
@@ -180,7 +180,7 @@ class SimulatedConsumer:
             self.told = self.told_subscription = None
 
     def give_up_one(self) -> bool:
-        """Lets go of one partition that it shall not own; whether there was one."""
+        """Gives up one partition that it must not own; returns whether there was one."""
         for partition in sorted(self.owned - self.assigned):
             self.owned.discard(partition)
             self.positions.pop(partition, None)
@@ -188,9 +188,9 @@ class SimulatedConsumer:
         return False
 
     def take_over(self) -> bool:
-        """Begins to read new partitions once none must be revoked; returns whether there was one.
+        """Takes over new partitions once none must be revoked; returns whether there was one.
 
-        Not while the coordinator may just hear that it owns less: that would count as given up.
+        Not while a heartbeat with fewer partitions is in flight: the coordinator would regard the new ones as given up.
         """
         if self.telling or self.owned == self.assigned or self.owned - self.assigned:
             return False

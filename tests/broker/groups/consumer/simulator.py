@@ -1,12 +1,12 @@
 """A seeded simulation: consumers of the consumer protocol (KIP-848) and a group coordinator that crashes and restarts.
 
-A seed determines the run, to the byte. After every step the coordinator's state is checked, and its promises:
+A seed determines the run, to the byte. After every step the coordinator's state and these guarantees are checked:
 
-- a partition has one owner: no member gets what another member of the group has not released;
-- the epochs of a member and of a group never go back;
-- a committed offset is never lower than one that was answered before it, unless an administrator asks for that;
-- a restart restores what was durable before it;
-- at the end, when nothing fails any more, every group is Stable, every member owns its target, every partition of a
+- a partition has one owner: no member gets a partition that another member has not released;
+- the epochs of a member and of a group never decrease;
+- a committed offset is never lower than one acknowledged before it, unless an administrator resets it;
+- a restart restores the durable state;
+- at the end, without further failures, every group is Stable, every member owns its target, every partition of a
   subscribed topic has an owner.
 """
 
@@ -130,7 +130,7 @@ class ConsumerGroupSimulator(Simulation):
             self._leaves_behind(consumer)
             consumer.crash()
         elif choice < 0.01:
-            # Longer than its session: it learns later that it is out, and reads on until then.
+            # Longer than its session: it learns later that it was removed, and reads until then.
             consumer.paused_until_ms = now_ms + self.random.choice((SESSION_MS // 2, SESSION_MS, 3 * SESSION_MS))
         elif choice < 0.10:
             consumer.give_up_one()
@@ -198,7 +198,7 @@ class ConsumerGroupSimulator(Simulation):
                 assert offset >= before, f"{owner} commits {offset} of {key} after {before}"
                 self.committed[key] = offset
             elif error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH) and consumer.alive:
-                # It may continue after the records that it could not commit.
+                # It may continue after records that it could not commit.
                 consumer.positions.pop((topic_id, partition), None)
 
         consumer.commit(names[topic_id], partition, offset, answered)
@@ -257,7 +257,7 @@ class ConsumerGroupSimulator(Simulation):
         )
 
     def _reset(self, group_id: str) -> None:
-        """Back to the beginning: only an empty group lets that happen."""
+        """Resets offsets to the beginning, which only an empty group allows."""
         keys = sorted(key for key in self.committed if key[0] == group_id and key[1] in self.topic_names)
         group = self.harness.core.consumer_groups.get(group_id)
         if not keys:

@@ -1,4 +1,4 @@
-"""The server-side assignors against Kafka's own classes, and what they promise."""
+"""The server-side assignors compared with Kafka's own classes, and their guarantees."""
 
 import json
 import random
@@ -47,7 +47,9 @@ def test_equal_to_kafkas_own_classes_over_many_histories() -> None:
 @pytest.mark.ci
 @pytest.mark.java
 def test_equal_to_kafkas_own_classes_in_a_large_group() -> None:
-    """1,000 members over 2,000 partitions, and with one gone and one new; alike, and each with topics of its own."""
+    """1,000 members and 2,000 partitions, then with one member less and one more; with equal and with different
+    subscriptions.
+    """
     chance = random.Random(5)
     topics = Topics({chance.randbytes(16): 40 for _ in range(50)})
     ids = [uuid_text(chance.randbytes(16)) for _ in range(1_001)]

@@ -1,4 +1,4 @@
-"""A failed append loses nothing. The removal of a member is tried again, and a member that joins counts at once."""
+"""A failed append loses no state: the removal of a member is retried, and a new member is counted at once."""
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.protocol.errors import ErrorCode
@@ -73,7 +73,7 @@ def test_who_joins_without_a_subscription_while_an_assignment_is_due_is_assigned
             consumer.give_up_one()
             consumer.take_over()
             consumer.heartbeat()
-    other.leave(for_a_while=False)  # the group's epoch rises, its target assignment is not found yet
+    other.leave(for_a_while=False)  # the group epoch rises, its target assignment is not computed yet
     member(harness, "c", frozenset())
     targets = harness.core.consumer_groups["g"].target_assignment
     assert targets == {"a": {T: frozenset(range(4))}, "c": {}}

@@ -1,4 +1,4 @@
-"""The target assignment of a large group is computed in several turns, and is the one that a small group would get."""
+"""The target assignment of a large group is computed in several turns, with the same result as in one turn."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from support.groups.harness import Harness
 MEMBERS = 300
 PARTITIONS = 700
 INLINE_SIZE = 1_500
-"""Above one member with its partitions, below the whole group."""
+"""More than the cost of one member, less than that of the whole group."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def _joined(assignor_topics: list[list[str]]) -> Harness:
 
 
 def test_a_step_looks_up_the_topics_of_one_large_subscription() -> None:
-    """Ten regular expressions over 5,000 topics took 26 ms in one step."""
+    """Ten regular expressions over 5,000 topics used to take 26 ms in one step."""
     harness = Harness(topics={f"topic-{number}": (number.to_bytes(16, "big"), 1) for number in range(TOPICS_A_STEP)})
     group = ConsumerGroup("g", GroupMemory())
     members = {}
@@ -70,7 +70,7 @@ def test_a_step_looks_up_the_topics_of_one_large_subscription() -> None:
 
 
 def _settle(harness: Harness) -> int:
-    """Fires timers until no computation is under way; how many turns it took."""
+    """Fires timers until no computation is in progress; returns the number of turns."""
     turns = 0
     while harness.core.assigning:
         harness.timers.fire_next()
@@ -79,7 +79,7 @@ def _settle(harness: Harness) -> int:
 
 
 def _begin(harness: Harness) -> Any:
-    """The heartbeat that finds an assignment due, after the interval between assignments; the group."""
+    """Sends the heartbeat that starts a computation, after the interval between assignments; returns the group."""
     harness.timers.advance(2_000)
     group = harness.core.consumer_groups["g"]
     assert group.assignment_epoch < group.group_epoch
@@ -92,7 +92,7 @@ DIFFERENT = [["t", "u"], ["t"], ["u"]]
 
 
 def _owned(group: Any) -> set[tuple[bytes, int]]:
-    """The partitions of all targets; fails if two members have one."""
+    """The partitions of all targets. Asserts that no two members have the same one."""
     owned = [
         (topic, index) for target in group.target_assignment.values() for topic, own in target.items() for index in own
     ]

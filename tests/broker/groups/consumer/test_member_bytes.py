@@ -1,4 +1,4 @@
-"""The bytes of members of the consumer protocol are counted and bounded, as those of the classic protocol are."""
+"""The memory of members of the consumer protocol is counted and bounded, as in the classic protocol."""
 
 import gc
 import tracemalloc
@@ -32,7 +32,7 @@ def harness(partitions: int = 0, config: GroupCoordinatorConfig = LIMITS) -> Har
 def heartbeat(
     groups: Harness, group_id: str, member_id: str, epoch: int = 0, client_id: str = "client", **fields: Any
 ) -> ConsumerGroupHeartbeatResponse:
-    """A heartbeat, which joins with epoch 0 and leaves with -1; its answer."""
+    """Sends a heartbeat, which joins with epoch 0 and leaves with -1; returns the answer."""
     joins: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "topic_partitions": [], "subscribed_topic_names": []}
     fields = (joins if epoch == 0 else {}) | fields
     request = ConsumerGroupHeartbeatRequest(group_id=group_id, member_id=member_id, member_epoch=epoch, **fields)
@@ -87,7 +87,7 @@ def test_all_groups_have_a_limit_and_members_stay() -> None:
     assert "d" not in groups.core.consumer_groups, "a group that is refused is not made"
     for group_id, epoch in epochs.items():
         assert not heartbeat(groups, group_id, "member", epoch).error_code
-    # One that asks for no more than it has is served, also when it says something new.
+    # A heartbeat without more bytes is served, also with changes.
     changed = heartbeat(groups, "a", "member", epochs["a"], subscribed_topic_names=[TEXT, TEXT + "z"])
     assert not changed.error_code
     assert not heartbeat(groups, "b", "member", -1).error_code
@@ -122,7 +122,7 @@ def test_topics_that_a_regular_expression_matches_are_counted() -> None:
     assert not heartbeat(groups, "g", "a", subscribed_topic_regex="topic-.*").error_code
     groups.timers.advance(0)
     assert used(groups) > matched
-    # Other expressions may match all topics: they are counted in full before they are resolved.
+    # Other expressions may match all topics, so the maximum is counted before they are resolved.
     refused_at = next(
         number
         for number in range(20)
@@ -164,7 +164,7 @@ def test_classic_members_of_a_consumer_group_are_counted() -> None:
     assert join(60_000, "classic-1") is ErrorCode.NONE
     assert used(groups) > before + 60_000
     assert join(60_000, "classic-2") is ErrorCode.GROUP_MAX_SIZE_REACHED
-    # The group becomes a classic one, in which the bytes of its member are counted still.
+    # The group becomes a classic one, in which its member's bytes are still counted.
     assert not heartbeat(groups, "g", "modern", -1).error_code
     gc.collect()
     [classic] = groups.core.groups.values()
@@ -184,7 +184,7 @@ def test_no_more_memory_is_taken_than_is_counted(partitions: int, own_names: int
     before = used(groups)
     tracemalloc.start()
     try:
-        # The names are strings of the test's own, as those of a decoded request are.
+        # The names are new strings, as in a decoded request.
         names = [f"member's own topic {number}" for number in range(own_names)] or ["t"]
         heartbeat(groups, "g", "member", subscribed_topic_names=names)
         del names

@@ -47,7 +47,9 @@ def test_what_is_parked_at_an_upgrade_is_told_to_join_again(world: World) -> Non
 def test_each_refused_upgrade_makes_parked_members_join_again(
     world: World, metadata: bytes | None, regex: str, error: ErrorCode
 ) -> None:
-    """``convertToConsumerGroup`` answers what is parked first; the reason to refuse the new member is found later."""
+    """``convertToConsumerGroup`` first answers the waiting requests, and only then finds a reason to refuse the new
+    member.
+    """
     classic_leader(world)
     for _ in range(2):
         assert world.classic_join("d", metadata=metadata) is None, "parked until c joins too"

@@ -1,4 +1,4 @@
-"""Consumer groups and a real Kafka: its serde reads and writes our records, and a live group moves there and back."""
+"""Consumer groups and a real Kafka: its serde reads and writes our records, and a live group moves to it and back."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 CONFIGS = {
     "group.consumer.assignment.interval.ms": "0",
-    # Longer than the slowest machine needs to change brokers.
+    # Longer than a slow machine needs to change brokers.
     "group.consumer.max.session.timeout.ms": "600000",
     "group.consumer.session.timeout.ms": "600000",
     "offsets.topic.num.partitions": "3",
@@ -27,7 +27,7 @@ TOPIC, OTHER = "cg-live", "cg-more"
 
 
 def a_life(group: Members) -> None:
-    """Members of both protocols, a static one, a regular expression; they come, go, and leave some of it behind."""
+    """Runs members of both protocols, a static one and one with a regular expression, of which some leave."""
     whole = {TOPIC: [0, 1, 2, 3]}
     group.join("a", TOPIC, instance_id="i", rack_id="r", server_assignor="range")
     group.join("b", TOPIC)
@@ -45,7 +45,7 @@ def a_life(group: Members) -> None:
 
 
 def told(group: Members) -> Any:
-    """The group as it is described, without what a heartbeat may have changed of it meanwhile."""
+    """The description of the group, without fields that a heartbeat may change."""
     described = group.describe()["groups"][0]
     assert described["errorCode"] == 0, described
     return described
@@ -97,7 +97,9 @@ def test_a_live_group_moves_to_ours_and_back(tmp_path: Path) -> None:
 
 
 def goes_on(group: Members) -> None:
-    """Every member is known in its epoch; one more comes and goes, the static one comes back, and offsets are there."""
+    """Asserts that members and epochs are known: another member joins and leaves, the static one returns, offsets
+    exist.
+    """
     for who in "br":
         assert group.heartbeat(who)["errorCode"] == 0
     assert group.classic_heartbeat("c") in (0, 27)

@@ -26,7 +26,7 @@ def _subscribe(harness: Harness, pattern: str, member: str = "a") -> Any:
 
 
 def _turns(harness: Harness) -> int:
-    """Fires timers until no resolution is under way; how many turns it took."""
+    """Fires timers until no resolution is in progress; returns the number of turns."""
     turns = 0
     while harness.core.resolving:
         harness.timers.fire_next()

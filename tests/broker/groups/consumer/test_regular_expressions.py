@@ -109,7 +109,7 @@ def test_nothing_is_written_to_standard_error(capfd: pytest.CaptureFixture[str])
 
 
 def test_time_is_linear_in_the_name() -> None:
-    """A matcher that goes back would need longer than the age of the universe."""
+    """A backtracking matcher would need longer than the age of the universe."""
     assert matching("(a*)*(a*)*(a*)*b", ["a" * 249]) == frozenset()
 
 
@@ -158,7 +158,7 @@ def test_equal_to_the_library_of_kafka() -> None:
     differing = [row for row in zip(patterns, ours, answers, strict=True) if row[1] != row[2]]
     assert not differing
     assert sum("error" in answer for answer in answers) > 100
-    # As docs/differences.md has it.
+    # As docs/differences.md describes.
     assert validate("(a{500}){3}") == "invalid repeat count"
     assert validate("\\é") == "invalid escape sequence"
     assert validate("(?P<n>a)(?P<n>b)") is None

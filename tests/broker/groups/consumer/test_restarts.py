@@ -1,4 +1,4 @@
-"""Consumer groups after a restart: what is loaded, what an older or newer Kafka stored, what could not be stored."""
+"""Consumer groups after a restart: loaded state, records of older and newer Kafkas, and failed appends."""
 
 from dataclasses import replace
 
@@ -74,7 +74,9 @@ def stored(world: World, *records: CoordinatorRecord) -> None:
 
 
 def stored_by_kafka_4_0(world: World, state: int = 0) -> None:
-    """A group as Kafka 4.0 left it: partitions of topics in a record of their own, none with an epoch."""
+    """The records of a group as stored by Kafka 4.0: with a separate record of topics and partitions, and without
+    epochs.
+    """
     target = ConsumerGroupTargetAssignmentMemberValue.TopicPartition(T, [0, 1, 2, 3])
     current = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(T, [0, 1, 2, 3])
     metadata = ConsumerGroupPartitionMetadataValue.TopicMetadata(T, "t", 4)

@@ -1,4 +1,4 @@
-"""Consumer groups in virtual time: sessions, timeouts, intervals, limits, and topics that are new."""
+"""Consumer groups in virtual time: sessions, timeouts, intervals, limits, and new topics."""
 
 import pytest
 

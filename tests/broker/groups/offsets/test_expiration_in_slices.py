@@ -1,4 +1,4 @@
-"""Forgetting many offsets in steps: what a step does, what may come in between, deletion of a topic."""
+"""Many offsets are removed in steps: the size of a step, requests in between, deletion of a topic."""
 
 import pytest
 
@@ -16,7 +16,7 @@ CONFIG = GroupCoordinatorConfig(offsets_retention_ms=RETENTION_MS, offsets_reten
 
 
 def commit(core: GroupCore, group: str, topic: str, partition: int, at_ms: int) -> None:
-    """A client that is not a member commits."""
+    """Commits as a client that is not a member."""
     value = OffsetCommitValue(offset=1, metadata="", commit_timestamp=at_ms)
     core.replay(offset_commit_record(group, topic, partition, value), 0, -1, at_ms)
 
@@ -31,7 +31,7 @@ def full_core(groups: int, partitions: int) -> GroupCore:
 
 
 def step(core: GroupCore, now_ms: int) -> GroupEffects:
-    """One timer event, with its records replayed as the shell does."""
+    """Handles one timer event, and replays its records as the shell does."""
     effects = core.effects(now_ms)
     core.handle_timer(ExpirationDue(), effects)
     for record in effects.records:

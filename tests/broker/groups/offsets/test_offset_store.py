@@ -1,4 +1,4 @@
-"""Offsets of transactions: pending until the marker, and the later of two commits stays."""
+"""Offsets of transactions are pending until the marker. The later of two commits stays."""
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore

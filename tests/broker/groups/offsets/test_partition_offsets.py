@@ -1,4 +1,4 @@
-"""The compact mapping of partitions to committed offsets, against a dictionary."""
+"""The compact mapping of partitions to committed offsets behaves like a dictionary."""
 
 from random import Random
 
