@@ -1,4 +1,4 @@
-"""What all leaderships of a broker share, for tests of one partition."""
+"""The parts that all led partitions of a broker share, for tests of one partition."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def leading_common(
     changes: IsrChanges | None = None,
     image: MetadataImage | None = None,
 ) -> LeadingCommon:
-    """``send``: where changes of the ISR go, by default nowhere. ``image`` has the configs of the throttle."""
+    """``send``: gets changes of the ISR; by default they are dropped. ``image``: has the configs of the throttle."""
     metadata = MetadataImage() if image is None else image
     throttle = ReplicationThrottle(node_id, lambda: metadata, ReplicationQuota(11, 1_000), LEADER_KEYS)
     return LeadingCommon(send, clock_ms, IsrChanges() if changes is None else changes, throttle, None)

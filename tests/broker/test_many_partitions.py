@@ -1,4 +1,4 @@
-"""Fetch and Produce requests for many partitions are served in slices, with the answers that few partitions get."""
+"""Fetch and Produce requests for many partitions are served in slices, with the same answers as without slices."""
 
 import socket
 import threading
@@ -24,7 +24,7 @@ from support.brokers.neighbour import Line
 
 PARTITIONS = 600
 COUNTS = [3, 100, PARTITIONS]
-"""Served at once; in slices; decoded in slices too."""
+"""Numbers of partitions: served at once; in slices; decoded in slices, too."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def fetch(topic: str, indexes: range, *, session: tuple[int, int] = (0, -1), wai
 
 
 def read(response: Any) -> dict[int, int]:
-    """The bytes of records of each partition that is named."""
+    """The bytes of records of each partition in an answer."""
     assert response.error_code == 0
     return {one.partition_index: len(one.records or b"") for topic in response.responses for one in topic.partitions}
 
@@ -85,7 +85,7 @@ def test_what_is_produced_to_many_is_fetched_from_many(port: int, count: int) ->
     opened = ask(line, fetch(topic, range(count), session=(0, 0)), 12)
     assert read(opened) == {index: len(batch(index)) if index else 0 for index in range(count)}
     assert [len(topic.partitions) for topic in opened.responses] == [count]
-    # Of a session only what is new is named; what has records stays new until it is fetched from further on.
+    # An answer in a session has only changed partitions. One with records is changed until it is fetched further on.
     again = ask(line, fetch(topic, range(0), session=(opened.session_id, 1)), 12)
     assert read(again) == {index: len(batch(index)) for index in range(1, count)}
     missing = ask(line, fetch("nowhere", range(count)), 12)
@@ -116,7 +116,7 @@ def test_many_batches_without_acknowledgement_are_appended_though_the_client_is_
         with socket.create_connection(("127.0.0.1", port)) as one:
             one.sendall(encode_request(produce("gone", range(count), acks=0), 8, 7, "client"))
         line, missing = Line(port), set(range(count))
-        while missing:  # the last of them is there in the end
+        while missing:  # the last of them exists in the end
             found = read(ask(line, fetch("gone", range(count), wait_ms=1000), 12))
             missing -= {index for index, size in found.items() if size}
 

@@ -1,4 +1,4 @@
-"""Files whose removal a test holds up."""
+"""Files whose removal a test can block."""
 
 import threading
 from pathlib import Path
@@ -7,14 +7,14 @@ from odradek.storage.files.files import Files
 
 
 class GatedRemovals(Files):
-    """Removals wait while ``gate`` is shut; ``threads``: who removed files."""
+    """Removals wait while ``gate`` is shut. ``threads``: the threads that removed files."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.gate.set()
         self.threads: set[str] = set()
         self.began = threading.Event()
-        """The first removal has begun."""
+        """Set when the first removal has begun."""
         self.directory_syncs = 0
 
     def remove(self, path: Path) -> None:

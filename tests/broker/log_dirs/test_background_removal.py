@@ -1,4 +1,4 @@
-"""Retention runs in slices and files are removed on a thread, so the event loop is not held up."""
+"""Retention runs in slices, and a thread removes files, so that the event loop is not blocked."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)
 
 
 class Turns:
-    """The turns of an event loop, taken one by one; each step of sliced work fills one."""
+    """The turns of an event loop, run one by one. Each step of sliced work takes a whole turn."""
 
     def __init__(self) -> None:
         self.callbacks: list[object] = []

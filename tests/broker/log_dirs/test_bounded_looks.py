@@ -1,4 +1,4 @@
-"""Work that looks at all logs of a directory looks at a bounded number in each step."""
+"""Work that visits all logs of a directory visits a bounded number in each step."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,7 @@ async def test_a_flush_looks_at_a_bounded_number_of_logs_in_one_step(tmp_path: P
 
     def clock_ms() -> float:
         nonlocal now_ms
-        now_ms += 10.0  # a step fills a slice
+        now_ms += 10.0  # each step takes a whole slice
         return now_ms
 
     work = Background(

@@ -1,4 +1,4 @@
-"""A cap for the whole node: the oldest records of all topics go first; what may not go makes it full."""
+"""A cap for the whole node: the oldest records of all topics are removed first. Data that must stay makes it full."""
 
 from itertools import count
 from pathlib import Path
@@ -39,7 +39,7 @@ def commit(servers: str, group: str, topic: str, offset: int) -> None:
 
 
 def produce(servers: str, topic: str, size: int, **settings: object) -> list[KafkaError]:
-    """Sends this many bytes; returns the errors of records that the producer gave up."""
+    """Sends this many bytes; returns the errors of records that could not be sent."""
     errors: list[KafkaError] = []
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.kbytes": 4096, **settings})
     for number in range(size // len(RECORD)):
@@ -57,7 +57,7 @@ def produce(servers: str, topic: str, size: int, **settings: object) -> list[Kaf
 
 
 def produce_until_refused(broker: OurBroker, topic: str) -> None:
-    """Sends records of ever other keys until the broker says that it takes no more; the rest is given up."""
+    """Sends records with new keys until the broker refuses them; drops the remaining ones."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "queue.buffering.max.kbytes": 4096})
     numbers = count()
 
@@ -109,7 +109,7 @@ def test_what_may_not_go_makes_the_node_full_until_it_is_deleted(tmp_path: Path)
         create(admin, "state", **{"cleanup.policy": "compact"})
         create(admin, "t")
         produce_until_refused(broker, "state")
-        # What comes between two looks is taken, and these are further apart the more room there was.
+        # Records between two checks are accepted, and checks are less frequent the more space there was.
         assert allocated_bytes(Files(), broker.log_dir) < 2 * CAP, "more than the cap was taken"
         assert produce(servers, "state", len(RECORD), **{"message.timeout.ms": 2000}), "it is taken all the same"
         for future in admin.delete_topics(["state"]).values():

@@ -1,4 +1,4 @@
-"""A disk becomes low and full at its marks and recovers; under a cap the oldest segments go first."""
+"""A disk becomes low and full at its thresholds, and recovers. With a cap the oldest segments are removed first."""
 
 import random
 
@@ -73,7 +73,7 @@ def test_looks_come_closer_together_as_room_gets_short() -> None:
     assert next_check_ms(NORMAL, 1 << 40, marks) == LONGEST_CHECK_MS
     assert next_check_ms(LOW, 5 * MIB, marks) == SHORTEST_CHECK_MS
     assert next_check_ms(FULL, 0, marks) == FULL_CHECK_MS
-    # No writer of 400 MB/s gets from here to the mark between two looks.
+    # A writer of 400 MB/s cannot reach the threshold between two checks.
     assert next_check_ms(NORMAL, 84 * MIB, marks) * 400_000 <= 80 * MIB
 
 

@@ -1,7 +1,7 @@
-"""Several log directories in a running broker: placement, failures, and what a start makes of each of them.
+"""Several log directories in a running broker: placement, failures, and their handling at a start.
 
-What a real Kafka 4.3.1 answers in the same states was asked once (error codes, records of the metadata); the parity
-tests ask it again.
+The expected error codes and metadata records are those of a real Kafka 4.3.1 in the same states. The parity tests
+compare them again.
 """
 
 import errno
@@ -47,7 +47,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: TwoLogDirs)
     records = two.fill()
     lost, kept = two.in_(two.b), two.in_(two.a)
     away = two.b.with_name("away")
-    two.b.rename(away)  # the next checkpoint finds nothing, as with a disk that has gone
+    two.b.rename(away)  # the next checkpoint does not find the directory, as with a removed disk
     eventually("the failure is noticed", lambda: two.asking.log_dirs()[str(two.b)].error_code != 0)
     offline = ErrorCode.KAFKA_STORAGE_ERROR
     described = two.asking.log_dirs()[str(two.b)]
@@ -66,7 +66,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: TwoLogDirs)
     assert two.asking.create("later", 2) == 0
     assert two.in_(two.a, "later") == [0, 1], "new partitions go where there is a disk"
 
-    # A start with the directory still gone, in whose place a file lies: the others are served.
+    # A start while a file is at the directory's path: the other directories are served.
     two.broker.stop()
     two.b.write_text("a disk that could not be mounted")
     two.broker.start()
@@ -77,7 +77,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: TwoLogDirs)
         assert two.asking.fetch("t", index) == (0, [*records[index], b"more"])
     assert two.asking.log_dirs()[str(two.b)].error_code == offline
 
-    # The disk is back: so are its partitions.
+    # The disk is back, and its partitions are, too.
     two.broker.stop()
     two.b.unlink()
     away.rename(two.b)
@@ -89,7 +89,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: TwoLogDirs)
 
 
 class FailingFiles(ReservedFiles):
-    """Fails with EIO in directory b, as a dying disk does."""
+    """Operations in directory b fail with EIO, as on a failing disk."""
 
     failing = ""
 
@@ -146,7 +146,7 @@ def test_without_the_directory_of_the_metadata_the_broker_ends(
     two.a.rename(two.a.with_name("away"))
     eventually("the broker stops", lambda: "the metadata log dir" in caplog.text)
     assert f"Shutdown broker because the metadata log dir {two.a} has failed" in caplog.text
-    with pytest.raises(OSError, match=r"refused|reset"):  # reset: if it comes before the listener is closed
+    with pytest.raises(OSError, match=r"refused|reset"):  # reset, if the request arrives before the listener is closed
         two.asking.log_dirs()
 
 
@@ -188,7 +188,7 @@ def test_what_lies_elsewhere_than_the_metadata_says_is_served_from_there(two: Tw
     two.broker.stop()
     home = two.home_of("t", 0)
     shutil.move(home / "t-0", two.other(home) / "t-0")
-    # And an identity that Kafka before 3.7 wrote: without directory.id.
+    # And a meta.properties of Kafka before 3.7, without directory.id.
     meta = two.b / "meta.properties"
     meta.write_text("".join(line for line in meta.read_text().splitlines(True) if "directory.id" not in line))
     two.broker.start()
@@ -245,7 +245,7 @@ def test_directories_of_different_clusters_are_refused(two: TwoLogDirs) -> None:
 def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
     two: TwoLogDirs, tmp_path: Path, is_used: bool
 ) -> None:
-    """A clean start believes the metadata of what lies where; who puts an old directory back is found out later."""
+    """A clean start trusts the metadata about the place of replicas. A restored old directory is noticed later."""
     assert two.asking.create("t", 1) == 0
     assert two.asking.produce("t", 0, b"old") == 0
     home = two.home_of("t", 0)
@@ -268,7 +268,7 @@ def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
 
 
 class ShortOfRoom(ReservedFiles):
-    """Says of one directory how much room there is."""
+    """Reports the free space of one directory that the test sets."""
 
     directory = Path()
     free_bytes: int | None = None
@@ -282,7 +282,9 @@ class ShortOfRoom(ReservedFiles):
 def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, share: int
 ) -> None:
-    """``share``: of the mark of free space, below which producers are refused; below twice that it is low."""
+    """``share``: the free space as a share of the threshold at which producers are refused. Below twice the threshold
+    it is low.
+    """
     caplog.set_level("INFO")
     monkeypatch.setattr(FullDisk, "files_for", lambda disk, directory: ShortOfRoom(directory))
     monkeypatch.setattr(ShortOfRoom, "directory", tmp_path / "b")

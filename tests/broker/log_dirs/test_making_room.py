@@ -1,4 +1,4 @@
-"""Room is made in bounded steps, a thread removes files, and only the chosen segments are deleted."""
+"""Space is freed in bounded steps, a thread removes files, and only the chosen segments are deleted."""
 
 import asyncio
 import errno
@@ -37,7 +37,7 @@ async def filled(directory: Path, config: LogConfig, files: Files | None = None,
 
 
 def nearly_full(path: AppendPath) -> int:
-    """A cap of which a fortieth is left: low, not full."""
+    """A cap of which a fortieth is free: low, but not full."""
     used = allocated_bytes(Files(), path.directory.path)
     return used + used // 40
 
@@ -77,7 +77,7 @@ async def test_the_loop_goes_on_while_the_cap_removes_files(tmp_path: Path) -> N
 
 
 class BrokenDisk(ReservedFiles):
-    """A disk that fails when the reserve is looked at."""
+    """A disk that fails when the reserve is checked."""
 
     @property
     def reserved_bytes(self) -> int:
@@ -85,7 +85,7 @@ class BrokenDisk(ReservedFiles):
 
 
 async def test_look_at_a_broken_disk_takes_the_directory_offline(tmp_path: Path) -> None:
-    """The disk is noticed without a write, and logged once."""
+    """The failure is noticed without a write, and logged once."""
     path = await filled(tmp_path, KEEPS_ALL, BrokenDisk(tmp_path))
     watching = watch(path, -1, [])
     watching._loop = asyncio.get_running_loop()

@@ -43,7 +43,7 @@ def copied(two: TwoLogDirs) -> int:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_so_many_partitions_move_at_a_time(tmp_path: Path, threads: int) -> None:
-    """A move at a byte a second does not end before the test does."""
+    """At a rate of one byte per second, a move does not end before the test does."""
     two = TwoLogDirs(tmp_path, {"num.replica.alter.log.dirs.threads": str(threads)})
     try:
         two.fill()

@@ -1,4 +1,4 @@
-"""A group that is about to lose records to retention is named before it happens."""
+"""A group that is about to lose records to retention is logged before that happens."""
 
 from collections import deque
 from collections.abc import Callable
@@ -117,7 +117,7 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
         for future in admin.create_topics([topic]).values():
             future.result(60)
         consumers = {name: Consumer({**servers, "group.id": name}) for name in ("slow", "done")}
-        # Before the records, since their age is what counts: nothing may be late when they are there.
+        # Before the records, because their age matters: nothing must wait once they exist.
         for name, offset in (("slow", 3), ("done", 10)):
             consumers[name].commit(offsets=[TopicPartition("t", 0, offset)], asynchronous=False)
             consumers[name].close()
@@ -135,7 +135,7 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
 
 
 class OnePartition:
-    """A partition without a log; counts how often it is looked at."""
+    """A partition without a log, which counts how often it is checked."""
 
     looked = 0
     topic, index = "t", 0
@@ -153,7 +153,7 @@ def test_what_goes_under_the_cap_is_looked_for_in_slices() -> None:
     warnings = RetentionWarnings(partitions, groups, timers, lambda: NOW, CHECK, slices)
     longest = 0
     warnings.warn_under_cap({})
-    warnings.warn_under_cap({})  # the first look is not done
+    warnings.warn_under_cap({})  # the first check has not ended
     while soon:
         before = OnePartition.looked
         soon.popleft()()

@@ -1,4 +1,4 @@
-"""SIGTERM while logs are recovered: the broker stops soon and cleanly, and the next start continues."""
+"""SIGTERM during recovery: the broker stops soon and cleanly, and the next start continues."""
 
 import subprocess
 import sys
@@ -69,7 +69,7 @@ def test_a_stop_during_recovery_keeps_what_was_recovered(tmp_path: Path) -> None
 
 
 class StopsAtTheThird(RecoveryProgress):
-    """Told to stop when it has checked three batches."""
+    """Stops after three checked batches."""
 
     checked = 0
 

@@ -31,7 +31,7 @@ class TwoLogDirs:
         self.asking = Asking(self.broker.port)
 
     def home_of(self, topic: str, partition: int) -> Path:
-        """The directory in which a partition lies."""
+        """The directory that has a partition."""
         [found] = [path for path in (self.a, self.b) if (path / f"{topic}-{partition}").is_dir()]
         return found
 
@@ -40,7 +40,7 @@ class TwoLogDirs:
         return self.b if path == self.a else self.a
 
     def fill(self, topic: str = "t") -> dict[int, list[bytes]]:
-        """A topic with one record in each partition."""
+        """Creates a topic with one record in each partition."""
         assert self.asking.create(topic, PARTITIONS) == 0
         records = {index: [b"%d" % index] for index in range(PARTITIONS)}
         for index, values in records.items():
@@ -52,7 +52,7 @@ class TwoLogDirs:
         return [index for index in range(PARTITIONS) if (path / f"{topic}-{index}").is_dir()]
 
     def moved(self, topic: str, partition: int, to: Path) -> None:
-        """Waits until a partition lies in a directory."""
+        """Waits until a partition is in a directory."""
         eventually(f"{topic}-{partition} in {to}", (to / f"{topic}-{partition}").is_dir)
 
     def configure(self, key: str, value: str) -> int:

@@ -1,4 +1,4 @@
-"""Copies of a controller's metadata log, as a broker of a cluster has one, and what they are compared with."""
+"""Copies of a controller's metadata log, as in a broker of a cluster, and the states to compare them with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ CLUSTER_CONFIG = [
 
 
 def append_raw(service: MetadataService, records: list[Message]) -> None:
-    """Appends to the leader's log alone: its image is what the follower is compared with at the end."""
+    """Appends only to the leader's log, whose image is compared with the follower's at the end."""
     run_to_end(service.log.append(records, service.image.metadata_version, NOW_MS))
 
 
 @contextmanager
 def following(path: Path, cluster_id: str, files: Files | None = None) -> Iterator[FollowedMetadata]:
-    """A follower on a directory, which is let go as a crash does."""
+    """A follower on a directory, which ends as in a crash."""
     directory = LogDirectory.open(path, files or Files())
     try:
         if directory.meta is None:
@@ -65,14 +65,14 @@ def whole_image(path: Path) -> MetadataImage:
 
 
 def same(left: MetadataImage, right: MetadataImage) -> bool:
-    """Whether two images say the same, wherever they stand."""
+    """Whether two images are equal apart from their offsets."""
     return replace(left, last_offset=0, last_epoch=0, last_timestamp_ms=0, shared=set()) == replace(
         right, last_offset=0, last_epoch=0, last_timestamp_ms=0, shared=set()
     )
 
 
 def batches_of(service: MetadataService, offset: int, end: int) -> bytes:
-    """The leader's batches from an offset to below another, both ends of batches."""
+    """The leader's batches from one offset to another, exclusive. Both are bounds of batches."""
     data = in_memory(service.log._log.read(offset, 1 << 20).data)
     return b"".join(
         data[position : position + header.size_in_bytes]
@@ -82,7 +82,7 @@ def batches_of(service: MetadataService, offset: int, end: int) -> bytes:
 
 
 def replace_by(followed: FollowedMetadata, snapshot_id: SnapshotId, snapshot: bytes) -> None:
-    """Takes a snapshot of the controllers at once."""
+    """Replaces the log by a snapshot of the controllers at once."""
     received = followed.log.receive_snapshot(snapshot_id)
     received.write(snapshot)
     run_to_end(followed.replace(received, followed.log.check_received(received), NOW_MS))

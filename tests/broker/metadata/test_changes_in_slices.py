@@ -1,4 +1,4 @@
-"""Changes of the metadata in slices: how long a turn is, what readers see meanwhile, who comes next."""
+"""Changes of the metadata in slices: the length of a turn, what readers see in between, the order of changes."""
 
 import random
 from collections import deque
@@ -36,7 +36,7 @@ PARTITIONS = 5_000
 
 
 class CountedLoop:
-    """An event loop whose clock goes one unit with each look at it: a slice is one step, however fast the machine."""
+    """An event loop whose clock advances by one at each read, so that a slice is one step on any machine."""
 
     def __init__(self) -> None:
         self.soon: deque[Callable[[], object]] = deque()
@@ -49,19 +49,19 @@ class CountedLoop:
         return self._now_ms
 
     def turn(self) -> None:
-        """Runs what is due now."""
+        """Runs the callbacks that are due now."""
         self.turns += 1
         for _ in range(len(self.soon)):
             self.soon.popleft()()
 
     def run(self) -> None:
-        """Until nothing is due."""
+        """Runs until nothing is due."""
         while self.soon:
             self.turn()
 
 
 def serve(service: MetadataService) -> CountedLoop:
-    """Lets a service work in slices from now on."""
+    """Makes a service work in slices from now on."""
     loop = CountedLoop()
     service.run = loop.slices.start
     return loop

@@ -1,6 +1,6 @@
 """A crash at every write point of the metadata: commits, snapshots, their removal, starts and stops.
 
-Whatever of the unsynced is lost, the next start finds everything that was committed, and nothing half.
+Whichever unsynced data is lost, the next start finds all committed changes, and none of them partly.
 """
 
 import random
@@ -39,13 +39,13 @@ Facts = tuple[object, ...]
 
 
 def facts(image: MetadataImage) -> Facts:
-    """The facts that users stored, without those that a start adds (registrations, leaders)."""
+    """The metadata of users, without what a start adds (registrations, leaders)."""
     topics = {(topic.name, topic.topic_id, len(topic.partitions)) for topic in image.topics_by_name.values()}
     return topics, dict(image.configs), set(image.acls), image.next_producer_id
 
 
 class History:
-    """A service that is used, stopped, killed and started; at each write point a crash is tried."""
+    """A service that is used, stopped, killed and started. At each write point a crash is tested."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.seed = seed
@@ -126,7 +126,7 @@ class History:
     # Steps -------------------------------------------------------------------
 
     def run(self) -> None:
-        """Takes STEPS random steps."""
+        """Runs STEPS random steps."""
         steps: list[Callable[[], None]] = [self.commit] * 8 + [self.snapshot] * 4
         steps += [self.clean, self.take_producer_ids, self.restart, self.kill]
         for _ in range(STEPS):
@@ -134,7 +134,7 @@ class History:
             self._chance.choice(steps)()
 
     def commit(self) -> None:
-        """Creates, removes or configures."""
+        """Creates, deletes or configures a topic."""
         image, records = self._service.image, list[Message]()
         topics, acls = list(image.topics_by_id), list(image.acls)
         kind = self._chance.randrange(5)
@@ -158,7 +158,7 @@ class History:
             self._service.commit(records, self._now_ms)
 
     def take_producer_ids(self) -> None:
-        """A block of them."""
+        """Allocates a block of producer ids."""
         before, after = self._service.image, self._service.image.view()
         after.next_producer_id += 1000
         with self._one_of_these(facts(before), facts(after)):
@@ -166,16 +166,16 @@ class History:
                 self._producer_ids.next_id(self._now_ms)
 
     def snapshot(self) -> None:
-        """Writes a snapshot and removes older files that are not needed any more."""
+        """Writes a snapshot and removes older files that are no longer needed."""
         self._service.write_snapshot(self._now_ms)
 
     def clean(self) -> None:
-        """The removal alone, of files that were marked before too."""
+        """Only removes files, also those that were marked earlier."""
         self._service.log.clean(self._now_ms)
         self._directory.remove_deleted(self._now_ms)
 
     def restart(self) -> None:
-        """A clean stop, and a start."""
+        """Stops cleanly and starts."""
         before = facts(self._service.image)
         self._lifecycle.stop(self._now_ms)
         self._directory.close(self._lifecycle.broker_epoch)
@@ -183,7 +183,7 @@ class History:
         assert facts(self._service.image) == before
 
     def kill(self) -> None:
-        """The process dies, and is started again."""
+        """Kills the process and starts it again."""
         before = facts(self._service.image)
         self._directory.abort()
         self._open()

@@ -31,7 +31,7 @@ from .followers import CLUSTER_CONFIG, FOLLOWER_ID, append_raw, batches_of, foll
 
 
 def history(chance: random.Random) -> Iterator[list[Message]]:
-    """Commits of a controller: topics that come, change and go, configs, transactions that end or don't."""
+    """Commits of a controller: topics are created, changed and deleted; configs; complete and open transactions."""
     topics: list[bytes] = []
     for number in range(40):
         kind = chance.choice(
@@ -103,7 +103,7 @@ def test_copied_log_gives_the_leaders_image(seed: int, tmp_path: Path) -> None:
         replace_by(followed, snapshot_id, snapshot)
         assert followed.log.log_end_offset == first == followed.applied_offset + 1
         go_on(followed, len(log) // 2)
-    # After a restart only the snapshot is known to be committed, until a controller tells the high watermark.
+    # After a restart only the snapshot is known to be committed, until a controller sends the high watermark.
     with following(tmp_path / "follower", cluster_id) as followed:
         assert followed.applied_offset + 1 == first
         copied = sum(end <= followed.log.log_end_offset for end in ends)
@@ -118,7 +118,7 @@ def test_copied_log_gives_the_leaders_image(seed: int, tmp_path: Path) -> None:
 
 
 def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
-    """A power failure may lose any page that was not synced, and an observer syncs none."""
+    """A power failure may lose any unsynced page, and an observer does not sync."""
     with open_service(tmp_path / "leader", crash=True) as service:
         first = service.log.log_end_offset
         for name in ("a", "b", "c"):
@@ -138,7 +138,7 @@ def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_difference_of_images_is_what_records_would_have_told(seed: int, tmp_path: Path) -> None:
-    """Between any two points of a history: the same topics, partitions and configs changed."""
+    """Between any two points of a history, the same topics, partitions and configs have changed."""
     chance = random.Random(seed)
     with open_service(tmp_path, crash=True) as service:
         old = service.image
@@ -188,7 +188,7 @@ def test_directory_of_an_own_controller_is_refused_and_left_as_it_is(tmp_path: P
 
 
 def test_topic_that_was_deleted_is_gone_before_one_of_its_name_comes(tmp_path: Path) -> None:
-    """The files of both have the same directory: who hears of the deletion last would remove the new topic's."""
+    """Both topics have the same directory. A deletion that is published last would remove the new topic's files."""
     old_id, new_id = b"o" * 16, b"n" * 16
     with open_service(tmp_path / "leader", crash=True) as service:
         first = service.log.log_end_offset

@@ -34,7 +34,7 @@ MANY = 20_000
 
 @pytest.mark.parametrize("in_background", [False, True])
 def test_records_below_a_snapshot_survive_a_power_failure(tmp_path: Path, in_background: bool) -> None:
-    """A start does not check them, and would keep a hole there for ever."""
+    """A start does not check these records, so a hole among them would stay for ever."""
     with open_service(tmp_path / "leader", crash=True) as service:
         for name in "abcdefgh":
             append_raw(service, [TopicRecord(name, name.encode() * 16)])

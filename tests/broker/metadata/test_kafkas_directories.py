@@ -1,4 +1,4 @@
-"""Directories as real Kafkas leave them, each different in one thing from the usual one: served, or refused by name."""
+"""Directories as real Kafkas leave them, each with one peculiarity: served, or refused with a reason."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ Change = Callable[[KafkaDirectory], object]
 
 
 class Served:
-    """Metadata and offsets that a broker of ours shows for a directory."""
+    """The metadata and offsets that a broker of ours returns for a directory."""
 
     def __init__(self, server: BrokerServer) -> None:
         self.image = server.broker.metadata.image
@@ -89,7 +89,7 @@ def serve(path: Path, *overrides: str, node_id: int = NODE_ID) -> Served:
 
 
 def assert_served(served: Served) -> None:
-    """All records from offset 0, by a leader in sync whose epoch has risen."""
+    """Asserts that all records from offset 0 are served, by a leader in the ISR whose epoch has risen."""
     assert served.offsets == [list(range(RECORDS))] * 2
     for index in range(2):
         found = served.partition(index)
@@ -99,7 +99,7 @@ def assert_served(served: Served) -> None:
 
 
 def replace_partitions(**fields: object) -> Change:
-    """Both partitions otherwise."""
+    """Replaces the records of both partitions."""
 
     def change(directory: KafkaDirectory) -> None:
         topic = directory.metadata[-1][0]
@@ -109,7 +109,7 @@ def replace_partitions(**fields: object) -> Change:
 
 
 def add(*messages: Message, version: int = 0) -> Change:
-    """One more batch."""
+    """Adds a batch to the metadata log."""
     return lambda directory: directory.metadata.append([(message, version) for message in messages])
 
 
@@ -227,7 +227,7 @@ def test_directory_is_served_under_both_quorum_configurations(tmp_path: Path, dy
 
 
 def test_voters_that_stand_in_the_log_are_taken_from_there(tmp_path: Path) -> None:
-    """As a quorum that was made dynamic, or whose voter has moved, leaves them: behind the first checkpoint."""
+    """A quorum that became dynamic, or whose voter has moved, has its voters in the log, after the first checkpoint."""
     KafkaDirectory(voters=False).write(tmp_path)
     checkpoint = bootstrap_checkpoint(NODE_ID, DIRECTORY_ID, ("CONTROLLER", "127.0.0.1", 19093), NOW_MS)
     kinds = (ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS)

@@ -1,4 +1,4 @@
-"""A metadata.version that was lowered below what the metadata holds: no snapshot loses it, and a stop stays clean.
+"""A metadata.version below that of existing records: no snapshot loses them, and a stop is still clean.
 
 Kafka's SnapshotGenerator logs the UnwritableMetadataException and continues without that snapshot; so do we.
 """
@@ -21,7 +21,7 @@ DIRECTORY = b"directory id 123"
 
 
 def lower(service: MetadataService, level: int) -> None:
-    """A topic whose replica has a directory, many records, then the lower level."""
+    """Commits a topic whose replica has a directory, many records, and then the lower level."""
     topic_id = b"a topic's own id"
     replica = Partition(0, topic_id, [NODE_ID], [NODE_ID], leader=NODE_ID, directories=[DIRECTORY])
     service.commit([TopicRecord("t", topic_id), replica], NOW_MS)

@@ -1,4 +1,4 @@
-"""The metadata log's files: snapshots and segments that go, damage that is named, directories of every shape."""
+"""The files of the metadata log: removed snapshots and segments, reported damage, directories in every state."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ def names(directory: Path, suffix: str) -> list[str]:
     return sorted(path.name for path in (directory / METADATA).iterdir() if path.name.endswith(suffix))
 
 
-# Snapshots that come and go ----------------------------------------------------
+# Snapshots are written and removed ---------------------------------------------
 
 
 def test_size_takes_all_but_the_latest_snapshot_and_the_segments_before_it(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_snapshot_is_due_by_bytes_and_by_time(tmp_path: Path) -> None:
 
 def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_service(tmp_path) as service:
-        end_offset = service.log.log_end_offset + 2  # what the stop writes
+        end_offset = service.log.log_end_offset + 2  # the snapshot that the stop writes
     batch = encode_batch([Record(end_offset, NOW_MS, None, NO_OP, [])], base_offset=end_offset)
     for number in range(100):
         path = tmp_path / METADATA / "00000000000000000000.log"
@@ -143,7 +143,7 @@ def test_start_removes_what_is_half_done(tmp_path: Path) -> None:
 def generate(
     service: MetadataService, work: Callable[[SnapshotGenerator], Any], *, is_finished_early: bool = False
 ) -> None:
-    """Runs a generator on an event loop while ``work`` is done."""
+    """Writes snapshots on an event loop while ``work`` runs."""
 
     async def run() -> None:
         timers = LoopTimers(asyncio.get_running_loop())
@@ -265,7 +265,7 @@ def log_file(tmp_path: Path) -> Path:
 
 
 def batches(path: Path) -> list[tuple[int, int]]:
-    """(position, size) of each."""
+    """(position, size) of each batch."""
     return [(position, header.size_in_bytes) for position, header in iterate_headers(path.read_bytes())]
 
 

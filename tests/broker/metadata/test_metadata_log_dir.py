@@ -22,7 +22,7 @@ METADATA = "__cluster_metadata-0"
 
 
 def run(work: Callable[[BrokerServer], Awaitable[None]], *overrides: str, kill: bool = False) -> None:
-    """Starts a broker, works with it, stops or kills it."""
+    """Starts a broker, uses it, and stops or kills it."""
 
     async def body() -> None:
         keys = ["node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "offsets.topic.num.partitions=1", *overrides]

@@ -1,4 +1,4 @@
-"""The metadata log both ways: a real Kafka 4.3.1 opens ours, we open a real Kafka's."""
+"""The metadata log in both directions: a real Kafka 4.3.1 opens ours, and we open that of a real Kafka."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def test_dump_log_segments_decodes_our_metadata_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dynamic_quorum", [False, True], ids=["static", "dynamic"])
 def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, dynamic_quorum: bool) -> None:
-    # Under the dynamic quorum all that there is of the past, the voter too, is in our latest snapshot.
+    # With a dynamic quorum, our latest snapshot has all earlier metadata, the voter included.
     bounds = ("internal.metadata.log.segment.bytes=9000", "metadata.max.retention.bytes=1") if dynamic_quorum else ()
     with open_service(tmp_path / "logs", *bounds) as service:
         AutoTopicCreation(service, controller_of()).ensure("__consumer_offsets", NOW_MS)
@@ -122,7 +122,7 @@ def test_our_image_is_what_a_real_kafka_wrote(tmp_path: Path) -> None:
 
 
 def open_image(tmp_path: Path) -> MetadataService:
-    """The service of a directory as it was left, before it is started; the lock is given back."""
+    """Opens the service of a directory without starting it, and releases the lock."""
     directory = LogDirectory.open(tmp_path / "logs")
     assert directory.meta is not None
     service = MetadataService.open(
@@ -138,7 +138,7 @@ def open_image(tmp_path: Path) -> MetadataService:
 
 @pytest.mark.ci
 def test_a_formatted_directory_begins_with_the_same_records(tmp_path: Path) -> None:
-    """By Kafka's tool and Kafka, and by ours: features, and ``min.insync.replicas`` of the configuration."""
+    """Both write the same features, and ``min.insync.replicas`` of the configuration."""
     kafka = RealKafka(tmp_path / "kafka", {"min.insync.replicas": "2"})
     with kafka:
         pass

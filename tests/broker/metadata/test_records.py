@@ -1,4 +1,4 @@
-"""Metadata records are the bytes that real Kafka writes and reads."""
+"""Metadata records have the same bytes as those of a real Kafka."""
 
 import pytest
 

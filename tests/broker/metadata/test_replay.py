@@ -1,4 +1,4 @@
-"""Replaying records: what each does to the image, and what contradicts it."""
+"""Replaying records: the effect of each on the image, and contradictory records."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The metadata service on a real directory: what it writes, and what a stop or a crash leaves."""
+"""The metadata service on a real directory: its files, also after a stop or a crash."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -179,7 +179,7 @@ def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Pa
 
 
 def append_batches(tmp_path: Path, base_offset: int, *batches: Iterable[Message]) -> None:
-    """Writes batches behind a stopped service's log, as a controller that was killed leaves them."""
+    """Appends batches to a stopped service's log, as a killed controller leaves them."""
     with (tmp_path / METADATA / "00000000000000000000.log").open("ab") as log:
         for batch in batches:
             records = [
@@ -343,7 +343,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
 def test_with_eligible_leader_replicas_the_cluster_begins_with_the_nodes_min_insync_replicas(
     level: int, minimum: dict[str, str]
 ) -> None:
-    """As Kafka 4.3.1 does on its first start, after ``kafka-storage format`` too, which does not put it aside."""
+    """As Kafka 4.3.1 does on its first start, also after ``kafka-storage format``."""
     config = controller("min.insync.replicas=2").config
     formatted = [
         FeatureLevelRecord("metadata.version", 30),

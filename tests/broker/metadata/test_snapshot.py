@@ -1,4 +1,4 @@
-"""Snapshots of random histories: an image made of one, and of the records behind it, is the image of all records."""
+"""Snapshots of random histories: the image of a snapshot and the records after it equals the image of all records."""
 
 import random
 
@@ -31,7 +31,7 @@ def history(seed: int) -> list[bytes]:
 
 
 def every_kind() -> list[bytes]:
-    """A history that ends with some of everything."""
+    """A history that ends with metadata of every kind."""
     return [encode_record(record, version) for record, version in MetadataHistory(random.Random(5)).records(900)]
 
 
@@ -47,7 +47,7 @@ def image_of(values: list[bytes], image: MetadataImage | None = None) -> Metadat
 
 
 def through_a_snapshot(image: MetadataImage) -> MetadataImage:
-    """The image that a start makes of this one's snapshot."""
+    """Writes a snapshot of the image, and reads it back as a start does."""
     data = b"".join(encode_snapshot(image, 1, b"voters", 3, NOW_MS))
     loaded = MetadataImage()
     for record in snapshot_records(data, path=None):  # type: ignore[arg-type] # named only for damage

@@ -1,4 +1,4 @@
-"""Snapshots of random histories against Kafka's own classes, both ways."""
+"""Snapshots of random histories are exchanged with Kafka's own classes in both directions."""
 
 import json
 import random
@@ -27,7 +27,7 @@ def image_of(values: list[bytes]) -> MetadataImage:
 
 
 def test_kafka_reads_our_snapshots_and_we_read_kafkas() -> None:
-    """Kafka's image of a history is its image of our snapshot of it; our image of Kafka's snapshot is ours of it."""
+    """Kafka's image of our snapshot equals its image of the history, and our image of Kafka's snapshot equals ours."""
     java_or_skip()
     histories, questions = [], []
     for seed in range(HISTORIES):
@@ -49,7 +49,7 @@ def test_kafka_reads_our_snapshots_and_we_read_kafkas() -> None:
 
 
 def comparable(image: MetadataImage) -> MetadataImage:
-    """Without what ZooKeeper's days have left, which Kafka 4 passes over and we keep for 3.9; directories sorted."""
+    """Without fields of clusters with ZooKeeper, which Kafka 4 ignores and we keep for 3.9. Directories are sorted."""
     image.kept = {key: kept for key, kept in image.kept.items() if key[0] != "ZkMigrationStateRecord"}
     for broker_id, broker in image.brokers.items():
         image.brokers[broker_id] = broker._replace(directories=tuple(sorted(broker.directories)))

@@ -1,4 +1,4 @@
-"""The metrics of the coordinators: what they count, in pieces, and those of a broker with real clients."""
+"""The metrics of the coordinators: their values, their exposition in pieces, a broker with real clients."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The lag of groups in records and seconds: that of real consumers, and the bounds of the look."""
+"""The lag of groups in records and seconds: with real consumers, and the limits of the measurement."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -68,7 +68,7 @@ def log_of(directory: Path, times: Sequence[Sequence[int]], config: LogConfig | 
 
 
 def time_at(log: Log, offset: int) -> int | None:
-    """The time of the first record from an offset on, which is not a control record."""
+    """The timestamp of the first data record at or after an offset."""
     found = run_to_end(log.find_record(offset))
     return None if found is None else found.timestamp
 
@@ -91,7 +91,7 @@ def test_the_time_of_a_record_in_a_compressed_batch(tmp_path: Path) -> None:
 
 
 def test_a_large_batch_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its records have the time of the first one."""
+    """All its records count with the timestamp of the first one."""
     monkeypatch.setattr(timestamp_search, "UNREAD_BYTES", 80)
     log = log_of(tmp_path, [[NOW_MS - 9, NOW_MS - 1, NOW_MS - 2]])
     assert time_at(log, 1) == NOW_MS - 9
@@ -106,7 +106,7 @@ def test_the_time_of_an_append_by_the_brokers_clock(tmp_path: Path) -> None:
 
 @pytest.mark.kafka(topics="orders", configs=METRICS)
 def test_the_marker_of_a_transaction_does_not_wait(kafka: InProcessBroker) -> None:
-    """A reader may commit the offset of the marker: it lags by one, as in Kafka, but no record waits for it."""
+    """A reader may commit the offset of the marker. Its lag is one record, as in Kafka, but zero seconds."""
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": "writer"})
     producer.init_transactions()
     producer.begin_transaction()

@@ -1,4 +1,4 @@
-"""The delay of the event loop: a loop of the test's own, and that of a broker."""
+"""The delay of the event loop: with a loop of the test, and in a broker."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An exposition in pieces has the bytes that prometheus_client writes at once, and its turns are bounded."""
+"""An exposition in pieces equals that of prometheus_client, and its turns are bounded."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def samples(count: int) -> Iterator[Sample]:
 
 
 class InPieces:
-    """A large family between two small ones; counts the pieces that were made."""
+    """A large family between two small ones, which counts its pieces."""
 
     def __init__(self, count: int) -> None:
         self.made = 0
@@ -157,7 +157,7 @@ async def test_a_client_that_reads_nothing_is_cut_off_and_named() -> None:
 
 
 class SlowPieces(InPieces):
-    """Makes its first piece only when more time has passed than a client may take to read."""
+    """Makes its first piece only after the time that a client may take to read."""
 
     def pieces(self) -> Iterator[Metric]:
         until_s = time.monotonic() + 0.1

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts, asked of a real Prometheus that reads a broker under a small load."""
+"""The queries of the dashboard and the alerts, in a real Prometheus that scrapes a broker under a small load."""
 
 import contextlib
 import json
@@ -49,7 +49,7 @@ def test_the_rules_are_valid_and_fire() -> None:
 
 
 class Prometheus:
-    """A Prometheus that reads one broker."""
+    """A Prometheus that scrapes one broker."""
 
     def __init__(self, directory: Path, port: int) -> None:
         configuration = directory / "prometheus.yml"
@@ -100,7 +100,7 @@ def expressions_of_the_dashboard() -> list[str]:
 
 
 def work(kafka: InProcessBroker, clients: tuple[Producer, Producer, Consumer]) -> None:
-    """A little of everything that the dashboard shows."""
+    """Does a little of everything that the dashboard shows."""
     producer, transactional, consumer = clients
     for number in range(20):
         producer.produce("orders", b"%d" % number)
@@ -120,7 +120,7 @@ def work(kafka: InProcessBroker, clients: tuple[Producer, Producer, Consumer]) -
 def test_every_query_has_data(kafka: InProcessBroker, prometheus: Prometheus) -> None:
     rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
     assert len(rules) == RULES.read_text().count("- alert: ")
-    # A rule has no data while all is well: what it compares must have.
+    # An alert has no data if nothing is wrong, but the metric that it compares must have data.
     queries = [re.sub(r"\[\d+m\]", "[10s]", rule["query"]) for rule in rules]
     compared = [re.split(r" (?:==|<|>) ", query)[0] for query in queries]
     on_the_page = LAG_OVER_BROKERS.findall((ROOT / "docs" / "metrics.md").read_text())

@@ -1,4 +1,4 @@
-"""The metrics of quotas: Kafka's names, the rates of the clients that have one, few names."""
+"""The metrics of quotas: Kafka's names, the rates of clients with a quota, a bounded number of names."""
 
 import asyncio
 import math
@@ -91,7 +91,7 @@ def test_rates_throttle_times_and_tokens_have_kafkas_names() -> None:
 
 
 def test_names_of_clients_are_bounded() -> None:
-    """The last 1,000 are shown. What found no room among the sensors is one sample."""
+    """The last 1,000 are shown. All clients without a sensor share one sample."""
     setup = Setup()
     setup.limit({ANY_CLIENT: {"producer_byte_rate": 100.0}})
     produce = setup.quotas.clients.produce

@@ -1,4 +1,4 @@
-"""The metrics of replication, as Prometheus reads them."""
+"""The metrics of replication in the exposition for Prometheus."""
 
 import pytest
 from prometheus_client import generate_latest
@@ -91,7 +91,7 @@ def test_without_other_brokers_the_largest_lag_is_zero() -> None:
 
 
 def test_rate_of_a_minute_is_weighted_as_kafkas_meters_do() -> None:
-    """The first tick of 5 s counts as it is; a silent minute then leaves 1/e of it."""
+    """The first tick of 5 s sets the rate. A minute without events then leaves 1/e of it."""
     rate = OneMinuteRate(0)
     for _ in range(10):
         rate.mark(1_000)

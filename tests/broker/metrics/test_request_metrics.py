@@ -1,4 +1,4 @@
-"""Metrics of requests, topics and connections: those of real clients, and the meters alone."""
+"""Metrics of requests, topics and connections: with real clients, and the meters alone."""
 
 import http.client
 import random

@@ -1,4 +1,4 @@
-"""The metrics over TLS and with a password; probes of health need none."""
+"""The metrics over TLS and with a password. Health probes need no password."""
 
 import asyncio
 import base64
@@ -109,6 +109,6 @@ def spoil(files: TlsFiles) -> None:
 
 
 async def serial(port: int) -> int:
-    """The serial number of the certificate that a new connection gets."""
+    """The serial number of the certificate on a new connection."""
     pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
     return x509.load_pem_x509_certificate(pem.encode()).serial_number

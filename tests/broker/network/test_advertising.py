@@ -1,4 +1,4 @@
-"""Clients get a listener's advertised address, also if the listener has no host."""
+"""Clients get a listener's advertised address, also for a listener without a host."""
 
 import socket
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_machine_whose_name_has_no_address_does_not_start_and_says_what_to_set
     monkeypatch.setattr(socket, "gethostname", lambda: NO_NAME)
     log_dir = tmp_path / "data"
     arguments = ["--override", "listeners=PLAINTEXT://:0", "--override", f"log.dirs={log_dir}"]
-    monkeypatch.setattr(commands, "set_up_logging", lambda *_: None)  # it would stay after this test
+    monkeypatch.setattr(commands, "set_up_logging", lambda *_: None)  # otherwise it would stay after this test
     assert serve(arguments) == 1
     error = capsys.readouterr().err
     assert f"clients of the listener PLAINTEXT://:0 would get this machine's name, {NO_NAME}" in error

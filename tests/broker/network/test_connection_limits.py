@@ -1,4 +1,4 @@
-"""Limits on connections of the broker and of each listener: how many there are, and how many are accepted a second."""
+"""Limits on connections of the broker and of each listener: their number, and the rate of new ones."""
 
 import socket
 from collections import Counter
@@ -62,7 +62,7 @@ def test_the_listener_between_the_nodes_is_not_full_because_of_the_broker() -> N
 
 
 def test_rates_of_the_broker_and_of_a_listener() -> None:
-    """The longer wait counts. 11 windows of a second: 20 connections at once are 2 a second."""
+    """The longer wait applies. With 11 windows of a second, 20 connections at once are a rate of 2 per second."""
     rates = CreationRates(WINDOWS, ["INSIDE", "OUTSIDE", "OTHER"], "INSIDE")
     waits = [rates.delay_ms("OUTSIDE", 1, 2, 0) for _ in range(12)]
     assert waits[:10] == [0] * 10
@@ -145,7 +145,8 @@ async def test_a_full_listener_waits_and_the_other_goes_on(
 
 
 async def test_dynamic_limits(server: BrokerServer) -> None:
-    """More room for a listener; a smaller number of the broker closes those that were used least, but between nodes."""
+    """A higher limit of a listener applies at once. A lower limit of the broker closes the longest idle connections,
+    except those between nodes."""
     with ExitStack() as stack:
         outside = [Client(server, "OUTSIDE") for _ in range(3)]
         for one in outside:
@@ -165,8 +166,8 @@ async def test_dynamic_limits(server: BrokerServer) -> None:
 
 
 async def test_beyond_the_rate_a_connection_is_served_later(server: BrokerServer) -> None:
-    """``max.connection.creation.rate``: ten windows' worth is free, the next ones wait a second at most, and are
-    served.
+    """``max.connection.creation.rate``: the connections of ten windows are free, the next ones wait at most a second,
+    and are served.
     """
     await alter(
         server,

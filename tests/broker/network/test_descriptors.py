@@ -1,4 +1,4 @@
-"""A flood of connections takes no descriptor that files need: new connections wait, and open ones continue."""
+"""A flood of connections does not use descriptors that files need: new connections wait, and open ones continue."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ PAUSED = "others wait until one is closed"
 
 
 def under(limit: int) -> tuple[str, ...]:
-    """The beginning of a command that may have ``limit`` files open."""
+    """The prefix of a command that limits its open files to ``limit``."""
     return ("sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh")
 
 
@@ -72,7 +72,7 @@ def test_a_limit_that_is_too_low_is_refused_with_the_least_one(limit: int) -> No
 
 
 def flood(port: int) -> list[socket.socket]:
-    """Connects as often as there may be descriptors, and more, without waiting for any to be accepted."""
+    """Makes more connections than there may be descriptors, without waiting for any to be accepted."""
     sockets = []
     for _ in range(FLOOD):
         one = socket.socket()
@@ -142,7 +142,7 @@ def test_one_that_waits_is_served_when_another_is_closed(tmp_path: Path) -> None
 
 
 class CountedFiles(Files):
-    """Files of a process that may have ``most`` open."""
+    """Files of a process that may have ``most`` open files."""
 
     def __init__(self, most: int = 1_000) -> None:
         super().__init__()
@@ -175,7 +175,9 @@ def test_the_segments_give_descriptors_back_when_none_is_left(tmp_path: Path) ->
 
 
 def test_held_files_count_and_are_not_closed_for_others(tmp_path: Path) -> None:
-    """A holder kept a file open that the cache had dropped and no longer counted: 16 more than its share, in a sync."""
+    """A holder used to keep files open that the cache had dropped and no longer counted: in a sync, 16 more than its
+    share.
+    """
     files = CountedFiles()
     cache = DescriptorCache(files, max_open=8)
     paths = [tmp_path / str(number) for number in range(30)]
@@ -220,13 +222,15 @@ def test_more_held_files_than_the_share_leave_one_to_use(tmp_path: Path) -> None
 
 
 def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_path: Path) -> None:
-    """Every segment of these logs is unclean, several threads recover them, and none may be without a descriptor."""
+    """Every segment of these logs is unclean. Several threads recover them, and each must get a descriptor."""
     partitions, segments = 4, 150
     with OurBroker(tmp_path) as broker:
         heavy = Heavy(broker.port)
         heavy.ask(create(["deep"], partitions, segment_ms="1"), 5)
         for number in range(segments):
-            batch = encode_batch([Record(0, clock_ms() + 10 * number, None, b"one", [])])  # its time rolls a segment
+            batch = encode_batch(
+                [Record(0, clock_ms() + 10 * number, None, b"one", [])]
+            )  # its timestamp rolls a segment
             data = [ProduceRequest.PartitionProduceData(index, batch) for index in range(partitions)]
             heavy.ask(ProduceRequest(None, -1, 60_000, [ProduceRequest.TopicProduceData("deep", ZERO_UUID, data)]), 8)
         broker.kill()

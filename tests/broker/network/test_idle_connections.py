@@ -1,4 +1,4 @@
-"""Idle connections are closed, also those whose client has stopped reading; who reads slowly is not idle."""
+"""Idle connections are closed, also if their client has stopped reading. A slow reader is not idle."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ IDLE_MS = 1000
 
 
 class LargeAnswers:
-    """Answers every frame with more than a socket holds."""
+    """Answers every frame with more bytes than a socket buffers."""
 
     def __init__(self) -> None:
         self.answered = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The budget that large requests reserve memory from: nothing beyond it, in order, and no wake-up is lost."""
+"""The memory budget of large requests: it is not exceeded, requests get it in order, and no wake-up is lost."""
 
 import random
 from functools import partial
@@ -11,7 +11,7 @@ def test_a_reservation_waits_for_those_before_it() -> None:
     granted: list[str] = []
     first = budget.reserve(80, lambda: granted.append("first"))
     second = budget.reserve(50, lambda: granted.append("second"))
-    third = budget.reserve(10, lambda: granted.append("third"))  # would fit, but the second came before
+    third = budget.reserve(10, lambda: granted.append("third"))  # it would fit, but the second request came first
     assert granted == ["first"]
     assert (second.is_waiting, third.is_waiting) == (True, True)
     first.release()

@@ -1,4 +1,4 @@
-"""Muted connections: the answer leaves at once, requests wait, bytes are bounded, idle closing leaves them alone."""
+"""Muted connections: the answer is sent at once, requests wait, bytes are bounded, and they are not closed as idle."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ class Clock:
 
 
 class WatchedConnections(Connections):
-    """Connections whose end can be awaited."""
+    """Connections whose close can be awaited."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(max_request_bytes=1 << 30, max_idle_ms=1_000, now_ms=lambda: clock.now_ms)
@@ -70,7 +70,7 @@ async def exchanged(client: socket.socket, frames: bytes) -> bytes:
 
 
 def end_the_mute(connection: Connection) -> None:
-    """The time is over."""
+    """Ends the time of the mute."""
     assert connection.muted is not None
     connection.muted.cancel()
     connection._unmute()

@@ -1,4 +1,4 @@
-"""The hint about a directory that the broker may not write: whose it is, who we are, and the command."""
+"""The hint about a directory that the broker may not write: its owner, the broker's user, and the command to run."""
 
 import os
 from pathlib import Path

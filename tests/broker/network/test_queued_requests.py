@@ -1,4 +1,4 @@
-"""queued.max.request.bytes: the bytes of requests that are not answered are bounded, and none waits for ever."""
+"""queued.max.request.bytes: the bytes of unanswered requests are bounded, and none waits for ever."""
 
 import asyncio
 import struct
@@ -20,7 +20,7 @@ PRODUCE, FETCH = 0, 1
 
 
 class Broker:
-    """Metered connections with a dispatcher that answers when the test says so."""
+    """Metered connections with a dispatcher that answers when the test tells it to."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -37,7 +37,7 @@ class Broker:
         self.served.set()
 
     def answer_first(self) -> int:
-        """Answers the oldest request; its size."""
+        """Answers the oldest request; returns its size."""
         connection, size = self.in_service.pop(0)
         connection.answered([b"\0\0\0\0"])
         return size
@@ -68,7 +68,7 @@ def frame(size: int, api_key: int = PRODUCE) -> bytes:
 
 
 async def until(condition: Any) -> None:
-    """Lets the event loop run until something holds."""
+    """Runs the event loop until a condition is true."""
     while not condition():  # noqa: ASYNC110 - the budget has no event to wait for
         await asyncio.sleep(0)
 
@@ -97,7 +97,7 @@ async def test_a_large_request_waits_for_earlier_ones_only() -> None:
         await broker.until_served(1)
         clients[1][1].write(frame(95_000))
         await until(lambda: broker.queue.budget.waiting_count == 1)
-        # There is room for this one, but the large one came first.
+        # This one would fit, but the large one came first.
         clients[2][1].write(frame(1_000))
         await until(lambda: broker.queue.budget.waiting_count == 2)
         assert len(broker.in_service) == 1

@@ -279,7 +279,7 @@ async def test_mutated_records_end_only_their_own_connection(files: TlsFiles, tl
         try:
             await bad.turn()
         except ssl.SSLError:
-            break  # the client's own view of the alert
+            break  # the alert as the client reports it
     bad.transport.connection_lost(None)
     good.write(framed(b"still there"))
     await good.until(lambda: good.received == framed(b"still there"))

@@ -1,4 +1,4 @@
-"""Connections that have not authenticated: their number, their time, their frames."""
+"""Connections that have not authenticated: limits of their number, time and frames."""
 
 import asyncio
 import socket
@@ -184,7 +184,7 @@ async def test_half_of_all_connections_stay_for_those_that_have_authenticated() 
 
 
 async def test_few_requests_wait_before_authentication(caplog: pytest.LogCaptureFixture) -> None:
-    """Thousands of empty frames after one that is not answered yet close the connection, and take no memory."""
+    """Thousands of empty frames after an unanswered one close the connection, and take no memory."""
     setup = Setup()
     async with serving(setup) as port:
         client = Client(port)
@@ -202,7 +202,7 @@ class LargePassword(Password):
 
 
 async def test_the_memory_of_all_is_bounded_and_the_busiest_address_pays(caplog: pytest.LogCaptureFixture) -> None:
-    """Unfinished large requests: the largest connection of the address with most memory closes, the others log in."""
+    """Incomplete large requests: the largest connection of the address with most memory is closed. Others log in."""
     setup = Setup(max_bytes=100_000)
     setup.authentication = LargePassword()
     async with serving(setup) as port:
@@ -225,7 +225,7 @@ async def test_the_memory_of_all_is_bounded_and_the_busiest_address_pays(caplog:
 
 
 async def test_what_is_served_or_closed_is_not_held() -> None:
-    """Requests in pieces and requests that wait count while they are there, and no longer."""
+    """Incomplete and waiting requests are counted only while they exist."""
     setup = Setup()
     setup.authentication = LargePassword()
     async with serving(setup) as port:

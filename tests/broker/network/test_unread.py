@@ -1,4 +1,4 @@
-"""Unread requests are found after a stall: bytes in sockets, and frames that wait for an earlier one."""
+"""Unread requests are found after a stall: bytes in sockets, and frames that wait for an earlier request."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ from odradek.broker.network.unread import LOOKED_AT_AT_ONCE, Unread, unread
 
 
 class Transport:
-    """A transport as far as it is asked."""
+    """A transport with the methods that are used."""
 
     def __init__(self, one: socket.socket) -> None:
         self._socket = one
@@ -20,7 +20,7 @@ class Transport:
 
 
 class Peer:
-    """A connection of which the test holds the other end."""
+    """A connection whose other end the test has."""
 
     def __init__(self) -> None:
         self.client, self.server = socket.socketpair()

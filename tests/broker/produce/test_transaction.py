@@ -18,12 +18,12 @@ def no_log() -> Log:
 
 
 def test_partition_that_is_not_served_joins_no_transaction() -> None:
-    """It is left to the append, which refuses it, and the partitions beside it are served."""
+    """The append refuses it, and the other partitions are served."""
     unused = cast("GroupCommit", None)
     partition = Partition("t", bytes(16), 0, 1, no_log, unused, cast("WriterThreads", None))
     partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     answers: list[Refusals] = []
     context = RequestContext(ApiKey.PRODUCE, 10, "client", "127.0.0.1", "PLAINTEXT", 0, 1)
-    coordinator = cast("TransactionCoordinator", None)  # asked for nothing
+    coordinator = cast("TransactionCoordinator", None)  # no request
     join(coordinator, "x", (7, 0), [partition], context, verifies=True, then=answers.append)
     assert answers == [{}]

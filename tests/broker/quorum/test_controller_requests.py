@@ -1,4 +1,4 @@
-"""Forwarded requests and producer ids reach the active controller, over controllers that change and refuse."""
+"""Forwarded requests and those for producer ids reach the active controller, also if controllers change or refuse."""
 
 import asyncio
 import random
@@ -122,7 +122,7 @@ async def test_envelope_names_the_clients_address(host: str, address: bytes) -> 
     ids=["anonymous", "by token", "long name"],
 )
 async def test_envelope_names_the_clients_principal(requester: Requester, principal: bytes) -> None:
-    """As DefaultKafkaPrincipalBuilder writes it: a version of two bytes, compact strings, and if a token was used."""
+    """As DefaultKafkaPrincipalBuilder writes it: a two-byte version, compact strings, and whether a token was used."""
     async with FakeNode(echoed) as node:
         forwarding = Forwarding(ControllerChannel(knowing(node), "test"))
         with running(forwarding):
@@ -135,7 +135,7 @@ async def test_envelope_names_the_clients_principal(requester: Requester, princi
 
 
 async def test_internal_topics_are_created_with_the_rights_of_this_broker() -> None:
-    """The request goes to the controllers without an Envelope, and again if it reached one that is not active."""
+    """The request goes to the controllers without an Envelope, and is repeated if it reached an inactive one."""
     codes = iter([ErrorCode.NOT_CONTROLLER, ErrorCode.NONE])
 
     def answer(_: Message) -> CreateTopicsResponse:
@@ -174,7 +174,7 @@ async def test_refused_envelope_is_an_error_for_its_client_alone(refused: ErrorC
 
 
 async def test_client_that_floods_the_queue_delays_another_by_one_request_and_is_refused_itself() -> None:
-    """``flood`` has more requests than may wait; ``other`` comes last and is served as the second one."""
+    """``flood`` sends more requests than may wait. ``other`` comes last and is served second."""
     refused: list[int] = []
     served: list[int] = []
     done = asyncio.Event()
@@ -272,7 +272,7 @@ async def test_versions_are_those_that_both_serve() -> None:
 
 
 def blocks(chance: random.Random | None = None) -> Callable[[Message], Answer]:
-    """A controller's producer ids. With ``chance``, half of the answers are lost or errors."""
+    """A controller that allocates producer ids. With ``chance``, half of the answers are lost or errors."""
     start = 0
 
     def answer(_: Message) -> Answer:

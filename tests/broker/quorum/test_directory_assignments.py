@@ -1,4 +1,4 @@
-"""Directories of replicas, told to controllers that answer late, wrongly, or not at all."""
+"""Directories of replicas are reported to controllers that answer late, with errors, or not at all."""
 
 from random import Random
 
@@ -128,18 +128,18 @@ def test_failures_are_retried_ever_more_slowly_until_anything_is_confirmed() -> 
 
 
 class Cluster:
-    """Controllers, a broker whose image is late, and the requests between them, all by chance."""
+    """Controllers, a broker whose image is late, and random requests between them."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.assignments = DirectoryAssignments(NODE_ID, LIMIT)
         self.stored: dict[bytes, dict[int, PartitionImage]] = {}
-        """What the controllers have."""
+        """The directories that the controllers know."""
         self.image = image_with({})
         self.lies_in: dict[Replica, bytes] = {}
 
     def known(self) -> dict[Replica, bytes]:
-        """The directory of each of the broker's replicas, as the controllers have it."""
+        """The directory of each of the broker's replicas in the controllers' metadata."""
         return {
             (topic, index): one.directory_of(NODE_ID)
             for topic, partitions in self.stored.items()
@@ -148,7 +148,7 @@ class Cluster:
         }
 
     def publish(self) -> None:
-        """The broker gets the present state, and compares the directories of its replicas."""
+        """The broker gets the current metadata, and compares the directories of its replicas."""
         gone = self.image.topics_by_id.keys() - self.stored.keys()
         self.image = image_with(self.stored)
         self.assignments.topics_deleted(gone)
@@ -181,7 +181,7 @@ class Cluster:
             self.publish()
 
     def exchange(self, fates: list[str]) -> None:
-        """One request, and one of the fates for it."""
+        """Sends one request, with a random outcome."""
         request = self.assignments.next(self.image, EPOCH)
         if request is None:
             return
@@ -214,7 +214,7 @@ class Cluster:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_controllers_learn_every_directory(seed: int) -> None:
-    """Replicas move, topics come and go, answers fail or are lost; after that all directories agree."""
+    """Replicas move, topics are created and deleted, answers fail or are lost. In the end all directories agree."""
     cluster = Cluster(seed)
     for _ in range(200):
         cluster.step()

@@ -1,4 +1,4 @@
-"""The bounded queue against a model: turns, order, limits. Seeded."""
+"""The bounded queue is compared with a model: turns, order, limits. Seeded."""
 
 import random
 

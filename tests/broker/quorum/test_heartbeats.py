@@ -1,4 +1,4 @@
-"""Heartbeats over a socket: they stop while the metadata does not arrive, and say what the controllers refuse."""
+"""Heartbeats over a socket: they stop while no metadata arrives, and refusals of the controllers are logged."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ class Controller:
 
 @dataclass
 class Broker:
-    """One broker that heartbeats."""
+    """A broker that sends heartbeats."""
 
     controller: Controller = field(default_factory=Controller)
     follows: bool = True
@@ -93,7 +93,7 @@ async def test_heartbeats_stop_while_the_metadata_does_not_arrive() -> None:
     broker = Broker()
     async with broker.running():
         broker.follows = False
-        await broker.some_steps(1)  # one may have been on its way
+        await broker.some_steps(1)  # one may have been in flight
         before = broker.controller.beats
         await broker.some_steps(4)
         assert broker.controller.beats == before

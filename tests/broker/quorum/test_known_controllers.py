@@ -1,4 +1,4 @@
-"""The active controller is asked if it is known, otherwise each controller in turn."""
+"""Requests go to the active controller if it is known, otherwise to each controller in turn."""
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.quorum.known_controllers import DOUBTS, NO_LEADER, Address, KnownControllers

@@ -43,7 +43,7 @@ class Life:
         )
 
     def register(self, code: ErrorCode = ErrorCode.NONE) -> None:
-        """Registers; a heartbeat is due an interval after what is accepted, unless there is something to say."""
+        """Registers. A heartbeat is due one interval after an accepted request, or earlier if something has changed."""
         assert isinstance(self.machine.next(self.now_ms), Register)
         self.machine.registered(BrokerRegistrationResponse(error_code=code, broker_epoch=99), self.now_ms)
         if not code and isinstance(self.machine.next(self.now_ms), Wait):
@@ -61,7 +61,7 @@ class Life:
         return self.machine.heartbeat_answered(response, self.now_ms)
 
     def wait(self) -> int:
-        """Lets the clock run until something is due; how long that took."""
+        """Advances the clock until something is due; returns the time that passed."""
         action = self.machine.next(self.now_ms)
         assert isinstance(action, Wait)
         waited, self.now_ms = action.until_ms - self.now_ms, action.until_ms
@@ -109,9 +109,9 @@ def test_broker_is_unfenced_only_when_it_is_caught_up_and_serves() -> None:
 
 
 def test_start_waits_for_no_interval() -> None:
-    """The first heartbeat asks to be unfenced as soon as the registration is applied and the logs are open.
+    """The first heartbeat requests unfencing as soon as the registration is applied and the logs are open.
 
-    It is not repeated at once while the controllers write it.
+    It is not repeated at once while the controllers commit that.
     """
     life = Life()
     life.machine.registered(BrokerRegistrationResponse(broker_epoch=99), life.now_ms)

@@ -1,4 +1,4 @@
-"""Waiting for the controllers ends at a signal and at a failure, even if a request hangs."""
+"""A wait for the controllers ends at a signal and at a failure, even if a request hangs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from support.brokers.metadata_service import NOW_MS
 
 @asynccontextmanager
 async def waiting(path: Path) -> AsyncIterator[ClusterMembership]:
-    """A membership whose controller takes requests and answers none; the first request hangs."""
+    """A membership whose controller answers no request. The first request hangs."""
     directory = LogDirectory.open(path)
     hanging = asyncio.Event()
     async with FakeNode(lambda _: hanging.set()) as node:

@@ -1,4 +1,4 @@
-"""The copy of the metadata log over a socket: damaged and cut batches, damaged snapshots, what a controller refuses."""
+"""The copy of the metadata log over a socket: damaged and truncated batches, damaged snapshots, refusals."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -103,7 +103,7 @@ async def fetching(
 
 
 async def test_damaged_and_cut_batches_are_fetched_again(tmp_path: Path) -> None:
-    """Each answer ends with half of a batch, and each second one is damaged."""
+    """Each answer ends with half of a batch, and every second answer is damaged."""
     asked: list[int] = []
 
     def answer(request: Message) -> Answer:
@@ -121,7 +121,7 @@ async def test_damaged_and_cut_batches_are_fetched_again(tmp_path: Path) -> None
 
 
 async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -> None:
-    """Heartbeats depend on it: see ``ClusterMembership``."""
+    """Heartbeats depend on answers of the leader: see ``ClusterMembership``."""
     arrivals: list[float] = []
     fetchers: list[MetadataFetcher] = []
     answers = [
@@ -143,7 +143,7 @@ async def test_damaged_and_refused_answers_are_no_sign_of_life(tmp_path: Path) -
 
 
 def snapshot_named(request: FetchRequest, snapshot_id: SnapshotId) -> FetchResponse:
-    """A leader's answer to a fetch: at offset 0 it names a snapshot, elsewhere it has no records."""
+    """A leader's answer to a fetch: at offset 0 it has a snapshot id, at others no records."""
     partition = FetchResponse.PartitionData(high_watermark=snapshot_id.end_offset)
     if not offset_of(request):
         partition.snapshot_id = FetchResponse.SnapshotId(*snapshot_id)
@@ -189,7 +189,7 @@ async def test_snapshot_that_was_damaged_on_its_way_is_fetched_again(tmp_path: P
 
 @pytest.mark.parametrize("operation", ["write", "create"])
 async def test_full_disk_stops_nothing_but_the_copy(tmp_path: Path, operation: str) -> None:
-    """The batch is fetched again, until it fits. A file that can't be created is that of the leader's epoch."""
+    """The batch is fetched again until it fits. Also if the file of the leader's epoch can't be created."""
     files = FaultyFiles()
     asked: list[int] = []
 
@@ -234,7 +234,7 @@ async def test_snapshot_that_does_not_fit_is_fetched_anew(tmp_path: Path) -> Non
 
 
 async def test_log_that_the_leader_has_no_epoch_of_is_copied_anew(tmp_path: Path) -> None:
-    """Nothing of it was committed: the leader answers epoch 0, offset 0, as controllers that lost their disks do."""
+    """The leader answers epoch 0 and offset 0, as controllers do that have lost their disks."""
     offsets: list[int] = []
 
     def answer(request: Message) -> Answer:
@@ -261,7 +261,7 @@ async def test_log_that_the_leader_has_no_epoch_of_is_copied_anew(tmp_path: Path
 
 
 async def test_large_snapshot_leaves_turns_to_heartbeats_and_batches_follow_it(tmp_path: Path) -> None:
-    """A broker that takes a snapshot of 20,000 partitions, and then a batch, goes on with its other work."""
+    """A broker that loads a snapshot of 20,000 partitions, and then a batch, continues its other work."""
     snapshot = snapshot_of_partitions(20_000, 71, NOW_MS)
     snapshot_id = SnapshotId(50_000, EPOCH)
     progress: list[float] = []

@@ -1,4 +1,4 @@
-"""The observer against a model of a quorum: elections, divergence, snapshots, lost answers. Seeded."""
+"""The observer with a model of a quorum: elections, divergence, snapshots, lost answers. Seeded."""
 
 import random
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ STEPS = 120
 
 
 class Entry(NamedTuple):
-    """One record of a model log: the epoch in which it was written, and what it says."""
+    """One record of a model log: its epoch and its value."""
 
     epoch: int
     value: int
@@ -40,7 +40,7 @@ def end_of_epoch(log: list[Entry], epoch: int) -> tuple[int, int]:
 
 @dataclass
 class Quorum:
-    """Two controllers' logs; one leads. What both have is committed."""
+    """The logs of two controllers, one of which is the leader. Records that both have are committed."""
 
     random: random.Random
     logs: list[list[Entry]] = field(default_factory=lambda: [[], []])
@@ -48,12 +48,12 @@ class Quorum:
     epoch: int = 1
     high_watermark: int = 0
     start: int = 0
-    """What lies before it is only in a snapshot."""
+    """The first offset of the log. Earlier records are only in a snapshot."""
     written: int = 0
 
     @property
     def log(self) -> list[Entry]:
-        """The leader's."""
+        """The leader's log."""
         return self.logs[self.leader]
 
     def write(self) -> None:
@@ -68,7 +68,7 @@ class Quorum:
         self.high_watermark = max(self.high_watermark, len(other))
 
     def elect(self) -> None:
-        """The other one leads, if it has all that is committed (both have, by the definition of committed)."""
+        """Elects the other one. It has all committed records by definition."""
         self.leader = 1 - self.leader
         self.epoch += 1
         self.write()
@@ -127,7 +127,7 @@ def test_observer_follows_a_quorum_whatever_happens(part: int) -> None:
 
 
 def follow(seed: int) -> None:
-    """One life. ``follow(seed)`` replays it."""
+    """One run. ``follow(seed)`` replays it."""
     chance = random.Random(seed)
     quorum = Quorum(chance)
     known = KnownControllers([], {0: Address("127.0.0.1", 9000), 1: Address("127.0.0.1", 9001)})
@@ -222,7 +222,7 @@ def test_divergence_below_the_high_watermark_is_fatal() -> None:
 
 @pytest.mark.parametrize(("end_offset", "kept"), [(0, 0), (4, 4), (30, 20)])
 def test_leader_without_an_epoch_so_low_names_epoch_0_and_its_offset_counts(end_offset: int, kept: int) -> None:
-    """The own log has 20 records, those up to offset 10 in the epochs that it is asked for (``observing``)."""
+    """The observer's log has 20 records; those up to offset 10 are in the given epochs (``observing``)."""
     observer, _ = observing()
     observer.request(20, 3)
     assert observer.take_fetch(fetched(diverging_epoch=FetchResponse.EpochEndOffset(0, end_offset))) == Truncate(kept)

@@ -72,7 +72,7 @@ async def test_request_without_an_answer_ends_and_the_next_one_has_a_new_connect
 async def at_once(
     client: NodeClient, timeout_s: float = TIMEOUT_S
 ) -> AllocateProducerIdsResponse | NodeUnavailableError:
-    """The outcome of a request that is sent without a task."""
+    """Sends a request without a task; returns the outcome."""
     outcome: asyncio.Future[AllocateProducerIdsResponse | NodeUnavailableError] = asyncio.Future()
     client.send_at_once(IDS, AllocateProducerIdsResponse, timeout_s, outcome.set_result)
     return await outcome
@@ -110,7 +110,7 @@ async def test_close_drops_a_request_without_a_task() -> None:
         client.send_at_once(IDS, AllocateProducerIdsResponse, TIMEOUT_S, outcomes.append)
         await reached.wait()
         client.close()
-        await client.connect(TIMEOUT_S)  # by now the first connection is lost
+        await client.connect(TIMEOUT_S)  # by then the first connection is lost
         assert client.is_ready
         assert outcomes == []
         client.close()

@@ -1,4 +1,4 @@
-"""A broker logs in at another node before it sends anything else, and renews its session in time."""
+"""A broker logs in to another node before it sends other requests, and renews its session in time."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ WITH_SASL = {**SERVED, ApiKey.SASL_HANDSHAKE: (0, 1), ApiKey.SASL_AUTHENTICATE: 
 
 
 class Echoing:
-    """A mechanism of two messages: the second one repeats what the node said."""
+    """A mechanism of two messages. The second one repeats the node's answer."""
 
     name = "ECHO"
     user: str | None = "broker-1"
@@ -75,7 +75,7 @@ async def echoing() -> Echoing:
 
 
 async def test_login_comes_before_every_request() -> None:
-    """The messages of the mechanism go out in its order, once for a connection."""
+    """The messages of the mechanism are sent in order, once for each connection."""
     async with FakeNode(node_answers(iter([said(b"again"), said(b"")])), WITH_SASL) as node:
         client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         await ask(client)
@@ -94,7 +94,7 @@ async def renewal_is_due(client: NodeClient) -> None:
 
 
 async def test_session_is_renewed_on_the_same_connection() -> None:
-    """After most of its life, and before the next request."""
+    """It is renewed after most of its lifetime, and before the next request."""
     short_ms = 1
     answers = iter([said(b"a"), said(b"", short_ms), said(b"b"), said(b"", 0)])
     async with FakeNode(node_answers(answers), WITH_SASL) as node:
@@ -110,7 +110,7 @@ async def test_session_is_renewed_on_the_same_connection() -> None:
 
 
 async def test_refused_login_is_not_tried_again_at_once() -> None:
-    """A wrong password does not become a flood of logins; the error names node, mechanism and user."""
+    """A wrong password does not cause a flood of logins. The error has the node, the mechanism and the user."""
     refusal = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "invalid credentials", b"")
     async with FakeNode(node_answers(iter([refusal])), WITH_SASL) as node:
         client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
@@ -144,7 +144,7 @@ async def test_every_refusal_is_named(mechanism: str, answers: list[SaslAuthenti
 
 
 async def test_a_node_without_a_token_waits_before_it_asks_again() -> None:
-    """No request goes out, and the error has the reason."""
+    """No request is sent, and the error has the reason."""
     asked = []
 
     async def no_token() -> Echoing:
@@ -161,7 +161,7 @@ async def test_a_node_without_a_token_waits_before_it_asks_again() -> None:
 
 
 async def test_node_without_sasl_is_unavailable() -> None:
-    """Nothing is sent to a node that does not ask who this broker is."""
+    """Nothing is sent to a node that does not require a login."""
     async with FakeNode(node_answers(iter([])), SERVED) as node:
         client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
         with pytest.raises(NodeUnavailableError, match="supports no version of SaslHandshakeRequest"):

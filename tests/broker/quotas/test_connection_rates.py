@@ -1,7 +1,7 @@
-"""Rates of new connections: each wait, each refusal and each metric is that of Kafka's own ConnectionQuotas. Seeded.
+"""Rates of new connections: waits, refusals and metrics equal those of Kafka's own ConnectionQuotas. Seeded.
 
-Random connections to three listeners from three addresses, at the same times, under limits of the broker, of listeners
-and of addresses that change. A failing seed is replayed by
+Random connections to three listeners from three addresses at the same times, with changing limits of the broker, of
+listeners and of addresses. A failing seed is replayed by
 ``CONNECTION_SEED=<seed> pytest tests/broker/quotas/test_connection_rates.py``.
 """
 
@@ -44,7 +44,7 @@ class ListenerOracle(JavaProgram):
 
 
 def history(seed: int) -> dict[str, Any]:
-    """Connections in bursts, with gaps up to longer than all windows."""
+    """Connections in bursts, with gaps that may be longer than all windows."""
     chance = random.Random(seed)
     samples, window_s = chance.choice((1, 2, 11, 11)), chance.choice((1, 1, 2))
     now_ms, events = chance.randrange(10**9, 2 * 10**9), []
@@ -64,7 +64,7 @@ def event_of(chance: random.Random, now_ms: int) -> Event:
 
 
 class Ours:
-    """The calls of an acceptor, with times that are given."""
+    """The calls of an acceptor, with given times."""
 
     def __init__(self, windows: QuotaWindows) -> None:
         self.addresses = ConnectionRates(windows)
@@ -105,7 +105,7 @@ class Ours:
         return [wait_ms, refused_ms]
 
     def metrics(self, now_ms: int) -> dict[str, float]:
-        """By the names of Kafka, with the value of the tag in brackets."""
+        """The metrics by Kafka's names, with the value of the tag in brackets."""
         found = {}
         text = b"".join(
             encoded(QuotaMetrics(lambda: self.in_force, lambda: self.rates, lambda: now_ms), generate_latest)

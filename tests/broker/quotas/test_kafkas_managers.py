@@ -1,4 +1,4 @@
-"""The quotas judge as Kafka's own managers do, for the same events at the same times. Seeded.
+"""The quotas decide as Kafka's own managers do for the same events at the same times. Seeded.
 
 A failing seed is replayed by ``QUOTA_SEED=<seed> pytest tests/broker/quotas/test_kafkas_managers.py``.
 """
@@ -35,7 +35,7 @@ class QuotaOracle(JavaProgram):
 
 
 def history(seed: int) -> History:
-    """Quotas that come, change and go, and requests in bursts, with gaps up to longer than all windows."""
+    """Quotas are set, changed and removed. Requests come in bursts, with gaps that may be longer than all windows."""
     chance = random.Random(seed)
     kind = KINDS[seed % len(KINDS)]
     samples, window_s = chance.choice((1, 2, 11, 11)), chance.choice((1, 1, 2))

@@ -1,4 +1,4 @@
-"""The sensors of a quota: bounded, and no way out of a quota by names."""
+"""The sensors of a quota are bounded, and new names do not evade a quota."""
 
 import pytest
 

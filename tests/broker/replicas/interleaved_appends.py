@@ -1,8 +1,8 @@
-"""Several connections produce small and large batches to one partition while everything else that uses its log runs.
+"""Several connections produce small and large batches to one partition, together with all other operations on its log.
 
 ``Interleaving(directory, seed).run(steps)`` compares the answers with the model of ``data/log_model.py``, and the log
 with both, whenever no append is open. A thread writes large batches and waits at a gate, so that other requests,
-retention, deletes, flushes, rolls, new configurations and new leader epochs come in between.
+retention, deletes, flushes, rolls, new configs and new leader epochs happen in between.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from support.data.log_model import ModelBatch, ModelLog, check_indexes, records_
 from ..append_path import NOW, TOPIC, AppendPath, only, turns
 
 LARGE_BYTES = 400
-"""What counts as large here: see ``small_threshold`` in the test."""
+"""The size of a large batch: see ``small_threshold`` in the test."""
 
 
 class WriteGate(Files):
@@ -55,7 +55,7 @@ class WriteGate(Files):
 
 @dataclass
 class Sent:
-    """A batch on its way; ``repeats``: it was acknowledged before, at that offset."""
+    """A batch in flight. ``repeats``: the offset at which it was acknowledged before."""
 
     records: list[Record]
     acks: int
@@ -66,7 +66,7 @@ class Sent:
 
 
 class Interleaving:
-    """One partition and those who write to it."""
+    """One partition and its producers."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -145,7 +145,7 @@ class Interleaving:
         self.take_answers()
 
     def take_answers(self) -> None:
-        """Compares the received answers with the model. They come in any order, so the model sorts them."""
+        """Compares the received answers with the model, which sorts them, because they arrive in any order."""
         for sent in [sent for sent in self.under_way if sent.future.done()]:
             self.under_way.remove(sent)
             answer = only(sent.future.result())
@@ -176,7 +176,7 @@ class Interleaving:
         self.take_answers()
 
     async def settle_down(self) -> None:
-        """Waits for everything that is under way, and compares."""
+        """Waits for all operations in progress, and compares."""
         self.files.gate.set()
         await asyncio.gather(*(sent.future for sent in self.under_way))
         self.take_answers()
@@ -205,7 +205,7 @@ class Interleaving:
         for segment in log.segments:
             check_indexes(segment)
 
-    # What else touches the log. It may have to wait for a write: the gate must not be shut then.
+    # Other operations on the log. They may have to wait for a write, so the gate must be open.
 
     async def delete_records(self) -> None:
         log = self.log
@@ -239,12 +239,12 @@ class Interleaving:
     async def lead_anew(self) -> None:
         self.files.gate.set()
         before = self.path.partition().leader_epoch
-        # What is under way keeps the epoch in which it began; what waits behind it gets the new one.
+        # An append in progress keeps the epoch in which it began. Appends that wait for it get the new one.
         await self.settle_down()
         self.path.partition().lead(before + 1)
 
     async def fill_the_disk(self) -> None:
-        """Everything that is written for a while fails, after half of its bytes."""
+        """Makes all writes fail for a while, after half of their bytes."""
         await self.settle_down()
         self.files.gate.clear()
         self.files.full = True
@@ -261,7 +261,7 @@ class Interleaving:
         await self.settle_down()
 
     async def die(self) -> None:
-        """The process dies: everything acknowledged is there again."""
+        """Kills the process. Every acknowledged batch must survive."""
         starts = {(TOPIC, 0): self.log.log_start_offset}
         producers = {key: entry.last_sequence for key, entry in self.log.producer_state.producers.items()}
         await self.path.lose_power()

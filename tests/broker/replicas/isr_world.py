@@ -1,8 +1,8 @@
 """A model of one partition with three replicas: leaders, followers, controllers, network and disks. Seeded.
 
-Each broker runs the real core (:class:`InSyncReplicas`) when it leads. The controllers are a model of AlterPartition,
-fencing and elections. Answers, metadata and fetches come late, get lost, and come in any order between two nodes. A log
-is a list of (leader epoch, value); it survives a crash of its broker, the high watermark goes back to its checkpoint.
+Each leader runs the real core (:class:`InSyncReplicas`). The controllers are a model of AlterPartition, fencing and
+elections. Answers, metadata and fetches are delayed, lost and reordered. A log is a list of (leader epoch, value). It
+survives a crash of its broker; the high watermark then returns to its checkpoint.
 """
 
 import random
@@ -64,7 +64,7 @@ class Controller:
         self._leave(broker_id)
 
     def register(self, broker_id: int) -> None:
-        """A new start: its old leadership and place in the ISR end first."""
+        """Registers a restarted broker, after ending its old leadership and its place in the ISR."""
         self.fence(broker_id)
         self.offset += 1
         self.epochs[broker_id] = self.offset
@@ -79,7 +79,7 @@ class Controller:
             return
         left = tuple(one for one in self.isr if one != broker_id)
         if left:
-            self.isr = left  # the last one stays, as Kafka's without unclean election
+            self.isr = left  # the last member of the ISR stays, as in Kafka without unclean election
         self.partition_epoch += 1
         if self.leader == broker_id:
             alive = [one for one in self.isr if one not in self.fenced]
@@ -92,7 +92,7 @@ class Controller:
 
 
 class Broker:
-    """One broker: its log, what it knows of the metadata, and the core while it leads."""
+    """One broker: its log, its metadata, and the core while it leads."""
 
     def __init__(self, broker_id: int, world: "World") -> None:
         self.broker_id = broker_id
@@ -111,13 +111,13 @@ class Broker:
         self.core: InSyncReplicas | None = None
         self.waiting: list[tuple[int, Entry]] = []
         self.asked: object = None
-        """The fetch under way: the answers to others are dropped with their connection."""
+        """The fetch in flight. Answers to earlier fetches are dropped with their connection."""
 
     def registration(self, broker_id: int) -> BrokerRegistration | None:
         return self.registrations.get(broker_id)
 
     def apply(self, image: PartitionImage, registrations: dict[int, BrokerRegistration]) -> None:
-        """Metadata arrives, in order."""
+        """Applies metadata, in order."""
         self.registrations = registrations
         own = registrations[self.broker_id]
         if own.epoch != self.epoch:
@@ -150,7 +150,7 @@ class Broker:
             self.world.send(lambda: self.world.alter(self, epoch, proposal), is_retried=True)
 
     def produce(self, value: int) -> None:
-        """acks=all."""
+        """Appends a value with acks=all."""
         core = self.core
         if core is None or core.is_under_min_isr:
             return
@@ -166,12 +166,12 @@ class Broker:
             self.carry_out()
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """``endOffsetFor``: the highest epoch up to this one, and where it ends."""
+        """``endOffsetFor``: the highest epoch up to this one, and its end offset."""
         ends = [(one[0], place + 1) for place, one in enumerate(self.log) if one[0] <= epoch]
         return ends[-1] if ends else (epoch, 0)
 
     def fetch(self) -> None:
-        """Asks the leader that it knows."""
+        """Sends a fetch to the leader in its metadata."""
         image = self.image
         if image is None or image.leader in (-1, self.broker_id):
             return
@@ -182,7 +182,7 @@ class Broker:
         self.world.send(lambda: leader.serve(self, asked, epoch, leader_epoch, offset, last))
 
     def serve(self, follower: "Broker", asked: object, epoch: int, leader_epoch: int, offset: int, last: int) -> None:
-        """A follower's fetch arrives."""
+        """Serves a follower's fetch."""
         core = self.core
         if not self.is_up or core is None or core.leader_epoch != leader_epoch:
             return
@@ -204,7 +204,7 @@ class Broker:
         self.world.send(lambda: follower.append(asked, leader_epoch, records, high_watermark))
 
     def _is_answer_to(self, asked: object, leader_epoch: int) -> bool:
-        """Whether this is the answer to the fetch under way, in the epoch in which it was sent."""
+        """Whether this is the answer to the fetch in flight, in the epoch in which it was sent."""
         image = self.image
         is_answer = self.is_up and self.asked is asked and image is not None and image.leader_epoch == leader_epoch
         if is_answer:
@@ -223,7 +223,7 @@ class Broker:
 
 
 class World:
-    """Virtual time, and what is on its way."""
+    """Virtual time, and the messages in flight."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -240,7 +240,7 @@ class World:
         self.publish()
 
     def send(self, deliver: Callable[[], None], *, is_retried: bool = False) -> None:
-        """A message: late, or lost unless the sender repeats it."""
+        """Sends a message with a delay. It may be lost unless the sender repeats it."""
         if self.loses and not is_retried and self.chance.random() < 0.1:
             return
         self.flying.append((self.now_ms + self.chance.choice((1, 5, 20, 150)), deliver))
@@ -256,7 +256,7 @@ class World:
         self.flying.append((self.now_ms + 1, lambda: sender.answered(epoch, proposal, outcome)))
 
     def step(self, value: int) -> None:
-        """One event."""
+        """Runs one event."""
         self.now_ms += self.chance.choice((1, 3, 10, 60))
         due = [one for one in self.flying if one[0] <= self.now_ms]
         self.flying = [one for one in self.flying if one[0] > self.now_ms]

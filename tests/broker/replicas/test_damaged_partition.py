@@ -1,4 +1,4 @@
-"""One partition's active segment is damaged after a clean stop: it answers with an error, the others are served."""
+"""One partition's active segment is damaged after a clean stop. It returns an error, the others are served."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ def flip_last(data: bytearray) -> None:
 
 
 def flip_length(data: bytearray) -> None:
-    """Of the last batch, which begins in the middle: all are equally long."""
+    """Damages the length of the last of two equally long batches."""
     data[len(data) // 2 + 8] ^= 0x40
 
 
@@ -49,7 +49,7 @@ def test_the_others_go_on(
         damage(data)
         path.write_bytes(data)
         broker.start()
-        whole = damage is flip_last  # which only a reader finds: what is appended goes behind it
+        whole = damage is flip_last  # only a reader finds it, because appends go after it
         assert asking.fetch("t", 0) == (ErrorCode.CORRUPT_MESSAGE, [])
         assert asking.end_offset("t", 0) == ((0, 2) if whole else (ErrorCode.CORRUPT_MESSAGE, -1))
         assert asking.produce("t", 0, b"c") == (0 if whole else ErrorCode.CORRUPT_MESSAGE)

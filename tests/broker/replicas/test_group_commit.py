@@ -1,4 +1,4 @@
-"""Acknowledgements that wait for the disk: when they come, when records are visible, how many syncs there are."""
+"""Acknowledgements that wait for the disk: when they are sent, when records are visible, the number of syncs."""
 
 import asyncio
 import errno
@@ -27,7 +27,7 @@ LATEST = -1
 
 
 async def latest(path: AppendPath, isolation_level: int = 0) -> int:
-    """The end of the log as a consumer sees it."""
+    """The latest offset in ListOffsets at this isolation level."""
     wanted = ListOffsetsRequest.ListOffsetsPartition(0, timestamp=LATEST)
     topic = ListOffsetsRequest.ListOffsetsTopic(TOPIC, [wanted])
     answer = await path.send(ApiKey.LIST_OFFSETS, 7, ListOffsetsRequest(-1, isolation_level, [topic]))
@@ -236,7 +236,7 @@ async def test_a_commit_is_durable_when_it_is_called_so_and_in_order(tmp_path: P
 
 
 async def test_flush_ms_needs_no_scheduler(tmp_path: Path) -> None:
-    """The timer begins with the first record that is not synced, and again after that."""
+    """The timer starts with the first unsynced record, and again after each sync."""
     path = AppendPath(tmp_path, LogConfig(flush_ms=1), files=GatedFiles())
     for end in (1, 2):
         synced: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
@@ -244,7 +244,7 @@ async def test_flush_ms_needs_no_scheduler(tmp_path: Path) -> None:
         assert path.log().offsets.synced_offset == end - 1
         path.group_commit.when_synced(path.log(), 0, lambda _: None)
         waiter = partial(path.group_commit.when_synced, path.log(), end, synced.set_result)
-        # Only looks on: the request that when_synced makes is taken back, so that the timer alone brings the sync.
+        # Only observes: the request of when_synced is withdrawn, so that only the timer causes the sync.
         waiter()
         path.group_commit._wanted.clear()
         assert await synced is None
@@ -287,7 +287,7 @@ async def test_a_sync_leaves_the_indexes_of_the_active_segment_out(tmp_path: Pat
 
 
 class RoundSizes:
-    """A flusher of a directory that notes how many logs each round syncs."""
+    """A flusher of a directory that notes the number of logs that each round syncs."""
 
     def __init__(self, flusher: DirectoryFlusher) -> None:
         self.sizes: list[int] = []
@@ -302,7 +302,7 @@ class RoundSizes:
 
 
 async def test_a_round_prepares_a_few_logs(tmp_path: Path) -> None:
-    """They are prepared in one turn of the event loop. The other logs are synced by the rounds that follow."""
+    """They are prepared in one turn of the event loop. Later rounds sync the other logs."""
     path = AppendPath(tmp_path, FSYNC, partitions=7, most_logs=3)
     rounds = RoundSizes(path.directory.flusher)
     path.directory.flusher = cast("DirectoryFlusher", rounds)
@@ -314,7 +314,7 @@ async def test_a_round_prepares_a_few_logs(tmp_path: Path) -> None:
 
 
 class OpenLimit(GatedFiles):
-    """Files of a process that may have no more files open while ``is_exhausted``."""
+    """Files of a process that cannot open more files while ``is_exhausted``."""
 
     is_exhausted = False
     refused = 0
@@ -337,11 +337,11 @@ class OpenLimit(GatedFiles):
 async def test_without_descriptors_acknowledgements_wait_and_the_directory_stays(
     tmp_path: Path, partitions: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A round that could not open what it had to sync took the directory offline, and with it the broker."""
+    """A round that could not open a file to sync used to take the directory offline, and with it the broker."""
     files = OpenLimit()
     path = AppendPath(tmp_path, FSYNC, partitions=partitions, files=files)
     files.gate.clear()
-    answered = path.produce({index: batch() for index in range(partitions)})  # the first sync of their directories
+    answered = path.produce({index: batch() for index in range(partitions)})  # with the first sync of their directories
     await turns()
     files.is_exhausted = True
     files.gate.set()

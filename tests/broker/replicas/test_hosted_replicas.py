@@ -1,4 +1,4 @@
-"""Hosted replicas: how many there are, and how a deleted topic is freed."""
+"""Hosted replicas: their number, and the removal of a deleted topic."""
 
 import asyncio
 import weakref
@@ -36,7 +36,7 @@ def led_by(node_id: int, leader_epoch: int = 0) -> PartitionImage:
 
 @asynccontextmanager
 async def hosting_in(directory: Path) -> AsyncIterator[tuple[Partitions, HostedReplicas]]:
-    """The partitions and the hosting of a broker with this log directory."""
+    """The partitions and the replica host of a broker with this log directory."""
     directories = LogDirectories.open([directory], lambda _: Files())
     directories.metadata.format("cluster", NODE, DIRECTORY_ID)
     timers = LoopTimers(asyncio.get_running_loop())
@@ -52,7 +52,7 @@ async def hosting_in(directory: Path) -> AsyncIterator[tuple[Partitions, HostedR
 
 
 async def test_replicas_of_other_brokers_do_not_count(tmp_path: Path) -> None:
-    """PartitionCount is that of this broker's replicas, although it answers for the other partitions, too."""
+    """PartitionCount counts only this broker's replicas, although it answers requests for other partitions, too."""
     async with hosting_in(tmp_path) as (partitions, hosting):
         run_to_end(hosting.host_topic(TopicImage("t", b"t" * 16, {0: led_by(NODE), 1: led_by(NODE + 1)})))
         assert len(partitions) == 2
@@ -62,7 +62,7 @@ async def test_replicas_of_other_brokers_do_not_count(tmp_path: Path) -> None:
 
 
 async def test_each_step_of_a_deletion_frees_one_partition(tmp_path: Path) -> None:
-    """All of them in one step, with their logs, held the event loop for 50 ms at 9,999 partitions."""
+    """Freeing 9,999 partitions with their logs in one step used to block the event loop for 50 ms."""
     async with hosting_in(tmp_path) as (partitions, hosting):
         await _delete_in_steps(partitions, hosting)
 

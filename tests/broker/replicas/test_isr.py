@@ -1,4 +1,4 @@
-"""Leaders and followers on a model (``broker.replicas.isr_world``): nothing acknowledged is lost."""
+"""Leaders and followers on a model (``broker.replicas.isr_world``): no acknowledged record is lost."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def live_all(seeds: range) -> None:
 
 
 def live(seed: int, steps: int = STEPS) -> World:
-    """One life, and then peace: everything is led and in sync again."""
+    """One run. At its end, without further failures, every partition has a leader and is in sync again."""
     world = World(seed)
     for value in range(steps):
         world.step(value)
@@ -49,7 +49,9 @@ def live(seed: int, steps: int = STEPS) -> World:
 
 
 def leader_with_lagging_follower() -> tuple[InSyncReplicas, Proposal]:
-    """Broker 1 leads to offset 20 in the ISR 1, 3, which the controllers have just committed; 2 is at 12 and joins."""
+    """Broker 1 leads and has offset 20. The ISR is 1 and 3, just committed by the controllers. Broker 2 is at 12 and
+    joins.
+    """
     registrations = Controller().registrations()
     core = InSyncReplicas(1, LAG_MS, registrations.get)
     core.lead(PartitionImage(BROKERS, DIRECTORIES, (1, 2, 3), 1, 0, 0), 5, 5, 0)

@@ -1,4 +1,4 @@
-"""Appends on a thread: their order, other requests to the partition during one, and the state after a failed write."""
+"""Appends on a thread: their order, requests to the partition during an append, the state after a failed write."""
 
 import threading
 from pathlib import Path
@@ -18,7 +18,7 @@ SMALL, LARGE = batch(b"s"), batch(b"l" * LARGE_BYTES)
 
 @pytest.fixture(autouse=True)
 def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large batches of some hundred bytes, so that segments roll between them."""
+    """Batches of a few hundred bytes count as large, so that segments roll between them."""
     for module in (partition, produce):
         monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 
@@ -92,7 +92,7 @@ async def test_acks_0_closes_the_connection_when_its_large_batch_fails(tmp_path:
 
 
 async def test_what_needs_the_end_of_the_log_waits_for_the_write(tmp_path: Path) -> None:
-    """An inline append (a coordinator's) and a stop find the log as if the large append had come before."""
+    """An inline append (of a coordinator) and a stop see the log after the large append."""
     files = WriteGate()
     path = AppendPath(tmp_path, LogConfig(), files=files)
     files.gate.clear()

@@ -157,9 +157,9 @@ def test_stalled_follower_does_not_cost_memory_for_each_append(led: Led) -> None
 
 
 def test_request_that_an_answer_lets_in_is_not_appended_after_the_leadership(tmp_path: Path) -> None:
-    """The connection serves its next request inside the answer of the one before: that one is refused, too.
+    """The connection serves its next request during the answer to the previous one. The next one is refused, too.
 
-    Found by replacing brokers under load: the leader that left acknowledged such batches, which no follower had.
+    Found while brokers were replaced under load: the old leader acknowledged such batches, which no follower had.
     """
     led = Led(tmp_path)
     unused = cast("GroupCommit", None)

@@ -1,4 +1,4 @@
-"""Batches that lie about their records are refused before they harm a log or its consumers."""
+"""Batches whose header contradicts their records are refused before they harm a log or its consumers."""
 
 import random
 from pathlib import Path
@@ -37,7 +37,7 @@ async def test_random_bytes_never_stand_before_good_records(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("count", [20, 2_000])
 async def test_every_record_is_looked_at_if_the_configuration_says_so(tmp_path: Path, count: int) -> None:
-    """odradek.produce.check.records: a batch that begins well, and is damaged later."""
+    """odradek.produce.check.records: a batch with a valid first record, and a later invalid one."""
     good = encode_batch([Record(index, NOW, b"k", b"v", []) for index in range(count)])
     section = bytearray(good[BATCH_HEADER_SIZE:])
     section[-3:] = b"\xff\xff\xff"

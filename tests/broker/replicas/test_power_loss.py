@@ -1,4 +1,4 @@
-"""The table of docs/durability.md, through the broker's append path: acknowledged records survive as it says.
+"""Acknowledged records survive as the table of docs/durability.md says, through the broker's append path.
 
 Several producers send at the same time. Before any operation of the disk, the test examines the disk as a crash would
 leave it: after the death of the process everything written is there, after a power failure any part of the unsynced
@@ -29,7 +29,7 @@ from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
 PARTITIONS = 2
 REQUESTS = 24
 MOMENTS = 12
-"""How often one run is looked at, at most."""
+"""The maximum number of crashes that are checked in one run."""
 LARGE_BYTES = 400
 
 Result = TypeVar("Result")
@@ -75,17 +75,17 @@ class SharedDisk(SimulatedDisk):
 
 
 class Moment(NamedTuple):
-    """The disk after a crash at one moment, and the records promised by then, for each partition."""
+    """The disk after a crash at one moment, and the acknowledged records of each partition at that moment."""
 
     disk: SimulatedDisk
     has_power: bool
     answered: list[dict[int, bytes]]  # offset -> value
-    answered_all: list[dict[int, bytes]]  # the same, of acks=all
-    seen: list[int]  # the end of what consumers could read
+    answered_all: list[dict[int, bytes]]  # the same for acks=all
+    seen: list[int]  # the end offset for consumers
 
 
 class Load:
-    """Producers on an append path over a simulated disk, and the moments that were looked at."""
+    """Producers on an append path over a simulated disk, and the moments that were checked."""
 
     def __init__(self, directory: Path, config: LogConfig, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -99,7 +99,7 @@ class Load:
         self.moments: list[Moment] = []
 
     def look(self, *_: object) -> None:
-        """Before an operation of the disk, on whatever thread."""
+        """Called before an operation of the disk, on any thread."""
         if self.path is None or len(self.moments) == MOMENTS or self.chance.random() > 0.15:
             return
         with self.disk.lock_of_all:
@@ -145,7 +145,7 @@ def recovered(moment: Moment, config: LogConfig) -> list[dict[int, bytes | None]
         values: dict[int, bytes | None] = {}
         log = logs.get((TOPIC, index))
         offset = 0 if log is None else log.log_start_offset
-        # Of segments that were never synced an earlier one may have lost its end: docs/durability.md, "A hole".
+        # An earlier unsynced segment may have lost its end: docs/durability.md, "A hole".
         while log is not None and offset < log.log_end_offset:
             records = records_of(log.read(offset, 1 << 20).data)
             if not records:
@@ -158,9 +158,9 @@ def recovered(moment: Moment, config: LogConfig) -> list[dict[int, bytes | None]
 
 
 def losses(load: Load) -> tuple[int, int, int]:
-    """(records of acks=all, records of any acks, seen records) that some crash has taken back; the most of each.
+    """The most records that a crash has lost: (of acks=all, of any acks, visible to consumers).
 
-    Asserts what holds with any configuration.
+    Asserts the guarantees of every configuration.
     """
     lost_all = lost_any = lost_seen = 0
     for moment in load.moments:
@@ -192,7 +192,7 @@ async def most_lost(directory: Path, config: LogConfig, seeds: range) -> tuple[i
 
 @pytest.fixture(autouse=True)
 def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large batches, which leave the event loop, of some hundred bytes."""
+    """Batches of a few hundred bytes count as large, and are written on a thread."""
     for module in (partition, produce):
         monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 

@@ -1,4 +1,4 @@
-"""Looking into records: in slices on a thread, fair between owners, and never on the event loop beyond a bound."""
+"""Decoding records: in slices on a thread, fair between owners, and on the event loop only up to a limit."""
 
 import asyncio
 import gc
@@ -39,7 +39,7 @@ FAR_AHEAD_MS = 4_000_000_000_000
 
 @pytest.fixture
 def one_step_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock of whole slices: each one takes one step."""
+    """A clock with which each slice has one step."""
     ticks = iter(range(10**6))
     monkeypatch.setattr(record_work, "perf_counter", lambda: next(ticks) * record_work.SLICE_S * 0.75)
 
@@ -49,7 +49,7 @@ def wanted() -> bool:
 
 
 class Journal:
-    """Work that writes down each of its steps, and the thread that took it."""
+    """Work that notes each of its steps and the thread that ran it."""
 
     def __init__(self) -> None:
         self.taken: list[str] = []
@@ -156,7 +156,7 @@ async def test_many_tiny_records_are_looked_at_beside_the_loop(
     tmp_path: Path, config: LogConfig, sent: bytes, code: ErrorCode
 ) -> None:
     path = AppendPath(tmp_path, config)
-    await path.produce({0: sent})  # the codecs are imported
+    await path.produce({0: sent})  # imports the codecs
     tracemalloc.start()
     try:
         refused = path.produce({0: sent})
@@ -201,7 +201,7 @@ async def test_batches_in_another_compression_keep_their_records(
 
 
 async def test_a_greatest_timestamp_that_no_record_has_is_put_right(tmp_path: Path) -> None:
-    """As LogValidator does: otherwise retention would keep the segment for the time that was claimed."""
+    """As LogValidator does. Otherwise retention would keep the segment until the false timestamp."""
     path = AppendPath(tmp_path, LogConfig(message_timestamp_before_max_ms=MAX_INT64 - 1))
     builder = BatchBuilder()
     builder.append(NOW, b"k", b"v")
@@ -223,7 +223,7 @@ async def test_a_configuration_that_changes_meanwhile_is_the_one_that_counts(tmp
 
 @pytest.mark.parametrize("changed_to", [None, "lz4", "producer"])
 async def test_a_large_batch_is_not_in_memory_twice(tmp_path: Path, changed_to: str | None) -> None:
-    """Its memory goes while it is compressed. A configuration that changes then finds the records nevertheless."""
+    """Its memory is freed while it is compressed. The records are still available if the configuration then changes."""
     path = AppendPath(tmp_path, LogConfig(compression_type="gzip", max_message_bytes=20_000_000), partitions=2)
     value = Random(7).randbytes(1_000_000)
     large = encode_batch([Record(index, NOW + index, b"k%d" % index, value, []) for index in range(8)])
@@ -246,7 +246,7 @@ async def test_a_large_batch_is_not_in_memory_twice(tmp_path: Path, changed_to: 
 
 
 async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Path) -> None:
-    """A batch claims a greatest timestamp that none of its records has: all of them are looked at."""
+    """The header of a batch has a maximum timestamp that none of its records has, so all of them are decoded."""
     path = AppendPath(tmp_path, LogConfig())
     builder = BatchBuilder(compression=CompressionType.GZIP)
     for _ in range(20_000):

@@ -62,7 +62,7 @@ def test_fenced_follower_and_one_without_the_listener_are_not_chosen() -> None:
 
 
 def test_followers_out_of_sync_or_without_the_offset_are_not_offered() -> None:
-    """``ReplicaManager.findPreferredReadReplica``: in the ISR, and the offset lies in the follower's log."""
+    """``ReplicaManager.findPreferredReadReplica``: in the ISR, and with the offset in the follower's log."""
     isr = InSyncReplicas(LEADER, 100, lambda broker_id: image().brokers[broker_id])
     isr.lead(PartitionImage((1, 2, 3, 4), (bytes(16),) * 4, (1, 2, 3), LEADER, 0, 0), 10, 0, 1_000)
     assert list(isr.followers_with(0)) == [], "the leader knows nothing of their logs yet"

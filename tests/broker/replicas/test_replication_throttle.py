@@ -1,4 +1,4 @@
-"""The throttles of replication: the rate is that of Kafka's own class, configs decide what is left out. Seeded."""
+"""The throttles of replication: the rate equals that of Kafka's class, and configs select the replicas. Seeded."""
 
 import json
 import random
@@ -17,7 +17,7 @@ BOTH = pytest.mark.parametrize("keys", [FOLLOWER_KEYS, LEADER_KEYS], ids=["follo
 
 
 def history(seed: int) -> dict[str, object]:
-    """Bytes at times, None where only the rate is asked for: in bursts, with gaps up to longer than all windows."""
+    """Bytes and times, in bursts with gaps that may be longer than all windows. None: only reads the rate."""
     chance = random.Random(seed)
     samples, window_ms = chance.choice((1, 2, 11)), chance.choice((100, 1_000))
     now_ms, events = chance.randrange(10**6), []
@@ -64,7 +64,7 @@ def throttle(
     own: str | None = None,
     default: str | None = None,
 ) -> ReplicationThrottle:
-    """With 5,000 bytes copied of partition 0 at time 0."""
+    """A throttle after 5,000 bytes of partition 0 at time 0."""
     image = MetadataImage()
     if replicas is not None:
         image.configs[ResourceType.TOPIC, "t"] = {keys.replicas: replicas}

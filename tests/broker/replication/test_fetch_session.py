@@ -1,4 +1,4 @@
-"""The follower's half of a fetch session against the broker's own half as the leader. Seeded."""
+"""The follower's side of a fetch session with the broker's own leader side. Seeded."""
 
 import random
 
@@ -16,14 +16,14 @@ Wanted = dict[Key, FetchRequest.FetchPartition]
 
 
 class Leader:
-    """A leader with room for one session that others may take."""
+    """A leader with one slot for sessions, which others may take."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.now_ms = 0
         self.cache = FetchSessionCache(1, 120_000, chance)
         self.fetched: Wanted = {}
-        """The partitions of the last request that was not refused."""
+        """The partitions of the last accepted request."""
 
     def answer(self, request: SessionRequest) -> FetchResponse:
         wanted: dict[PartitionKey, SessionPartition] = {}
@@ -52,7 +52,7 @@ class Leader:
         return response(context.session_id, [(one.topic_id, one.index) for one in named])
 
     def evict(self) -> None:
-        """Another client's session takes the place; it can be replaced at once or not for two minutes."""
+        """Another client's session takes the slot. It can be replaced at once, or only after two minutes."""
         self.now_ms += 200_000
         other = (b"o" * 16, "", 0)
         opened = self.cache.context(0, 0, {other: SessionPartition(*other, 0, 1, 0, -1)}, [], True, self.now_ms)
@@ -81,7 +81,7 @@ def test_leader_always_fetches_what_the_follower_wants(part: int) -> None:
 
 
 def fetch(seed: int) -> set[str]:
-    """One life. ``fetch(seed)`` replays it. Returns which kinds of exchange there were."""
+    """One run. ``fetch(seed)`` replays it. Returns the kinds of exchanges."""
     chance = random.Random(seed)
     leader, handler = Leader(chance), FetchSessionHandler()
     wanted: Wanted = {}
@@ -131,7 +131,7 @@ def fetch(seed: int) -> set[str]:
 
 
 def opened(keys: list[Key]) -> FetchSessionHandler:
-    """A handler whose first request, which names the keys, opened session 7."""
+    """A handler whose first request, with these partitions, opened session 7."""
     handler = FetchSessionHandler()
     assert handler.build({key: partition(key[1]) for key in keys}) is not None
     assert handler.handle_response(response(7, keys)) is None

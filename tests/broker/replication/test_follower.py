@@ -1,4 +1,4 @@
-"""The follower against a model of leaders: elections that lose records, retention, late answers. Seeded."""
+"""The follower with a model of leaders: elections that lose records, retention, late answers. Seeded."""
 
 import random
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ TOPIC = bytes(15) + b"\x07"
 
 
 class Entry(NamedTuple):
-    """One record, alone in its batch: the epoch of its leader, and what it says."""
+    """A batch of one record: its leader epoch and its value."""
 
     epoch: int
     value: int
@@ -76,7 +76,7 @@ def batch(offset: int, entry: Entry) -> bytes:
 
 @dataclass
 class Cluster:
-    """Two possible leaders. An election may lose what only the old leader had: acks=1."""
+    """Two possible leaders. An election may lose records that only the old leader had (acks=1)."""
 
     chance: random.Random
     leaders: tuple[ModelLog, ModelLog] = field(default_factory=lambda: (ModelLog(), ModelLog()))
@@ -93,7 +93,7 @@ class Cluster:
         self.log.entries.append(Entry(self.epoch, self.written))
 
     def elect(self) -> None:
-        """The other one leads, with a prefix of the log that both had, perhaps a short one."""
+        """Elects the other one, with a prefix, perhaps a short one, of the log that both had."""
         other = self.leaders[1 - self.leading]
         common = self.chance.randint(self.log.start, self.log.end)
         other.start, other.entries = self.log.start, self.log.entries[: common - self.log.start]

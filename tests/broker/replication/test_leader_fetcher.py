@@ -66,7 +66,7 @@ Summary = tuple[int, int, list[int], list[int]]
 
 
 def summary(request: Message) -> Summary:
-    """Session id and epoch, the offsets that are fetched, and the partitions that are forgotten."""
+    """Session id and epoch, the fetch offsets, and the forgotten partitions."""
     assert isinstance(request, FetchRequest)
     offsets = [one.fetch_offset for topic in request.topics for one in topic.partitions]
     forgotten = [index for topic in request.forgotten_topics_data for index in topic.partitions]
@@ -114,7 +114,7 @@ async def test_session_is_incremental_and_starts_anew_after_each_failure(log: Lo
 
 @pytest.mark.parametrize(("error", "is_followed"), [(errno.ENOSPC, True), (errno.EIO, False)])
 async def test_full_disk_is_a_state_and_another_error_an_end(tmp_path: Path, error: int, is_followed: bool) -> None:
-    """A batch that did not fit is fetched again; a directory that has failed is not used any more."""
+    """A batch that did not fit is fetched again. A failed directory is not used any more."""
     files = FaultyFiles()
     log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW_MS, files=files)
     files.fail("write", error=error)
@@ -202,7 +202,7 @@ async def test_leader_without_an_address_is_named_with_the_reason(fenced: bool |
 
 
 async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
-    """The broker ends then: the partitions of that leader would never be fetched again."""
+    """The broker then stops, because the partitions of that leader would never be fetched again."""
 
     class Broken(MetadataImage):
         def endpoint(self, broker_id: int, listener_name: str) -> Endpoint | None:

@@ -112,7 +112,7 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
-    """Stores with mistakes, beside good ones. The passwords of the stores are others than those that are given."""
+    """Good and bad stores. The stores have other passwords than the configured ones."""
     directory = tmp_path_factory.mktemp("bad")
     made = tls_files(directory)
     made.server.write_pkcs12(directory / "server.p12", "right")

@@ -1,4 +1,4 @@
-"""The keys of an identity provider: read again when the file changes, fetched again in time, kept if that fails."""
+"""The keys of an identity provider are read again when the file changes, refreshed in time, and kept if that fails."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def names(keys: jwks.FileKeys | FetchedKeys) -> list[str | None]:
 
 
 class Provider:
-    """An identity provider: what it answers can be changed."""
+    """An identity provider whose answers a test can change."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, bytes]] = []
@@ -51,7 +51,7 @@ class Provider:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Nothing."""
+                """Logs nothing."""
 
         self._server = HTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/jwks"
@@ -87,7 +87,7 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_causes_one_early_fetch(provider: Provider) -> None:
-    """The next unknown keys cause none for ten seconds, however many tokens name them."""
+    """Further unknown keys cause no fetch for ten seconds, for any number of tokens."""
     provider.answers = [(200, document("a").encode()), (200, document("b").encode())]
     clock_s = 1_000.0
     keys = FetchedKeys(settings(provider.url), jwks.fetch, lambda: clock_s)

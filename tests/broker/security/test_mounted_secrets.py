@@ -21,7 +21,7 @@ AUTHORITY = CertificateAuthority("cluster")
 
 
 def write_secret(volume: Path, version: str, password: str = "first") -> int:
-    """Writes one version of the secret, and makes it the present one. Returns the certificate's serial number."""
+    """Writes a version of the secret, and makes it the current one. Returns the certificate's serial number."""
     directory = volume / f"..{version}"
     directory.mkdir(parents=True)
     issued = AUTHORITY.issue("broker", ("localhost", "127.0.0.1"))
@@ -42,7 +42,7 @@ def write_secret(volume: Path, version: str, password: str = "first") -> int:
 
 
 async def serial(port: int) -> int:
-    """The serial number of the certificate that a new connection gets."""
+    """The serial number of the certificate on a new connection."""
     pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
     return x509.load_pem_x509_certificate(pem.encode()).serial_number
 
@@ -83,7 +83,7 @@ async def test_a_broker_lives_from_a_mounted_secret(tmp_path: Path) -> None:
 
 
 async def test_users_of_plain_follow_the_jaas_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A new password holds for the next login, and a revoked user can't log in. A broken file changes nothing."""
+    """A new password applies to the next login, and a removed user can't log in. An invalid file changes nothing."""
     volume = tmp_path / "secrets"
     write_secret(volume, "1")
     keys = {
@@ -119,7 +119,7 @@ async def test_users_of_plain_follow_the_jaas_file(tmp_path: Path, caplog: pytes
 
 
 async def ask(port: int, volume: Path, password: str) -> None:
-    """Asks for the topics as the user ann."""
+    """Requests the topics as the user ann."""
     settings = {
         "security.protocol": "SASL_SSL",
         "ssl.truststore.location": str(volume / "ca.pem"),

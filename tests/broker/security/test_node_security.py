@@ -1,4 +1,4 @@
-"""The security of connections to other nodes is read, and refused, before anything is opened."""
+"""The security settings of connections to other nodes are checked before anything is opened."""
 
 import asyncio
 import ssl
@@ -31,7 +31,7 @@ def config_of(inter_broker: str, controllers: str, *more: str) -> ServerConfig:
 
 
 async def begun(security: NodeSecurity) -> ClientLogin:
-    """A login that was begun."""
+    """A login after its first step."""
     assert security.login is not None
     return await security.login()
 
@@ -49,7 +49,7 @@ def handler(listener: str, name: str) -> str:
 
 
 def test_each_listener_has_a_login_of_its_own() -> None:
-    """The mechanism is of the broker's key, user and password of the listener's login module."""
+    """The mechanism is in the broker's key, user and password in the listener's login module."""
     config = config_of(
         "SASL_PLAINTEXT",
         "SASL_PLAINTEXT",
@@ -68,7 +68,7 @@ def test_each_listener_has_a_login_of_its_own() -> None:
 
 
 def test_login_comes_from_the_file_too(tmp_path: Path) -> None:
-    """As compose files have it: KafkaServer, or a section of the listener's own."""
+    """As in compose files: the section KafkaServer, or one of the listener."""
     file = tmp_path / "jaas.conf"
     file.write_text(
         f'controller.KafkaServer {{ {PLAIN_MODULE} required username="c" password="p"; }};\n'
@@ -147,14 +147,14 @@ def test_plaintext_reads_nothing() -> None:
     ],
 )
 def test_what_can_not_be_served_stops_the_start(controllers: str, more: list[str], said: str) -> None:
-    """The error names the key and the listener, and no secret."""
+    """The error has the key and the listener, but no secret."""
     with pytest.raises(ConfigError, match=said) as caught:
         node_security(config_of("PLAINTEXT", controllers, *more))
     assert "hidden" not in str(caught.value)
 
 
 def test_a_changed_key_store_and_trust_store_are_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """As Kubernetes renews a secret: the files are links through ``..data``, which changes its target."""
+    """As when Kubernetes renews a secret: the files are links through ``..data``, whose target changes."""
     first, second = tls_files(mounted(tmp_path, "one")), tls_files(mounted(tmp_path, "two"))
     data = tmp_path / "..data"
     data.symlink_to("one")

@@ -1,4 +1,4 @@
-"""This broker's tokens for other nodes: one attempt at a time, which outlives the connection that began it."""
+"""This broker's tokens for other nodes: one attempt at a time, which continues if its connection is closed."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Security never fails open: what is configured and not served stops the start, what a directory carries is named."""
+"""Security never fails open: unsupported settings stop the start; those in a directory's metadata are logged."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ LISTENER = "listeners=PLAINTEXT://127.0.0.1:0"
 
 
 def refusals(properties: str = "", overrides: Sequence[str] = (), environ: dict[str, str] | None = None) -> list[str]:
-    """The problems that keep a broker with this configuration from starting."""
+    """The problems that stop the start of a broker with this configuration."""
     with pytest.raises(ConfigError) as refused:
         asyncio.run(BrokerServer(ServerConfig.load(properties, [LISTENER, *overrides], environ or {})).start())
     return list(refused.value.problems)
@@ -110,7 +110,9 @@ def test_what_a_sasl_listener_needs_is_named(settings: dict[str, str], said: str
 
 
 def test_a_jaas_file_and_the_mechanism_between_brokers(tmp_path: Path) -> None:
-    """The listener's own context comes first, several modules may stand in one, and errors name file and position."""
+    """The listener's own context takes precedence, a context may have several modules, and errors have file and
+    position.
+    """
     file = tmp_path / "jaas.conf"
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     file.write_text(f'KafkaServer {{ {module} user_a="1"; }}; safe.KafkaServer {{ {module} user_b="2" user_c="3"; }};')
@@ -159,7 +161,7 @@ def test_the_command_says_it_and_ends(tmp_path: Path) -> None:
 
 
 def test_bad_settings_of_the_authorizer_stop_the_start() -> None:
-    """A super user without a type, and a decision that is neither true nor false, are named with their places."""
+    """A super user without a type, and a decision that is neither true nor false, are reported with their keys."""
     said = refusals("super.users=admin;User:root\nallow.everyone.if.no.acl.found=perhaps\n")
     assert said == [
         "super.users (line 1): 'admin' is not Type:name",

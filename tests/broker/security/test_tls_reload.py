@@ -1,4 +1,4 @@
-"""Key stores of a running broker: dynamic configs and changed files give new certificates, or leave the old ones.
+"""Key stores of a running broker: dynamic configs and changed files give new certificates, or the old ones stay.
 
 The answers are those of a real Kafka 4.3.1: a new path with another name is INVALID_REQUEST, and the same path with
 another name is accepted and changes nothing.
@@ -65,7 +65,7 @@ def serial(server: BrokerServer) -> int:
 
 
 async def ask(server: BrokerServer, request: Message, version: int) -> Any:
-    """The answer over the PLAINTEXT listener."""
+    """Sends a request over the PLAINTEXT listener; returns the answer."""
     return await asyncio.to_thread(Asking(server.listeners[0].port).ask, request, version)
 
 

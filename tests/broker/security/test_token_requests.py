@@ -1,4 +1,4 @@
-"""Only clients that are known by something else than a token may ask for tokens; expired tokens are removed."""
+"""Only clients that logged in without a token may request tokens. Expired tokens are removed."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ PROTOCOLS = {one: one for one in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SS
 
 
 class Context(RequestContext):
-    """The context of a request on a listener, which is named as its protocol."""
+    """The context of a request on a listener that has the name of its protocol."""
 
     def __init__(self, protocol: str, principal: str, by_token: bool) -> None:
         super().__init__(38, 3, "client", "127.0.0.1", protocol, 1, 0, principal=principal)

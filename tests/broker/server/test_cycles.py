@@ -1,7 +1,7 @@
-"""Nothing that ends while the broker runs is a cycle of references: see ``full_collections.py`` for why.
+"""Objects that end while the broker runs are not part of a reference cycle; ``full_collections.py`` has the reason.
 
-A broker in this process, with the garbage collector off, has topics, groups, transactions and connections come and go.
-Afterwards the collector is asked what only it could have freed.
+A broker in this process, with the garbage collector off, creates and ends topics, groups, transactions and connections.
+Afterwards the collector reports the objects that only it can free.
 """
 
 import gc
@@ -56,7 +56,7 @@ def topics_come_and_go(heavy: Heavy) -> None:
 
 
 def has_record(consumer: Consumer) -> bool:
-    """Whether the next message is a record: errors that pass come as messages, too."""
+    """Whether the next message is a record. Temporary errors are messages, too."""
     message = consumer.poll(1)
     return message is not None and message.error() is None
 
@@ -96,7 +96,7 @@ def transactions_come_and_go(port: int) -> None:
 
 
 def refused_requests(heavy: Heavy) -> None:
-    """Requests that are decided, and refused with an error."""
+    """Sends requests that are refused with an error."""
     heavy.ask(create(["over"], 10_001), 5)
     heavy.ask(create(["refused", "refused", "a/b"], 2), 5)
     heavy.ask(create(["small"], 1, max_message_bytes="100"), 5)
@@ -109,7 +109,7 @@ def refused_requests(heavy: Heavy) -> None:
 
 
 def everything(port: int) -> None:
-    """One of each kind, and its end."""
+    """Creates and ends one of each kind."""
     heavy = Heavy(port)
     topics_come_and_go(heavy)
     groups_come_and_go(port)
@@ -130,7 +130,7 @@ def everything(port: int) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[list[object]]:
-    """The objects that nothing but the collector would free, after the block."""
+    """The objects that only the collector would free, after the block."""
     found: list[object] = []
     gc.collect()
     gc.disable()
@@ -146,14 +146,14 @@ def uncollected() -> Iterator[list[object]]:
 
 
 def room_of(thing: object) -> str:
-    """The module that a function or the class of anything else is from."""
+    """The module of a function, or of an object's class."""
     return str(thing.__module__ if isinstance(thing, FunctionType) else type(thing).__module__)
 
 
 @pytest.mark.ci
 def test_what_ends_is_freed_without_the_collector(tmp_path: Path) -> None:
     with InProcessBroker(tmp_path, {"auto.create.topics.enable": True}) as broker:
-        everything(broker.port)  # caches and modules come with the first of each kind
+        everything(broker.port)  # the first of each kind fills caches and imports modules
         with uncollected() as found:
             everything(broker.port)
         cycles = Counter(type(thing).__qualname__ for thing in found if room_of(thing).startswith(ROOMS))

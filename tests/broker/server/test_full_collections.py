@@ -1,4 +1,4 @@
-"""Full garbage collections: each looks only at what is younger than the last long one, and nothing leaks for that."""
+"""Full garbage collections visit only objects that are younger than the last long one, and this leaks nothing."""
 
 import subprocess
 import sys
@@ -32,7 +32,9 @@ assert gc.callbacks == [watch]
 
 
 def most_visited(long_part: float) -> int:
-    """The most objects that a full collection visits while 500,000 are made; each lasts this part of a long one."""
+    """The most objects that a full collection visits while 500,000 are created. Each collection takes this share of a
+    long one.
+    """
     command = [sys.executable, "-c", OBJECTS, str(long_part)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -59,7 +61,7 @@ def test_no_collection_is_long_in_a_large_broker(tmp_path: Path) -> None:
 
 @pytest.mark.ci
 def test_topics_that_come_and_go_leave_no_memory_behind(tmp_path: Path) -> None:
-    """Every full collection freezes here, so a cycle among what a topic has would stay for ever: 30 MB of them."""
+    """Here every full collection freezes, so a reference cycle in a topic would stay for ever: 30 MB in all."""
     with WatchedBroker(tmp_path, long_ms=0.0) as broker:
         heavy = Heavy(broker.port)
 

@@ -1,4 +1,4 @@
-"""A large request takes its memory from what earlier ones have left: see ``heap_trimming.py``."""
+"""A large request reuses the memory of earlier ones: see ``heap_trimming.py``."""
 
 import os
 import socket
@@ -18,12 +18,12 @@ from support.brokers.our_broker import OurBroker
 REQUEST_BYTES = 1_000_000
 PAGES_OF_A_REQUEST = REQUEST_BYTES // 4096
 AT_ONCE = 5
-"""Requests in flight, as Kafka's and librdkafka's producers have them."""
+"""The number of requests in flight, as in Kafka's and librdkafka's producers."""
 ROUNDS = 40
 
 
 def minor_faults(pid: int) -> int:
-    """Pages that the system has given to a process so far without reading a disk (Linux)."""
+    """The minor page faults of a process so far (Linux)."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
 
 
@@ -40,12 +40,12 @@ def test_large_requests_take_no_new_pages(tmp_path: Path) -> None:
             send(opened, request, ROUNDS)
             taken = minor_faults(broker.pid) - before
         assert Asking(broker.port).end_offset("large", 0) == (0, (ROUNDS + 2) * AT_ONCE)
-    # Without the call 20,000 and more of 48,800. The warm-up may run beside the requests: it takes 3,000 pages at most.
+    # Without the call there are over 20,000 of 48,800. The warm-up may run at the same time, with at most 3,000.
     assert taken < ROUNDS * AT_ONCE * PAGES_OF_A_REQUEST / 6, f"{taken} minor faults"
 
 
 def send(opened: socket.socket, request: bytes, rounds: int) -> None:
-    """Sends a request :data:`AT_ONCE` times, then takes the answers; again and again."""
+    """Repeatedly sends a request :data:`AT_ONCE` times and reads the answers."""
     for _ in range(rounds):
         opened.sendall(request * AT_ONCE)
         for _ in range(AT_ONCE):

@@ -15,7 +15,7 @@ ROUNDS = 500
 FORGED = "\r\n[2026-01-31 23:59:59,999] ERROR the disk has failed (odradek.storage)\x1b[2J"
 LINE = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (INFO|WARNING|ERROR) .* \([\w.]+\)$")
 LOG_CALLS = 12
-"""More than this client reaches, each with a burst."""
+"""More log calls than this client can reach. Each has its own burst."""
 
 
 def requests_of(number: int) -> list[tuple[Message, int]]:
@@ -57,7 +57,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def send_malformed(port: int, number: int) -> None:
-    """A frame that the codec refuses; waits until the connection is closed."""
+    """Sends a frame that the codec refuses, and waits until the connection is closed."""
     request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name="spool")])
     frame = encode_request(request, 8, number, FORGED).replace(b"\x00\x05spool", b"\x70\x05spool")
     with socket.create_connection(("127.0.0.1", port)) as connection:

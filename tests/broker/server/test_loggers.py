@@ -1,4 +1,4 @@
-"""Levels of loggers, changed and shown by requests as of a Kafka."""
+"""Levels of loggers are changed and described by the same requests as in Kafka."""
 
 import logging
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PACKAGE = "test_loggers.some"
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    """A logger in a package that has none of its own."""
+    """A logger in a package without other loggers."""
     root_level = logging.root.level
     logger = logging.getLogger(NAME)
     logging.root.setLevel(logging.INFO)

@@ -16,7 +16,7 @@ from odradek.broker.server.random_ids import random_uuid, random_uuid_text
 from support.brokers.our_broker import OurBroker
 
 NEVER_AT_START = (
-    # the pipeline's
+    # for the pipeline
     "pyspark",
     "numpy",
     "pyarrow",
@@ -39,7 +39,7 @@ NEVER_AT_START = (
     "odradek.pipeline",
     "odradek.testing",
 )
-"""What start-up time and memory keep out of a broker that has said that it is ready and was asked nothing."""
+"""Modules that a broker must not import before its first request, because of start time and memory."""
 
 SERVE_AND_TELL = """
 import gc, os, pathlib, signal, sys
@@ -115,7 +115,7 @@ def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path:
 def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with OurBroker(tmp_path) as broker:
         process = broker.process
-        # An idle client and one that is in the middle of a frame don't hold it up.
+        # An idle client and one in the middle of a frame do not delay the stop.
         with (
             socket.create_connection(("127.0.0.1", broker.port)),
             socket.create_connection(("127.0.0.1", broker.port)) as half,
@@ -139,7 +139,7 @@ def test_a_kill_leaves_the_directory_to_the_next_start(tmp_path: Path) -> None:
 
 
 def serve_beside(log_dir: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
-    """A second ``odradek serve`` that is expected to end by itself."""
+    """Runs a second ``odradek serve``, which must end by itself."""
     keys = ("listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={log_dir}", *overrides)
     options = [part for key in keys for part in ("--override", key)]
     command = [sys.executable, "-m", "odradek", "serve", *options]

@@ -117,7 +117,7 @@ def test_all_modules_of_the_list_exist_once() -> None:
 
 
 class SwappedBroker(OurBroker):
-    """A broker beside which the installation is replaced as soon as it is warm."""
+    """A broker whose installation is replaced as soon as it is warm."""
 
     program = ("-c", SWAPPED_INSTALLATION)
 
@@ -177,7 +177,7 @@ def send_malformed(port: int) -> None:
 
 
 class Scheduled:
-    """Timers that a test lets run out: ``pauses`` in ms, ``due`` calls back."""
+    """Timers that a test fires: ``pauses``: their delays in ms; ``due`` calls back."""
 
     def __init__(self) -> None:
         self.pauses: list[int] = []
@@ -206,7 +206,9 @@ class Scheduled:
 def test_without_a_descriptor_the_warm_up_waits(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Modules that could not be imported then were never imported, and the code of the worker had holes."""
+    """Modules that could not be imported at that time used to be skipped for ever, and the worker's code was
+    incomplete.
+    """
     failing: list[Exception] = []
     imported: list[str] = []
 
@@ -260,7 +262,7 @@ def test_the_worker_takes_all_of_its_modules_from_the_broker() -> None:
         copy()
     (_, bootstrap), sent = code.command()
     assert len(sent) < 3_000_000
-    # Its input ends where the order should be: it gets as far as asking for it.
+    # Its input ends instead of an order, so that it only starts and waits for one.
     command = [sys.executable, "-c", WORKER_WITHOUT_DISK, bootstrap]
     run = subprocess.run(command, input=sent, capture_output=True, check=False)
     assert run.stderr.decode().splitlines()[-1] == "EOFError: Ran out of input", run.stderr.decode()

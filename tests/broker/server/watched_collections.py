@@ -1,4 +1,4 @@
-"""A broker that writes down how long Python's garbage collections hold it up.
+"""A broker that notes how long Python's garbage collections block it.
 
     broker = WatchedBroker(directory)
     ...
@@ -33,7 +33,7 @@ sys.exit(serve())
 
 
 class WatchedBroker(OurBroker):
-    """Our broker; its collections are known after :meth:`stop`."""
+    """Our broker. Its collections are available after :meth:`stop`."""
 
     program = ("-c", PROGRAM)
 
@@ -45,7 +45,7 @@ class WatchedBroker(OurBroker):
         super().__init__(directory, configs, command_prefix=("env", *variables))
 
     def wait_until_warm(self) -> None:
-        """Until the modules are imported that a start leaves out: 12 MB, which are no leak."""
+        """Waits until the modules are imported that a start skips. Their 12 MB are not a leak."""
         eventually("the end of the warm-up", lambda: "all modules are imported" in self.log())
 
     def longest_ms(self) -> float:

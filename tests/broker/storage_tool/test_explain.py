@@ -1,4 +1,4 @@
-"""`odradek storage explain`: why what is kept is kept, in words; a running broker's directory stays as it is."""
+"""`odradek storage explain` explains why data is retained. The directory of a running broker is not changed."""
 
 import json
 import subprocess
@@ -154,7 +154,7 @@ def test_a_running_broker_is_explained_without_touching_it(tmp_path: Path, capsy
         documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         command = [sys.executable, "-m", "odradek", "storage", "explain", str(broker.log_dir), "--topic", "orders"]
         alone = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "rebuilding" not in alone.stderr  # nothing is, on the disk
+        assert "rebuilding" not in alone.stderr  # nothing is rebuilt on the disk
         assert [(one["partition"], one["logEndOffset"]) for one in documents] == [(0, 50), (1, 50)]
         assert {path: path.read_bytes() for path in (broker.log_dir / "orders-0").iterdir()} == before
         assert broker.stop() == 0

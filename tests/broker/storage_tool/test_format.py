@@ -1,4 +1,4 @@
-"""`odradek storage format | info | random-uuid`: Kafka's flags, words and files; a real Kafka starts on the result."""
+"""`odradek storage format | info | random-uuid`: Kafka's flags, messages, files. A real Kafka starts on the result."""
 
 import base64
 import hashlib

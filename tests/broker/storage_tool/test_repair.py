@@ -1,4 +1,4 @@
-"""`odradek storage repair`: what a start does about damage; a dry run says the same and changes nothing."""
+"""`odradek storage repair` repairs damage as a start does. A dry run reports the same and changes nothing."""
 
 import json
 import shutil
@@ -141,7 +141,7 @@ def test_a_directory_that_a_broker_stopped_cleanly_has_nothing_to_repair(
 def test_damage_among_synced_records_is_left_alone_unless_asked_for(
     sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Cutting there loses what follows, so a start does not look, and a repair only says what it would cost."""
+    """A cut there would lose all later records, so a start does not check it, and a dry run reports the loss."""
     root = tmp_path / "logs"
     shutil.copytree(sound, root)
     path = next(path for path in sorted((root / "t-0").glob("*.log")) if path.stat().st_size > 300)

@@ -1,4 +1,4 @@
-"""Content and number of log lines are bounded: the rules by a clock of the test, then a hostile client."""
+"""Content and number of log lines are bounded: the rules with a clock of the test, then a hostile client."""
 
 import io
 import json
@@ -30,7 +30,7 @@ FORGED = "g\n[2026-01-31 23:59:59,999] INFO forged (odradek.broker)\r\x1b[2J\u20
 
 
 class Log:
-    """A logger on a handler of ours, with a clock that the test moves."""
+    """A logger with the handler, and a clock that the test moves."""
 
     def __init__(self, formatter: logging.Formatter) -> None:
         self.now_s = 0.0
@@ -43,7 +43,7 @@ class Log:
         self.handler.call_later = lambda delay_s, write: self.due.append((self.now_s + delay_s, write))
 
     def pass_time(self, seconds: float) -> None:
-        """Moves the clock, and calls what has become due."""
+        """Moves the clock, and calls the timers that are due."""
         end = self.now_s + seconds
         while ready := [one for one in self.due if one[0] <= end]:
             first = min(ready, key=lambda one: one[0])
@@ -116,7 +116,7 @@ def test_lines_of_one_kind_are_counted_once_their_budget_is_spent(log: Log) -> N
             log.logger.info("group %r rebalances", f"{second}-{number}-" + "x" * 80)
         log.pass_time(1)
         sizes.append(len(log.stream.getvalue()) - before)
-    # Each line names another group, and new groups get bytes of their own.
+    # Each line has another group, and each new group has its own limit of bytes.
     line_bytes = 140
     assert sizes[0] < BURST_BYTES + 500 + NEW_SUBJECTS_AT_ONCE * line_bytes
     assert sum(sizes[1:]) < 105 * (BYTES_A_SECOND + NEW_SUBJECTS_A_SECOND * SUBJECT_BURST_BYTES)
@@ -135,7 +135,7 @@ def rebalance(log: Log, group_id: str, generation: int) -> None:
 
 def test_rebalances_of_many_groups_at_once_are_all_written(log: Log) -> None:
     groups = [f"group-of-service-{number}" for number in range(60)]
-    for generation in range(3):  # all services start again, each ten minutes after the other
+    for generation in range(3):  # all services restart, one every ten minutes
         for group_id in groups:
             rebalance(log, group_id, generation)
         log.pass_time(600)

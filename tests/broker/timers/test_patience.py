@@ -1,4 +1,4 @@
-"""Sessions do not expire for a stall of the broker: the rules and the timers, in virtual time."""
+"""Sessions do not expire because of a stall of the broker: the rules and the timers, in virtual time."""
 
 import heapq
 import itertools
@@ -30,7 +30,7 @@ class Callback:
 
 
 class VirtualLoop:
-    """An event loop with a clock of its own, which a stall moves without running anything."""
+    """An event loop with a virtual clock. A stall advances it without running callbacks."""
 
     def __init__(self) -> None:
         self.now_ms = 1_000.0
@@ -49,7 +49,7 @@ class VirtualLoop:
         return self.call_at(self.time(), callback)
 
     def run(self, ms: float) -> None:
-        """Lets ``ms`` pass as they should."""
+        """Advances the clock by ``ms`` and runs callbacks in time."""
         end = self.now_ms + ms
         while self._queue and self._queue[0][0] <= end:
             due, _, handle = heapq.heappop(self._queue)
@@ -59,12 +59,12 @@ class VirtualLoop:
         self.now_ms = max(self.now_ms, end)
 
     def stall(self, ms: float) -> None:
-        """Lets ``ms`` pass in which nothing runs."""
+        """Advances the clock by ``ms`` without running callbacks."""
         self.now_ms += ms
 
 
 class World:
-    """Timers on a virtual loop; a test says whether the sockets are drained."""
+    """Timers on a virtual loop. A test sets whether the sockets are drained."""
 
     def __init__(self) -> None:
         self.loop = VirtualLoop()
@@ -215,7 +215,7 @@ def test_nothing_wakes_up_after_the_end() -> None:
 
 
 def test_no_living_member_expires_and_each_dead_one_does() -> None:
-    """Members send heartbeats, which arrive only while the broker runs; stalls come at any moment."""
+    """Members send heartbeats, which arrive only while the broker runs. Stalls happen at any moment."""
     seed = Random().randrange(1 << 32)
     random = Random(seed)
     for _ in range(20):
@@ -237,7 +237,7 @@ def members_alive_and_dead(random: Random, replay: str) -> None:
         if random.random() < 0.02:
             world.loop.stall(random.choice([600, 3_000, 9_000, 40_000]))
         for name in members:
-            # One request is under way at a time: the next heartbeat follows an answer.
+            # One request is in flight at a time: the next heartbeat follows an answer.
             is_alive = name != "member 0" or world.loop.now_ms < dead_at_ms
             if is_alive and name not in unread and world.loop.now_ms >= sent_ms[name] + HEARTBEAT_MS:
                 unread.append(name)

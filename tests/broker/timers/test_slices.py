@@ -1,4 +1,4 @@
-"""Work in slices, in virtual time: what one turn of the event loop holds, who goes first, what ends work."""
+"""Work in slices, in virtual time: the work of one turn of the event loop, the order, the end of work."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -30,14 +30,14 @@ class VirtualLoop:
         return self.slices.start(self.steps(name, count), self.failures.append)
 
     def turn(self) -> float:
-        """Runs what is due now; how long that took."""
+        """Runs the callbacks that are due now; returns the time that this took."""
         began_ms = self.now_ms
         for _ in range(len(self.soon)):
             self.soon.popleft()()
         return self.now_ms - began_ms
 
     def run(self) -> float:
-        """Runs until nothing is due; the longest turn."""
+        """Runs until nothing is due; returns the longest turn."""
         longest = 0.0
         while self.soon:
             longest = max(longest, self.turn())

@@ -1,4 +1,4 @@
-"""A stall of the event loop is named in the log with what ran."""
+"""A stall of the event loop is logged with the code that ran."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ def test_the_words_name_what_ran(stall: Stall, said: str) -> None:
 
 
 class Lines(logging.Handler):
-    """Hands the warnings of the watch to the test."""
+    """Passes the warnings of the watch to the test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Lines(logging.Handler):
 
 
 def hold_up(seconds: float) -> None:
-    """Stalls the event loop: a call that does not return for a while."""
+    """Stalls the event loop with a call that does not return for a while."""
     time.sleep(seconds)
 
 

@@ -1,4 +1,4 @@
-"""The timer queue: fires in order, never early, forgets what was cancelled."""
+"""The timer queue fires in order, never early, and forgets cancelled timers."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A transactional producer in the tests of the transaction coordinator, and what it leaves in the logs."""
+"""A transactional producer in the tests of the transaction coordinator, and its records in the logs."""
 
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
@@ -12,7 +12,7 @@ Result = tuple[ErrorCode, int, int]
 
 
 class TransactionClient:
-    """One producer, step by step; ``version`` is the transaction protocol that it speaks."""
+    """One producer, step by step. ``version``: its version of the transaction protocol."""
 
     def __init__(self, harness: TransactionHarness, name: str = "tx", version: int = 1) -> None:
         self.harness = harness

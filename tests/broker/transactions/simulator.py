@@ -6,7 +6,7 @@ checks that:
 
 - the output of committed transactions is the input, each record once, in order;
 - at the end the group's committed offset matches the committed output;
-- every decision is carried out: at the end no transaction is prepared or hangs, and every log can be read to its end.
+- every decision is carried out: at the end no transaction is prepared or hanging, and every log can be read to its end.
 """
 
 import random
@@ -35,7 +35,7 @@ RETRIABLE = frozenset(
 
 
 class Worker:
-    """One incarnation under a transactional id; one request under way at a time."""
+    """One producer instance of a transactional id, with one request in flight at a time."""
 
     def __init__(self, world: "World", name: str, version: int) -> None:
         self.world = world
@@ -51,7 +51,7 @@ class Worker:
         self.step: Callable[[], None] = self.init
 
     def act(self) -> None:
-        """Takes its next step, unless it waits for an answer."""
+        """Runs its next step, unless it waits for an answer."""
         if not self.is_dead and not self.is_waiting:
             self.step()
 
@@ -62,13 +62,13 @@ class Worker:
         def answered(answer: Any) -> None:
             self.is_waiting = False
             if loses_answer:
-                return  # the step is taken again, as by a client whose request timed out
+                return  # repeats the step, as a client does after a timeout
             then(answer)
 
         self.world.harness.send(api, version, request, answered)
 
     def is_refused(self, error_code: int) -> bool:
-        """Whether the step failed: for good, which ends this incarnation, or so that it is tried again."""
+        """Whether the step failed. A fatal error ends this instance; after others the step is repeated."""
         error = ErrorCode(error_code)
         if error is not ErrorCode.NONE and error not in RETRIABLE:
             self.die()
@@ -94,7 +94,7 @@ class Worker:
             self.sequences.clear()
 
     def begin(self) -> None:
-        """Looks up how far the input was read."""
+        """Fetches the committed offset of the input."""
 
         def done(answer: Any) -> None:
             [group] = answer.groups
@@ -159,7 +159,7 @@ class Worker:
 
         def acknowledged(_: ErrorCode) -> None:
             self.is_waiting = False
-            if not loses_answer:  # else it sends the same batch again
+            if not loses_answer:  # otherwise it sends the same batch again
                 self.sequences[index] = sequence + 1
                 self.to_write.pop(0)
 
@@ -220,7 +220,7 @@ class Worker:
 
 
 class World:
-    """Workers and a broker; :meth:`run` takes steps, :meth:`settle` lets everything come to its end and checks it."""
+    """Workers and a broker. :meth:`run` runs steps; :meth:`settle` ends all transactions and checks the result."""
 
     def __init__(self, seed: int, names: int = 3) -> None:
         self.rng = random.Random(seed)
@@ -231,7 +231,7 @@ class World:
         self.events = {"commits": 0, "aborts": 0, "crashes": 0, "zombies": 0, "power failures": 0}
         self.names = [f"worker-{index}" for index in range(names)]
         self.checked: list[tuple[int, dict[bytes, int]]] = [(0, {}) for _ in range(PARTITIONS)]
-        """For each partition up to which batch its output was looked at, and what comes next of each worker."""
+        """Partition -> the number of checked batches of the output, and the next input of each worker."""
         self.workers: list[Worker] = [self.new_worker(name) for name in self.names]
 
     @property
@@ -276,7 +276,7 @@ class World:
             self.workers = list(living.values())
 
     def replace(self, slot: int) -> None:
-        """A worker is started anew: the old one is gone, or only believed to be."""
+        """Starts a worker again. The old one is dead, or only believed to be."""
         old = self.workers[slot]
         new = self.new_worker(old.name)
         if self.rng.random() < 0.5:
@@ -294,7 +294,7 @@ class World:
         for worker in self.workers:
             worker.is_waiting = False
 
-    # --- what must hold
+    # --- checks
 
     def output(self, name: str) -> list[list[int]]:
         """The committed output of a worker's input, by partition."""
@@ -317,7 +317,7 @@ class World:
             self.checked[index] = (end, expected)
 
     def settle(self) -> None:
-        """Nothing fails any more: open transactions are ended, and input and output are compared."""
+        """Ends the failures and open transactions, and compares input and output."""
         self.is_calm = True
         for log in self.harness.partitions.values():
             log.fail_next = None
@@ -340,7 +340,7 @@ class World:
 
 
 def _follow(values: list[bytes], index: int, expected: dict[bytes, int]) -> None:
-    """Adds records of a partition's output: those of each worker equal its input, in order."""
+    """Checks more records of a partition's output: those of each worker equal its input, in order."""
     for value in values:
         worker, number = value.split()
         assert int(number) == expected.get(worker, index), (worker, index, number, expected)

@@ -1,4 +1,4 @@
-"""The coordinator sends markers to other leaders until they have them."""
+"""The coordinator sends markers to other leaders until they are written."""
 
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ T0, T1, T2 = ("t", 0), ("t", 1), ("t", 2)
 
 
 class Peers:
-    """Other brokers whose answers the test gives."""
+    """Other brokers whose answers the test sets."""
 
     node_id = HERE
 

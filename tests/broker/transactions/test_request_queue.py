@@ -1,4 +1,4 @@
-"""Questions to other brokers: their order, their requests, and whose answer is whose."""
+"""Requests to other brokers: their order, their batching, and the assignment of answers to them."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Searches through the transactions of a partition take one portion of them in each event."""
+"""Searches through the transactions of a partition read one portion of them in each event."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_portion_looks_at_a_bounded_number(harness: TransactionHarness) -> Non
 
     assert search.portion(is_wanted) == ([], True)
     assert looked == LOOKS_A_PORTION
-    transactions.pop(str(LOOKS_A_PORTION))  # it has gone since
+    transactions.pop(str(LOOKS_A_PORTION))  # it was removed since
     assert search.portion(is_wanted) == ([], False)
     assert looked == LOOKS_A_PORTION + 9
 

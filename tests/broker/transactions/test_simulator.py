@@ -1,4 +1,4 @@
-"""Exactly once, whatever happens: the seeded world of ``broker.transactions.simulator``."""
+"""Exactly once under all failures: the seeded simulation of ``broker.transactions.simulator``."""
 
 import os
 

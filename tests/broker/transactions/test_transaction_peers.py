@@ -1,4 +1,4 @@
-"""A coordinator sends markers and questions to other brokers, and a broker that is gone is a network error."""
+"""A coordinator sends markers and queries to other brokers. A broker that is away is a network error."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ def marker(producer_id: int, done: Callable[[Any], None], *partitions: tuple[str
 
 
 def answered(request: Message) -> Answer:
-    """Success for everything that is asked."""
+    """A successful answer to every query."""
     if isinstance(request, AddPartitionsToTxnRequest):
         kind = AddPartitionsToTxnResponse
         return kind(
@@ -104,7 +104,7 @@ def answered(request: Message) -> Answer:
 
 
 class Answers(asyncio.Queue[Errors]):
-    """The outcomes of questions, in the order in which they come."""
+    """The outcomes of queries, in the order of arrival."""
 
     async def next(self) -> Errors:
         async with asyncio.timeout(60):
@@ -144,7 +144,7 @@ async def test_markers_and_membership_have_a_connection_each() -> None:
 
 
 async def test_questions_that_come_during_a_request_share_the_next_one() -> None:
-    """One request is in flight; the answer to it is the only thing that the next one waits for."""
+    """One request is in flight at a time. The next one is sent as soon as that is answered."""
     peers: TransactionPeers
     answers: Answers = Answers()
 
@@ -207,7 +207,7 @@ async def test_broker_that_does_not_answer_in_time_is_a_network_error() -> None:
 
 
 async def test_broker_without_the_api_is_a_network_error() -> None:
-    """As Kafka's: it sends nothing to a broker that does not announce WriteTxnMarkers, and tries again."""
+    """As in Kafka, nothing is sent to a broker that does not announce WriteTxnMarkers. The coordinator tries again."""
     async with FakeNode(answered, {ApiKey.API_VERSIONS: SERVED[ApiKey.API_VERSIONS]}) as node:
         peers = Cluster(node.port).peers()
         answers: Answers = Answers()
@@ -218,7 +218,7 @@ async def test_broker_without_the_api_is_a_network_error() -> None:
 
 
 async def test_error_of_a_newer_kafka_is_an_unknown_error() -> None:
-    """Its code is not in Kafka 4.3. The question is answered, and the connection goes on."""
+    """The error code is not in Kafka 4.3. The query is answered, and the connection stays open."""
     codes = [0, 9_999]
 
     def answer(request: Message) -> Answer:
@@ -240,7 +240,7 @@ async def test_error_of_a_newer_kafka_is_an_unknown_error() -> None:
 async def test_bug_while_asking_is_an_unknown_error_and_the_next_question_gets_through(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """All questions of the request are answered: their markers are sent again."""
+    """All queries of the request are answered with an error, so their markers are sent again."""
     bugs = [KeyError("a bug")]
     async with FakeNode(answered, SERVED) as node:
         cluster = Cluster(node.port)

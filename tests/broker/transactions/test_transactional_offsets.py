@@ -1,4 +1,4 @@
-"""Offsets that a transaction commits: when they count, and what is refused."""
+"""Offsets that a transaction commits: when they take effect, and refusals."""
 
 import pytest
 

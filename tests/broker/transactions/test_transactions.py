@@ -1,4 +1,4 @@
-"""The transaction coordinator, request by request: what each state answers, and what it leaves in the logs."""
+"""The transaction coordinator, request by request: the answers in each state, and the records in the logs."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_starts(harness:
     old.write(0, b"lost")
     assert new.init() == (ErrorCode.CONCURRENT_TRANSACTIONS, -1, -1)
     assert new.init()[0] is ErrorCode.NONE
-    # The abort has an epoch that no client was given.
+    # The abort has an epoch that no client has.
     assert markers(harness, "t", 0) == [(old.producer_id, 1)]
     assert new.producer_epoch == 2
     assert harness.partitions["t", 0].committed_values() == []
@@ -372,7 +372,7 @@ def test_marker_that_is_not_replicated_in_time_is_answered(
 def test_marker_for_groups_that_are_not_served_is_answered_as_kafkas_coordinator_expects(
     harness: TransactionHarness, state: str
 ) -> None:
-    """``TransactionMarkerRequestCompletionHandler`` gives a marker up, for good, after any error it does not list."""
+    """``TransactionMarkerRequestCompletionHandler`` drops a marker for ever after any error that it does not handle."""
     client = TransactionClient(harness)
     client.init()
     groups = harness.broker.group_coordinator

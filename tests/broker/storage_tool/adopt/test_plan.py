@@ -1,4 +1,4 @@
-"""The plan made from the directories: what is read, what is guessed, what is reported, what is refused."""
+"""The plan that is made from directories: facts that are read, guessed, reported and refused."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -122,17 +122,17 @@ def test_a_gap_in_the_numbers_is_a_partition_without_a_leader() -> None:
 
 
 def group_in(index: int, partitions: int) -> str:
-    """The id of a group that belongs to this partition, out of that many."""
+    """A group id of this partition, for that number of partitions."""
     return next(name for name in map("group-{}".format, count()) if partition_for(name, partitions) == index)
 
 
 @pytest.mark.parametrize(
     ("partitions", "lying", "expected"),
     [
-        (50, {7: 50, 43: 50}, 50),  # the usual number fits
-        (60, {7: 60, 43: 60, 59: 60}, 60),  # the highest is the last
-        (70, {7: 70, 12: 70, 33: 70, 61: 70}, 70),  # neither: what fits all groups
-        (3, {0: 3, 1: 3, 2: 3}, 3),  # all are there
+        (50, {7: 50, 43: 50}, 50),  # the default number of partitions fits
+        (60, {7: 60, 43: 60, 59: 60}, 60),  # the highest existing partition is the last one
+        (70, {7: 70, 12: 70, 33: 70, 61: 70}, 70),  # neither fits: the number that fits all groups
+        (3, {0: 3, 1: 3, 2: 3}, 3),  # all partitions exist
     ],
 )
 def test_the_offsets_topic_has_as_many_partitions_as_its_groups_say(

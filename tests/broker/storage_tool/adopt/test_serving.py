@@ -1,4 +1,4 @@
-"""`odradek storage adopt` on the directory of a broker of ours that has lost its metadata: read-only, and for good."""
+"""`odradek storage adopt` on the directory of a broker of ours without its metadata: read-only, and permanently."""
 
 import shutil
 from pathlib import Path
@@ -55,7 +55,7 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def directory(dead: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of the directory."""
     return Path(shutil.copytree(dead, tmp_path / "logs"))
 
 
@@ -148,7 +148,7 @@ def test_a_directory_of_zookeeper_days_becomes_one_of_today(directory: Path, tmp
 
 
 def test_what_a_kafka_has_set_aside_is_served_again(directory: Path, tmp_path: Path) -> None:
-    """A Kafka that was started on the disks with new metadata has made a stray of everything."""
+    """A Kafka that was started on the disks with new metadata has renamed every partition to -stray."""
     for path in list(directory.glob("*-[0-9]*")):
         path.rename(path.with_name(f"{path.name}.{'0123abcd' * 4}-stray"))
     refused = adopt(directory, "--read-only", "--no-serve")

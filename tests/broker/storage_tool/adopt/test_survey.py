@@ -130,7 +130,7 @@ PLACES = ("t-0/00000000000000000000.log", "t-0/partition.metadata", "t-0/leader-
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_no_file_is_named_and_not_opened(tmp_path: Path, place: str, odd: str, files: type[Files]) -> None:
-    """Also through the layer of --read-only. A FIFO would block for ever, /dev/zero would never end."""
+    """Also through the file layer of --read-only. A FIFO would block for ever, /dev/zero would never end."""
     root = tmp_path / "logs"
     root.mkdir()
     write(root, "t-0", records(0, 1))
